@@ -1,0 +1,45 @@
+# Two commands do everything on a machine with Python 3.11, make and a package index:
+#   make run     set up, then run the pipeline on the embedded sample
+#   make test    set up, then check style and run the tests
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+CORES ?= 2
+
+.PHONY: run test lint lock clean
+.DELETE_ON_ERROR:
+
+run: $(VENV)/.run
+	$(BIN)/snakemake --cores $(CORES) --quiet rules
+	@echo "The report is at results/sample/report/index.html"
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/snakemake --lint
+	$(BIN)/python envs/export.py --check
+
+$(VENV)/.run: envs/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement envs/requirements.txt
+	touch $@
+
+$(VENV)/.test: envs/requirements-dev.txt $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --requirement envs/requirements-dev.txt
+	touch $@
+
+# Pins all that envs/*.in need.  A local build's suffix (torch 2.13.0+cpu) is no part of a pin.
+lock: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet uv
+	cd envs && for name in requirements requirements-dev; do \
+	  ../$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --no-emit-find-links \
+	    $$name.in --output-file $$name.txt && sed -i 's/+cpu$$//' $$name.txt; done
+	$(BIN)/python envs/export.py
+
+clean:
+	rm -rf results .snakemake

@@ -1,0 +1,17 @@
+"""Where the real data and the papers are, for the tests that need them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder of real raw data, or a skip that says what is missing."""
+    folder = (ROOT / os.environ.get("LEXTABLES_MIRROR", "../shared/mirror")).resolve()
+    if not folder.is_dir():
+        pytest.skip(f"no real data: there is no folder {folder} (set LEXTABLES_MIRROR to a mirror)")
+    return folder

@@ -1,0 +1,95 @@
+"""ACORD from the released zip: what the paper prints of the data, and the two rows that can be had again.
+
+The whole is run as a user runs it, in a folder of its own.
+"""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+D3 = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")
+
+
+@pytest.fixture(scope="module")
+def tables(mirror, tmp_path_factory):
+    """The tables that need no training, as {table: {(row, column): line}}."""
+    folder = tmp_path_factory.mktemp("acord")
+    wanted = ["table_c1", "table_c2", "table_c3", "figure_c1", "table_d3", "table3", "table_e1", "table_e2"]
+    # fmt: off
+    command = [
+        sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
+        "--workflow-profile", str(ROOT / "profiles/default"), "--cores", "2", "--quiet", "all",
+        *(f"acord_{name}" for name in wanted),
+        "--config", "data=release", f"mirror={mirror}", "models=available", "papers=[acord]", "device=cpu",
+    ]
+    # fmt: on
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    found = {}
+    for name in wanted:
+        with (folder / f"results/tables/acord/{name}.csv").open(encoding="utf-8", newline="") as file:
+            found[name] = {(line["row"], line["column"]): line for line in csv.DictReader(file)}
+    return found
+
+
+def verdicts(table):
+    return {line["verdict"] for line in table.values() if line["published"]}
+
+
+def test_every_cell_of_c2_and_c3_is_had_again(tables):
+    for name, cells in (("table_c2", 25), ("table_c3", 70)):
+        assert len(tables[name]) == cells
+        assert verdicts(tables[name]) == {"match"}
+
+
+def test_the_queries_are_those_of_table_c1(tables):
+    lines = list(tables["table_c1"].values())
+    assert (len(lines), verdicts(tables["table_c1"])) == (228, {"match"})
+
+
+@pytest.mark.parametrize("row", ["BM25 / None", "Bi-Encoder-MiniLM / None"])
+@pytest.mark.parametrize("table", ["table_d3", "table3"])
+def test_two_rows_to_the_last_digit(tables, table, row):
+    if table == "table3" and row.startswith("Bi-"):
+        assert (row, "NDCG@5") not in tables[table]  # the paper's Table 3 leaves the bi-encoder out
+        return
+    for column in D3:
+        line = tables[table][row, column]
+        assert (line["verdict"], line["reproduced"]) == ("match", line["published"])
+
+
+def test_bm25_over_the_whole_corpus_is_a_row_of_our_own(tables):
+    values = [tables["table3"]["BM25, one index over the corpus / None", column] for column in D3]
+    assert [line["ours"] for line in values] == ["47.6", "49.1", "47.4", "34.7", "9.0"]
+    assert {line["verdict"] for line in values} == {""}
+
+
+def test_rows_that_cannot_run_say_why(tables):
+    for (row, column), line in tables["table_d3"].items():
+        if line["verdict"] == "not run":
+            assert line["reason"], (row, column)
+    assert "paid API" in tables["table_d3"]["BM25 / GPT4o", "NDCG@5"]["reason"]
+    assert "not available here" in tables["table_d3"]["BM25 / Cross-Encoder-MiniLM", "NDCG@5"]["reason"]
+
+
+def test_e2_has_the_as_is_rows_and_not_those_of_change_of_control(tables):
+    as_is, control = set(), set()
+    for (row, _), line in tables["table_e2"].items():
+        if line["published"] and row.startswith("BM25 / as-is"):
+            as_is.add(line["verdict"])
+        if line["published"] and row.startswith("BM25 / Change"):
+            control.add(line["verdict"])
+    assert as_is == {"match"}
+    assert "off" in control
+
+
+def test_c1_mean_and_median_are_off_and_both_counts_are_shown(tables):
+    table = tables["figure_c1"]
+    assert [table["words a clause", c]["verdict"] for c in ("Mean", "Median")] == ["off", "off"]
+    assert [table["words a clause", c]["reproduced"] for c in ("Mean", "Median")] == ["180", "108"]
+    pairs = [table["words a clause, each query-clause pair", c]["ours"] for c in ("Mean", "Median")]
+    assert pairs == ["198", "130"]

@@ -1,0 +1,198 @@
+"""ACORD's tables over a data set small enough to count by hand."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from lextables.acord import tables
+from lextables.acord.plan import Acord, plan
+from lextables.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
+from lextables.acord.scores import scores
+from lextables.config import Config
+from lextables.dataset import write
+from lextables.models.resolve import load_models
+from lextables.papers import load
+from lextables.run import SCORES
+from lextables.tables.cells import build
+from lextables.tables.inputs import Inputs
+from lextables.tables.published import load as load_published
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/acord.yaml", Acord)
+PRINTED = load_published(ROOT / "resources/published/acord.csv")
+WORDS = {"a": 10, "b": 120, "c": 130, "d": 40}
+STARS = {
+    "Change Of Control": {"a": 5, "b": 2, "c": 1},
+    '"as-is" clause': {"a": 4, "b": 4, "c": 2, "d": 1},
+    "Insurance": {"d": 3},
+}
+CATEGORY = {
+    "Change Of Control": "Restrictive Covenants",
+    '"as-is" clause': "Limitation of Liability",
+    "Insurance": "Affirmative Covenants",
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    clauses = [{"clause_id": c, "text": " ".join(["w"] * n), "words": n} for c, n in WORDS.items()]
+    queries = [
+        {
+            "number": number,
+            "query_id": query,
+            "short": query,
+            "medium": f"{query} medium",
+            "long": f"{query} long",
+            "category": CATEGORY[query],
+            "split": "test",
+            "origin": "cuad1",
+        }
+        for number, query in enumerate(STARS, 1)
+    ]
+    judgements = [
+        {"query_id": q, "clause_id": c, "split": "test", "score": s - 1, "stars": s}
+        for q, found in sorted(STARS.items())
+        for c, s in sorted(found.items())
+    ]
+    for table, rows in ((CLAUSES, clauses), (QUERIES, queries), (JUDGEMENTS, judgements)):
+        write(table, rows, folder / f"{table.name}.parquet")
+    for name, hits in {
+        "first": {"Change Of Control": ["c", "a"], '"as-is" clause': ["a", "d"], "Insurance": []},
+        "second": {"Change Of Control": ["a", "c"], '"as-is" clause': ["a", "d"], "Insurance": ["d"]},
+    }.items():
+        predictions = [
+            {"query_id": q, "rank": r, "clause_id": c, "score": -r}
+            for q, found in hits.items()
+            for r, c in enumerate(found, 1)
+        ]
+        (folder / name).mkdir()
+        write(SCORES, scores(predictions, judgements, queries), folder / name / "scores.parquet")
+    return folder
+
+
+def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason="", parameters=0):
+    styles = ("short", "medium", "long") if runs else ()
+    return {
+        "retriever": retriever,
+        "reranker": reranker,
+        "tuned": tuned,
+        "own": own,
+        "pairwise": False,
+        "reason": reason,
+        "parameters": parameters,
+        "runs": dict.fromkeys(styles, runs),
+    }
+
+
+def computed(data, table, *systems):
+    printed = [cell for cell in PRINTED if cell.table == table]
+    inputs = Inputs(data, data, systems, printed, PAPER)
+    return {(cell.row, cell.column): cell for cell in tables.cells(table, inputs)}
+
+
+def test_table_c2_leaves_out_queries_without_the_score(data):
+    cells = computed(data, "table_c2")
+    assert cells["4-star", "Min"].value == 2
+    assert cells["1-star", "Mean"].value == 1
+    assert (cells["2-star", "Median"].value, cells["2-star", "Std. Dev."].value) == (1, 0)
+    assert cells["4-star", "Std. Dev."].reason == "too few queries have a clause of this score"
+
+
+def test_table_c3_adds_up(data):
+    cells = computed(data, "table_c3")
+    assert cells["Limitation of Liability", "4-star"].value == 2
+    assert cells["Total", "Total ratings"].value == 8
+    assert cells["Total", "Number of Queries"].value == 3
+    assert cells["Term", "Total ratings"].value == 0
+
+
+def test_figure_c1_counts_clauses_and_pairs(data):
+    cells = computed(data, "figure_c1")
+    assert cells["words a clause", "Mean"].value == (10 + 120 + 130 + 40) / 4
+    assert cells["words a clause, each query-clause pair", "Mean"].value == pytest.approx(430 / 6)
+    assert (cells["0-99 words", "Clauses"].value, cells["100-199 words", "Clauses"].value) == (2, 2)
+
+
+def test_table2_and_e1_and_c1_are_texts(data):
+    assert computed(data, "table2")["Affirmative Covenants", "Example Query"].value == "Insurance"
+    assert (
+        computed(data, "table2")["Term & Termination", "Example Query"].reason == "no query of this category"
+    )
+    assert computed(data, "table_e1")["as-is / Medium", "Query"].value == '"as-is" clause medium'
+    c1 = computed(data, "table_c1")
+    assert c1["3", "Query"].value == "Insurance"
+    assert c1["4", "Query"].reason == "sample data"
+
+
+def test_table_d3_sets_both_readings_and_reasons(data):
+    cells = computed(
+        data,
+        "table_d3",
+        system("BM25", runs=["first"]),
+        system("BM25", "GPT4o", reason="an API", parameters=None),
+    )
+    ndcg = cells["BM25 / None", "NDCG@5"]
+    assert ndcg.low < ndcg.value < ndcg.high
+    assert cells["BM25 / None", "4-star prec@5"].value == 0.5
+    assert cells["BM25 / None", "5-star prec@5, strict"].value == 1.0
+    assert ("BM25 / None", "NDCG@5, strict") not in cells
+    assert cells["BM25 / GPT4o", "NDCG@5"].reason == "an API"
+    assert cells["BM25 / None", "Size"].value == "0M"
+    assert cells["BM25 / GPT4o", "Size"].reason == "the size is not public"
+
+
+def test_table3_is_table_d3_in_percent(data):
+    one = computed(data, "table_d3", system("BM25", runs=["first"]))
+    other = computed(data, "table3", system("BM25", runs=["first"]))
+    for column in ("NDCG@5", "3-star prec@5"):
+        cell, percent = one["BM25 / None", column], other["BM25 / None", column]
+        assert percent.value == pytest.approx(100 * cell.value)
+        assert percent.high == pytest.approx(100 * cell.high)
+
+
+def test_changes_are_paired_over_queries(data):
+    systems = [
+        system("BM25", runs=["first"]),
+        system("BM25", "Cross-Encoder-MiniLM", reason="not here"),
+        system("BM25", "Cross-Encoder-MiniLM", tuned=True, reason="not here"),
+        system("BM25", "MiniLM encoder, fresh head", tuned=True, own=True, runs=["second"]),
+    ]
+    cells = computed(data, "table_d4", *systems)
+    row = "BM25 / MiniLM encoder, fresh head / fine-tuned"
+    change = cells[row, "NDCG@5 change over the retriever"]
+    before = computed(data, "table_d3", systems[0])["BM25 / None", "NDCG@5"].value
+    assert change.value == pytest.approx(cells[row, "NDCG@5"].value - 100 * before)
+    assert change.low <= change.value <= change.high
+    assert cells["BM25 / Cross-Encoder-MiniLM / fine-tuned", "NDCG@5 change"].reason == "not here"
+    assert set(computed(data, "figure2", *systems)) < set(cells)
+
+
+def test_by_category(data):
+    own = system("BM25", "My Reranker", own=True, runs=["second"])
+    cells = computed(data, "table_d2", system("BM25", "Cross-Encoder-MiniLM", reason="not here"), own)
+    assert cells["Limitation of Liability / not fine-tuned", "NDCG@5"].reason == "not here"
+    assert cells["Restrictive Covenants / My Reranker, not fine-tuned", "NDCG@5"].value == pytest.approx(
+        4 / (4 + 1 / math.log2(3))
+    )
+    assert cells["Term / My Reranker, not fine-tuned", "NDCG@5"].reason == "no test query of this category"
+
+
+def test_table_e2_is_one_query_at_a_time(data):
+    cells = computed(
+        data, "table_e2", system("BM25", runs=["first"]), system("BM25", "GPT4o", reason="an API")
+    )
+    assert cells["BM25 / as-is / Long", "4-star precision@5"].value == 0.5
+    assert cells["BM25 / as-is / Long", "4-star precision@5"].low is None
+    assert cells["BM25 + GPT-4o / as-is / Short", "NDCG@5"].reason == "an API"
+
+
+@pytest.mark.parametrize("table", sorted(tables.TABLES))
+def test_every_printed_cell_gets_a_place(data, table):
+    printed = [cell for cell in PRINTED if cell.table == table]
+    models = load_models(ROOT / "resources/models.yaml")
+    found = plan(Config(papers=("acord",), data="release", models="sample"), PAPER, models, ROOT, False)
+    rows = [row | {"runs": {}, "reason": row["reason"] or "not here"} for row in found.rows[table]]
+    lines = build(printed, tables.cells(table, Inputs(data, data, rows, printed, PAPER)), comparable=True)
+    assert [line.published for line in lines if line.published] == [cell.value for cell in printed]

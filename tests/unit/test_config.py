@@ -1,0 +1,54 @@
+"""The configuration: defaults, shapes, and a sentence for each kind of fault."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lextables.config import Config, load
+from lextables.errors import BadInput
+
+ROOT = Path(__file__).parents[2]
+KNOWN = ["acord", "cuad"]
+
+
+def test_config_yaml_is_the_defaults():
+    written = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    assert set(written) == set(Config.model_fields)
+    loaded = load(written, sorted(p.stem for p in (ROOT / "resources/papers").glob("*.yaml")), ROOT)
+    assert loaded == Config(papers=loaded.papers)
+    assert loaded.mirrors(ROOT) == [ROOT / "resources/sample"]
+
+
+def test_one_value_stands_for_a_list(tmp_path):
+    config = load({"papers": "acord", "seeds": 3, "data": "release", "mirror": str(tmp_path)}, KNOWN, ROOT)
+    assert (config.papers, config.seeds, config.mirrors(ROOT)) == (("acord",), (3,), [tmp_path])
+    assert config.results == "results"
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"data": "real"}, "config: data = 'real' is not allowed (allowed: 'sample' or 'release')"),
+        ({"modells": "sample"}, "config: modells is not a known key (known: data, mirror, models"),
+        (
+            {"papers": ["acord", "maude"]},
+            "config: papers = 'maude' is not a paper of the registry; choose from",
+        ),
+        ({"papers": []}, "config: papers = [] is not allowed"),
+        ({"seeds": ["one"]}, "config: seeds.0 = 'one' is not allowed"),
+        ({"llm": "localhost"}, "config: llm = 'localhost' is not allowed"),
+        ({"data": "release", "mirror": "no/such/folder"}, "config: mirror = "),
+        ({"extra_models": [{"name": "X", "kind": "encoder", "model": "m"}]}, "config: extra_models.0.kind ="),
+        ({"extra_models": [{"name": "X"}]}, "config: extra_models.0.kind is missing"),
+        (
+            {"extra_models": [{"name": "X", "kind": "bi-encoder", "model": "m"}] * 2},
+            "config: extra_models = ",
+        ),
+    ],
+)
+def test_faults_name_key_value_and_what_is_allowed(values, sentence):
+    with pytest.raises(BadInput) as error:
+        load({"papers": ["acord"]} | values, KNOWN, ROOT)
+    assert str(error.value).startswith(sentence)
+    assert str(error.value).count(". ") == 0  # one sentence

@@ -1,0 +1,72 @@
+"""Data sets: the written schema, the order of rows, and the census that holds them."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lextables.dataset import Column, Table, census, check_census, read, write
+from lextables.errors import BadInput
+
+CLAUSES = Table(
+    "clauses",
+    "Two columns.",
+    (Column("id", pa.string(), "the key"), Column("stars", pa.int8(), "1 to 5", nullable=True)),
+    key=("id",),
+    labels=("stars",),
+    row_group=2,
+)
+ROWS = [{"id": "a", "stars": 1}, {"id": "b", "stars": 5}, {"id": "c", "stars": 1}]
+
+
+def test_descriptions_travel_in_the_file(tmp_path):
+    write(CLAUSES, ROWS, tmp_path / "clauses.parquet")
+    schema = pq.read_schema(tmp_path / "clauses.parquet")
+    assert schema.field("stars").metadata == {b"description": b"1 to 5"}
+    assert schema.metadata[b"key"] == b"id"
+    assert not schema.field("id").nullable
+
+
+def test_same_rows_same_bytes_in_bounded_row_groups(tmp_path):
+    for name in ("one", "two"):
+        assert write(CLAUSES, iter(ROWS), tmp_path / name) == 3
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert pq.ParquetFile(tmp_path / "one").num_row_groups == 2
+    assert list(read(tmp_path / "one")) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (ROWS + ROWS[2:], "x.parquet, row 4: the key ('c',) repeats."),
+        (ROWS[::-1], "x.parquet, row 2: the key ('b',) is out of order."),
+        ([{"id": "a", "stars": 900}], "x.parquet, rows 1-1: a value does not fit its column"),
+        ([{"id": None, "stars": 1}], "x.parquet"),
+    ],
+)
+def test_rows_that_do_not_fit_leave_the_old_file(tmp_path, rows, sentence):
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"before")
+    with pytest.raises(BadInput) as error:
+        write(CLAUSES, rows, path)
+    assert str(error.value).startswith(sentence)
+    assert path.read_bytes() == b"before"
+    assert [p.name for p in tmp_path.iterdir()] == ["x.parquet"]
+
+
+def test_census_counts_and_sees_any_change(tmp_path):
+    write(CLAUSES, ROWS, tmp_path / "one")
+    found = census(CLAUSES, tmp_path / "one")
+    assert (found["rows"], found["labels"]) == (3, {"stars": {"1": 2, "5": 1}})
+    assert set(found["row_hashes"]) == {"first", "middle", "last"}
+
+    write(CLAUSES, [ROWS[0], {"id": "b", "stars": 4}, ROWS[2]], tmp_path / "two")
+    changed = census(CLAUSES, tmp_path / "two")
+    assert changed["rows_sha256"] != found["rows_sha256"]
+    check_census(found, found, "clauses")
+    with pytest.raises(BadInput, match=r"clauses, labels, stars: the census says 5 = None where .* has 1;"):
+        check_census(changed, found, "clauses")
+
+
+def test_an_empty_table_has_a_census(tmp_path):
+    write(CLAUSES, [], tmp_path / "none")
+    assert census(CLAUSES, tmp_path / "none")["rows"] == 0

@@ -1,0 +1,77 @@
+"""The embedding client against an API on loopback: order, repeats, refusals and a missing key."""
+
+import http.server
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from lextables.errors import BadInput
+from lextables.models.embedding_api import KEY, embed
+
+
+@pytest.fixture
+def api():
+    """An API whose vectors are (length of the text, 1), sent back in reverse order, after one 429."""
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.path, self.headers["Authorization"], request))
+            if len(asked) == 1:
+                self.reply(429, {"error": {"message": "slow down"}}, {"Retry-After": "0"})
+                return
+            data = [
+                {"object": "embedding", "index": i, "embedding": [float(len(text)), 1.0]}
+                for i, text in enumerate(request["input"])
+            ]
+            usage = {"prompt_tokens": 1, "total_tokens": 1}
+            self.reply(
+                200, {"object": "list", "data": data[::-1], "model": request["model"], "usage": usage}, {}
+            )
+
+        def reply(self, status, body, headers):
+            content = json.dumps(body).encode()
+            self.send_response(status)
+            for key, value in {"Content-Type": "application/json", **headers}.items():
+                self.send_header(key, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", asked
+    server.shutdown()
+    server.server_close()
+
+
+def test_vectors_follow_their_texts(api, monkeypatch):
+    base, asked = api
+    monkeypatch.setenv(KEY, "secret")
+    vectors = embed(base, "text-embedding-3-small", ["abc", "a", "abc", "ab"], batch_size=2)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    assert np.allclose(vectors[:, 0] / vectors[:, 1], [3, 1, 3, 2])
+    path, authorization, first = asked[0]
+    assert (path, authorization, first["model"]) == (
+        "/v1/embeddings",
+        "Bearer secret",
+        "text-embedding-3-small",
+    )
+    # The refused batch is sent again, and a text that repeats is embedded once.
+    assert [request["input"] for _, _, request in asked] == [["a", "ab"], ["a", "ab"], ["abc"]]
+
+
+def test_no_key_no_call(api, monkeypatch):
+    base, asked = api
+    monkeypatch.delenv(KEY, raising=False)
+    with pytest.raises(
+        BadInput, match=rf"environment variable {KEY}: m needs a key for {base}; set it, or empty llm"
+    ):
+        embed(base, "m", ["a"])
+    assert asked == []

@@ -1,0 +1,573 @@
+"""Fetching: from a mirror folder, and over real HTTP from a server that misbehaves in every way we know."""
+
+import gzip
+import hashlib
+import json
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import yaml
+
+from lextables.errors import BadInput
+from lextables.sources.fetch import ByHand, NotFetched, by_hand, fetch
+from lextables.sources.registry import load, resolve
+from lextables.sources.transfer import Client
+
+BODY = bytes(range(256)) * 40
+SIZE = len(BODY)
+OTHER = BODY[::-1]
+ONE, TWO = '"one"', '"two"'
+
+
+def digest(body, kind="sha256"):
+    if kind == "git-blob":
+        return "git-blob:" + hashlib.sha1(b"blob %d\0" % len(body) + body).hexdigest()
+    return f"{kind}:{hashlib.new(kind, body).hexdigest()}"
+
+
+@dataclass
+class Answer:
+    """One answer of the server.
+
+    It sends the first ``cut`` bytes of what was asked for, announces ``length`` bytes (None: as many as
+    there are; 0: says nothing), and honours Range and If-Range where ``ranges`` says so: "yes", "no", or
+    "blindly", without a look at If-Range.
+    """
+
+    body: bytes = BODY
+    status: int = 200
+    version: str | None = ONE
+    headers: dict = field(default_factory=dict)
+    cut: int | None = None
+    length: int | None = None
+    ranges: str = "yes"
+    stall: float = 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        asked, version = self.headers.get("Range"), self.headers.get("If-Range")
+        self.server.requests.append((self.path, asked, version))
+        answers = self.server.answers[self.path]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        body, status, headers = answer.body, answer.status, dict(answer.headers)
+        if answer.version:
+            headers.setdefault("ETag", answer.version)
+        fresh = answer.ranges == "blindly" or version in headers.values()
+        if status == 200 and asked and answer.ranges != "no" and fresh:
+            start = int(asked.removeprefix("bytes=").removesuffix("-"))
+            status = 206 if start < len(body) else 416
+            headers.setdefault("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+            body = body[start:]
+        if answer.length != 0:
+            headers["Content-Length"] = str(answer.length or len(body))
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if answer.stall:
+            self.wfile.write(body[:100])
+            self.wfile.flush()
+            time.sleep(answer.stall)
+            return
+        # HTTP/1.0: the connection closes after the answer, so what is missing stays missing.
+        self.wfile.write(body[: answer.cut])
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.answers, running.requests = {}, []
+        running.at = f"http://127.0.0.1:{running.server_port}"
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+@dataclass
+class Desk:
+    """A registry with one file, ``acord/data.bin``, and everything that fetching it did."""
+
+    folder: object
+    server: object
+    sleeps: list = field(default_factory=list)
+    said: list = field(default_factory=list)
+
+    def wanted(self, name="data.bin", **file):
+        file = {"addresses": [f"{self.server.at}/a"], "size": SIZE, "digest": digest(BODY)} | file
+        entry = {"title": "A", "licence": "CC0", "citation": "A 2020", "homepage": "https://example.org"}
+        content = {"acord": entry | {"files": {name: {k: v for k, v in file.items() if v is not None}}}}
+        path = self.folder / "sources.yaml"
+        path.write_text(yaml.safe_dump(content), encoding="utf-8")
+        return resolve(load(path), "acord", name)
+
+    def fetch(self, wanted, attempts=5, timeouts=(5, 5), **options):
+        client = Client(attempts=attempts, timeouts=timeouts, sleep=self.sleeps.append)
+        place = self.folder / "results" / wanted.source / wanted.file
+        return fetch(wanted, place, client=client, say=self.said.append, **options)
+
+    def refusal(self, wanted, **options):
+        with pytest.raises(BadInput) as error:
+            self.fetch(wanted, **options)
+        return str(error.value).replace(self.server.at, "S").replace(str(self.folder), "T")
+
+    def mirror(self, body, name="data.bin", folder="mirror"):
+        path = self.folder / folder / "acord" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
+        return self.folder / folder
+
+    @property
+    def file(self):
+        return self.folder / "results/acord/data.bin"
+
+    @property
+    def left(self):
+        return sorted(p.name for p in self.file.parent.iterdir()) if self.file.parent.exists() else []
+
+    @property
+    def ranges(self):
+        return [(asked, version) for _, asked, version in self.server.requests]
+
+
+@pytest.fixture
+def desk(tmp_path, server):
+    return Desk(tmp_path, server)
+
+
+FETCHED = ["LICENCE.txt", "data.bin", "data.bin.json"]
+PART = ["data.bin.part", "data.bin.part.json"]
+WHOLE = (None, None)
+LATER = "try again later, or put the file at <folder>/acord/data.bin and set mirror to that folder."
+CHANGED = "see https://example.org, and correct the registry only if the publication has changed."
+
+
+# ---------------------------------------------------------------------------------------- over HTTP
+
+
+def test_a_file_comes_with_its_provenance_and_says_first_what_it_does(desk, server):
+    server.answers["/a"] = [Answer()]
+    desk.fetch(desk.wanted())
+    assert desk.file.read_bytes() == BODY
+    assert json.loads((desk.file.parent / "data.bin.json").read_text()) == {
+        "source": "acord",
+        "file": "data.bin",
+        "variant": "release",
+        "comparable": True,
+        "digest": digest(BODY),
+        "bytes": SIZE,
+        "obtained_from": f"{server.at}/a",
+        "licence": "CC0",
+        "citation": "A 2020",
+        "note": "",
+    }
+    assert desk.said == [
+        f"acord/data.bin: 10,240 bytes from {server.at}/a",
+        "A\nLicence: CC0\nPlease cite: A 2020\nhttps://example.org",
+    ]
+    assert (desk.left, desk.ranges, desk.sleeps) == (FETCHED, [WHOLE], [])
+
+
+def test_the_licence_is_said_once_a_source_whatever_folder_the_file_is_in(desk, server):
+    server.answers["/a"] = [Answer()]
+    for name in ("data.bin", "us/1.zip", "us/2.zip"):
+        desk.fetch(desk.wanted(name))
+    assert sum("Licence: CC0" in line for line in desk.said) == 1
+    assert not (desk.file.parent / "us/LICENCE.txt").exists()
+
+
+@pytest.mark.parametrize("kind", ["sha256", "md5", "git-blob"])
+def test_every_kind_of_digest_is_checked(desk, server, kind):
+    server.answers["/a"] = [Answer()]
+    assert desk.fetch(desk.wanted(digest=digest(BODY, kind), size=None)).digest == digest(BODY)
+    desk.file.unlink()
+    sentence = desk.refusal(desk.wanted(digest=digest(OTHER, kind)))
+    assert (
+        f"sent bytes with digest {digest(BODY, kind)} where the registry has {digest(OTHER, kind)}"
+        in sentence
+    )
+
+
+def test_a_cut_transfer_goes_on_where_it_stopped(desk, server):
+    server.answers["/a"] = [Answer(cut=4000), Answer(cut=3000), Answer()]
+    desk.fetch(desk.wanted())
+    assert desk.file.read_bytes() == BODY
+    assert desk.ranges == [WHOLE, ("bytes=4000-", ONE), ("bytes=7000-", ONE)]
+    assert (desk.sleeps, desk.left) == ([1, 2], FETCHED)
+
+
+def test_a_later_run_goes_on_from_the_part_that_a_failed_one_kept(desk, server):
+    server.answers["/a"] = [Answer(cut=4000)]
+    assert desk.refusal(desk.wanted(), attempts=1) == (
+        "acord/data.bin could not be fetched: S/a was cut after 4,000 bytes at the last of 1 attempts; "
+        + LATER
+    )
+    assert (desk.left, (desk.file.parent / "data.bin.part").read_bytes()) == (PART, BODY[:4000])
+    server.answers["/a"] = [Answer()]
+    desk.fetch(desk.wanted())
+    assert (desk.file.read_bytes(), desk.ranges[1:]) == (BODY, [("bytes=4000-", ONE)])
+
+
+def test_a_server_that_ignores_range_starts_the_file_over(desk, server):
+    server.answers["/a"] = [Answer(cut=4000), Answer(ranges="no")]
+    desk.fetch(desk.wanted())
+    assert (desk.file.read_bytes(), desk.ranges) == (BODY, [WHOLE, ("bytes=4000-", ONE)])
+
+
+def test_a_file_that_changed_between_two_attempts_is_not_spliced(desk, server):
+    server.answers["/a"] = [Answer(cut=4000), Answer(OTHER, version=TWO)]
+    desk.fetch(desk.wanted(digest=None, unpinned="none is published"))
+    assert (desk.file.read_bytes(), desk.ranges) == (OTHER, [WHOLE, ("bytes=4000-", ONE)])
+
+
+def test_nor_is_it_when_the_server_ignores_if_range(desk, server):
+    changed = Answer(OTHER, version=TWO, ranges="blindly")
+    server.answers["/a"] = [Answer(cut=4000), changed, changed]
+    desk.fetch(desk.wanted(digest=None, unpinned="none is published"))
+    assert (desk.file.read_bytes(), desk.ranges) == (OTHER, [WHOLE, ("bytes=4000-", ONE), WHOLE])
+    assert desk.sleeps == [1, 0]
+
+
+def test_another_part_than_the_one_asked_for_is_not_spliced(desk, server):
+    shifted = Answer(headers={"Content-Range": f"bytes 4001-{SIZE - 1}/{SIZE}"})
+    server.answers["/a"] = [Answer(cut=4000), shifted, Answer()]
+    desk.fetch(desk.wanted())
+    assert (desk.file.read_bytes(), desk.ranges) == (BODY, [WHOLE, ("bytes=4000-", ONE), WHOLE])
+
+
+def test_a_part_of_one_address_is_not_continued_from_another(desk, server):
+    server.answers |= {"/a": [Answer(cut=4000), Answer(status=404)], "/b": [Answer()]}
+    desk.fetch(desk.wanted(addresses=[f"{server.at}/a", f"{server.at}/b"]))
+    assert server.requests == [("/a", *WHOLE), ("/a", "bytes=4000-", ONE), ("/b", *WHOLE)]
+    assert desk.file.read_bytes() == BODY
+
+
+DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("version", "headers", "second"),
+    [
+        (None, {}, WHOLE),
+        ('W/"weak"', {}, WHOLE),
+        (None, {"Last-Modified": DATE}, ("bytes=4000-", DATE)),
+        ('W/"weak"', {"Last-Modified": DATE}, ("bytes=4000-", DATE)),
+    ],
+    ids=["nothing", "a weak ETag", "Last-Modified", "Last-Modified beside a weak ETag"],
+)
+def test_only_what_names_a_version_is_continued(desk, server, version, headers, second):
+    server.answers["/a"] = [
+        Answer(cut=4000, version=version, headers=headers),
+        Answer(version=version, headers=headers),
+    ]
+    desk.fetch(desk.wanted())
+    assert (desk.file.read_bytes(), desk.ranges) == (BODY, [WHOLE, second])
+
+
+def test_a_part_that_is_as_long_as_the_file_is_fetched_again(desk, server):
+    server.answers["/a"] = [Answer(cut=4000)]
+    desk.refusal(desk.wanted(), attempts=1)
+    (desk.file.parent / "data.bin.part").write_bytes(OTHER)
+    server.answers["/a"] = [Answer()]
+    desk.fetch(desk.wanted())
+    assert (desk.file.read_bytes(), desk.ranges[1:]) == (BODY, [(f"bytes={SIZE}-", ONE), WHOLE])
+
+
+def test_a_spoilt_part_is_found_out_by_the_digest(desk, server):
+    server.answers["/a"] = [Answer(cut=4000)]
+    desk.refusal(desk.wanted(), attempts=1)
+    (desk.file.parent / "data.bin.part").write_bytes(OTHER[:4000])
+    server.answers["/a"] = [Answer()]
+    spliced = digest(OTHER[:4000] + BODY[4000:])
+    assert f"sent bytes with digest {spliced} where" in desk.refusal(desk.wanted())
+    assert desk.left == []
+
+
+def test_wrong_bytes_are_answered_by_a_sentence_and_not_kept(desk, server):
+    server.answers["/a"] = [Answer(OTHER)]
+    sentence = (
+        f"acord/data.bin could not be fetched: S/a sent bytes with digest {digest(OTHER)}"
+        f" where the registry has {digest(BODY)}; {CHANGED}"
+    )
+    assert desk.refusal(desk.wanted()) == sentence
+    assert desk.left == []
+    assert desk.refusal(desk.wanted()) == sentence
+    assert (desk.ranges, desk.sleeps) == ([WHOLE, WHOLE], [])
+
+
+def test_a_failure_keeps_the_file_that_was_there(desk, server):
+    desk.file.parent.mkdir(parents=True)
+    desk.file.write_bytes(b"before")
+    server.answers["/a"] = [Answer(OTHER)]
+    desk.refusal(desk.wanted())
+    assert desk.file.read_bytes() == b"before"
+
+
+def test_the_next_address_is_asked_at_once_after_404_or_wrong_bytes(desk, server):
+    server.answers |= {"/a": [Answer(status=404)], "/b": [Answer(OTHER)], "/c": [Answer()]}
+    addresses = [f"{server.at}/{letter}" for letter in "abc"]
+    assert desk.fetch(desk.wanted(addresses=addresses)).obtained_from == addresses[2]
+    assert (desk.file.read_bytes(), desk.sleeps) == (BODY, [])
+    assert [path for path, _, _ in server.requests] == ["/a", "/b", "/c"]
+    assert desk.said[1] == f"acord/data.bin: {addresses[0]} answered 404 Not Found"
+
+
+def test_when_every_address_fails_each_has_its_reason(desk, server):
+    server.answers |= {"/a": [Answer(status=404)], "/b": [Answer(status=503)]}
+    gone = "http://127.0.0.1:9/c"
+    wanted = desk.wanted(addresses=[f"{server.at}/a", f"{server.at}/b", gone])
+    assert desk.refusal(wanted, attempts=2) == (
+        "acord/data.bin could not be fetched: S/a answered 404 Not Found, and"
+        " S/b answered 503 Service Unavailable at the last of 2 attempts, and"
+        f" {gone} gave no answer (ConnectionError) at the last of 2 attempts; {LATER}"
+    )
+    assert (desk.sleeps, desk.left) == ([1, 1], [])
+
+
+def test_the_waits_double_and_end(desk, server):
+    server.answers["/a"] = [Answer(status=503)]
+    desk.refusal(desk.wanted())
+    assert (desk.sleeps, len(server.requests)) == ([1, 2, 4, 8], 5)
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_after", "slept"),
+    [
+        (503, None, 1),
+        (500, "soon", 1),
+        (503, "7", 7),
+        (429, "7", 7),
+        (429, "86400", 120),
+        (429, "Wed, 21 Oct 2015 07:28:00 GMT", 0),
+        (429, "Wed, 21 Oct 2215 07:28:00 GMT", 120),
+    ],
+)
+def test_retry_after_is_honoured_in_seconds_or_as_a_date(desk, server, status, retry_after, slept):
+    headers = {"Retry-After": retry_after} if retry_after else {}
+    server.answers["/a"] = [Answer(b"", status=status, headers=headers), Answer()]
+    desk.fetch(desk.wanted())
+    assert (desk.file.read_bytes(), desk.sleeps, len(server.requests)) == (BODY, [slept], 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "size", "reason", "do"),
+    [
+        (Answer(length=SIZE + 5), SIZE, "announces 10,245 bytes where the registry has 10,240", CHANGED),
+        (Answer(length=5), SIZE, "announces 5 bytes where the registry has 10,240", CHANGED),
+        (Answer(length=SIZE + 5), None, "was cut after 10,240 bytes at the last of 1 attempts", LATER),
+        (Answer(length=0, cut=9), SIZE, "was cut after 9 bytes at the last of 1 attempts", LATER),
+        (
+            Answer(BODY + b"x", length=0),
+            SIZE,
+            "sends more than the 10,240 bytes that the registry has",
+            CHANGED,
+        ),
+        (
+            Answer(length=5),
+            None,
+            f"sent bytes with digest {digest(BODY[:5])} where the registry has {digest(BODY)}",
+            CHANGED,
+        ),
+        (
+            Answer(gzip.compress(BODY), headers={"Content-Encoding": "gzip"}),
+            None,
+            "sent the file encoded as gzip",
+            LATER,
+        ),
+    ],
+)
+def test_a_server_that_lies_about_the_length_is_found_out(desk, server, answer, size, reason, do):
+    server.answers["/a"] = [answer]
+    sentence = desk.refusal(desk.wanted(size=size), attempts=1)
+    assert sentence == f"acord/data.bin could not be fetched: S/a {reason}; {do}"
+    assert not desk.file.exists()
+
+
+def test_a_length_that_nobody_gives_is_lived_with_except_under_a_git_blob(desk, server):
+    server.answers["/a"] = [Answer(length=0)]
+    desk.fetch(desk.wanted(size=None))
+    assert desk.file.read_bytes() == BODY
+    sentence = desk.refusal(desk.wanted(size=None, digest=digest(BODY, "git-blob")))
+    assert "S/a does not say how long the file is, which its git-blob digest covers;" in sentence
+    desk.fetch(desk.wanted(digest=digest(BODY, "git-blob")))
+
+
+def test_a_file_in_chunks_is_put_together_and_a_missing_chunk_is_a_cut(desk, server):
+    half = SIZE // 2
+    chunks = b"".join(b"%x\r\n%s\r\n" % (half, part) for part in (BODY[:half], BODY[half:]))
+    chunked = {"Transfer-Encoding": "chunked"}
+    server.answers["/a"] = [
+        Answer(chunks, length=0, headers=chunked, version=None, cut=6 + half + 8),
+        Answer(chunks + b"0\r\n\r\n", length=0, headers=chunked, version=None),
+    ]
+    desk.fetch(desk.wanted(size=None))
+    assert (desk.file.read_bytes(), desk.ranges, desk.sleeps) == (BODY, [WHOLE, WHOLE], [1])
+
+
+def test_silence_in_the_middle_is_a_cut(desk, server):
+    server.answers["/a"] = [Answer(stall=0.6), Answer()]
+    desk.fetch(desk.wanted(), timeouts=(5, 0.2))
+    assert (desk.file.read_bytes(), desk.ranges) == (BODY, [WHOLE, ("bytes=100-", ONE)])
+
+
+def test_a_disk_without_room_is_named_before_anything_is_asked(desk, server):
+    server.answers["/a"] = [Answer()]
+    assert desk.refusal(desk.wanted(), free=lambda _: SIZE - 1) == (
+        "acord/data.bin needs 10,240 bytes more, and the disk of T/results/acord has 10,239; free some space."
+    )
+    assert server.requests == []
+    desk.fetch(desk.wanted(), free=lambda _: SIZE)
+
+
+def test_a_file_of_unknown_size_is_measured_by_its_announcement(desk, server):
+    server.answers["/a"] = [Answer()]
+    sentence = desk.refusal(desk.wanted(size=None), free=lambda _: 12)
+    assert "needs 10,240 bytes more, and the disk of T/results/acord has 12;" in sentence
+    assert not (desk.file.parent / "data.bin.part").exists()
+
+
+def test_only_what_is_still_to_come_needs_room(desk, server):
+    server.answers["/a"] = [Answer(cut=4000), Answer()]
+    desk.refusal(desk.wanted(), attempts=1)
+    desk.fetch(desk.wanted(), free=lambda _: SIZE - 4000)
+    assert desk.file.read_bytes() == BODY
+
+
+def test_progress_goes_to_standard_error(desk, server, capsys):
+    server.answers["/a"] = [Answer()]
+    desk.fetch(desk.wanted())
+    assert "data.bin: 100%" in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------------------- by a mirror
+
+REBUILT = {"rebuilt": {"comparable": True, "note": "built again", "size": SIZE, "digest": digest(OTHER)}}
+STAND_IN = {"stand_in": {"comparable": False, "note": "others", "digest": digest(b"x"), "named": "other.bin"}}
+SAMPLE = {"sample": {"comparable": False, "note": "ours", "unpinned": "kept with the code"}}
+
+
+def test_a_mirror_goes_before_every_address_and_is_not_recorded_by_its_path(desk, server):
+    mirror = desk.mirror(BODY)
+    came = desk.fetch(desk.wanted(), mirrors=[desk.folder / "none", mirror])
+    assert (came.variant, came.comparable, came.obtained_from) == ("release", True, "mirror")
+    assert (desk.file.read_bytes(), desk.left, server.requests) == (BODY, FETCHED, [])
+    assert desk.said[0] == "acord/data.bin: 10,240 bytes from the mirror"
+    assert str(desk.folder) not in (desk.file.parent / "data.bin.json").read_text()
+
+
+def test_the_copy_is_a_file_of_its_own(desk):
+    mirror = desk.mirror(BODY)
+    desk.fetch(desk.wanted(), mirrors=[mirror])
+    desk.file.write_bytes(b"changed")
+    assert (mirror / "acord/data.bin").read_bytes() == BODY
+    assert not desk.file.is_symlink()
+
+
+def test_a_declared_variant_is_accepted_under_its_name_where_it_is_allowed(desk):
+    wanted = desk.wanted(variants=REBUILT | STAND_IN)
+    came = desk.fetch(wanted, mirrors=[desk.mirror(OTHER)], variants=["release", "rebuilt"])
+    assert (came.variant, came.comparable, came.note, came.digest) == (
+        "rebuilt",
+        True,
+        "built again",
+        digest(OTHER),
+    )
+    other = desk.mirror(b"x", "other.bin", "second")
+    came = desk.fetch(wanted, mirrors=[other], variants=["release", "stand_in"])
+    assert (came.variant, came.comparable, desk.file.read_bytes()) == ("stand_in", False, b"x")
+
+
+def test_a_declared_variant_is_refused_where_it_is_not_allowed(desk, server):
+    sentence = desk.refusal(desk.wanted(variants=REBUILT), mirrors=[desk.mirror(OTHER)])
+    assert sentence == (
+        "T/mirror/acord/data.bin: this is the variant 'rebuilt' of acord/data.bin,"
+        " which this run may not use."
+    )
+    assert (desk.left, server.requests) == ([], [])
+
+
+@pytest.mark.parametrize("body", [b"short", OTHER[1:] + b"x"], ids=["another size", "the same size"])
+def test_other_bytes_in_a_mirror_are_answered_by_a_sentence(desk, server, body):
+    wanted = desk.wanted(variants=REBUILT)
+    assert desk.refusal(wanted, mirrors=[desk.mirror(body)], variants=["release", "rebuilt"]) == (
+        f"T/mirror/acord/data.bin: {len(body):,} bytes with digest {digest(body)} are none of those"
+        f" registered for acord/data.bin (release {digest(BODY)}, rebuilt {digest(OTHER)});"
+        " replace the file by the published one, or declare a variant in the registry."
+    )
+    assert (desk.left, server.requests) == ([], [])
+
+
+@pytest.mark.parametrize("kind", ["sha256", "md5", "git-blob"])
+def test_a_mirror_is_checked_by_every_kind_of_digest(desk, kind):
+    came = desk.fetch(desk.wanted(digest=digest(BODY, kind), size=None), mirrors=[desk.mirror(BODY)])
+    assert (came.variant, came.digest) == ("release", digest(BODY))
+
+
+def test_a_pinned_variant_is_told_from_a_release_that_nothing_pins(desk):
+    wanted = desk.wanted(digest=None, size=None, unpinned="none is published", variants=REBUILT)
+    allowed = ["release", "rebuilt"]
+    assert desk.fetch(wanted, mirrors=[desk.mirror(OTHER)], variants=allowed).variant == "rebuilt"
+    came = desk.fetch(wanted, mirrors=[desk.mirror(BODY)], variants=allowed)
+    assert (came.variant, came.note) == ("release", "none is published")
+
+
+def test_a_size_is_checked_where_no_digest_is(desk):
+    wanted = desk.wanted(digest=None, unpinned="none is published")
+    sentence = desk.refusal(wanted, mirrors=[desk.mirror(b"short")])
+    assert "are none of those registered for acord/data.bin (release without a digest);" in sentence
+
+
+def test_the_sample_is_taken_only_by_a_run_on_the_sample(desk, server):
+    wanted = desk.wanted(variants=SAMPLE)
+    sample = desk.mirror(b"ours", folder="sample")
+    came = desk.fetch(wanted, mirrors=[sample], variants=wanted.variants_for("sample"))
+    assert (came.variant, came.comparable, desk.file.read_bytes()) == ("sample", False, b"ours")
+    refused = desk.refusal(wanted, mirrors=[sample], variants=wanted.variants_for("release"))
+    assert refused.startswith(f"T/sample/acord/data.bin: 4 bytes with digest {digest(b'ours')} are none of")
+    assert server.requests == []
+
+
+def test_a_run_on_the_sample_asks_no_address(desk, server):
+    wanted = desk.wanted(variants=SAMPLE)
+    assert desk.refusal(wanted, mirrors=["resources/none"], variants=["sample"]) == (
+        "acord/data.bin (sample) is not in resources/none; put it there as acord/data.bin."
+    )
+    assert server.requests == []
+
+
+def test_a_disk_without_room_for_a_mirrors_file_is_named(desk):
+    sentence = desk.refusal(desk.wanted(), mirrors=[desk.mirror(BODY)], free=lambda _: 12)
+    assert "needs 10,240 bytes more, and the disk of T/results/acord has 12;" in sentence
+    assert desk.left == []
+
+
+def test_a_gated_file_gives_its_instructions_as_a_record_until_a_mirror_has_it(desk):
+    wanted = desk.wanted(
+        addresses=None, digest=None, size=None, unpinned="none is published", gated={"instructions": "ask A"}
+    )
+    record = ByHand("acord", "data.bin", "CC0", "https://example.org", "ask A")
+    assert by_hand(wanted, [], ["release"]) == record
+    with pytest.raises(NotFetched) as error:
+        desk.fetch(wanted)
+    assert error.value.record == record
+    assert str(error.value) == (
+        "acord/data.bin is fetched by hand: ask A;"
+        " put it at <folder>/acord/data.bin and set mirror to that folder."
+    )
+    mirror = desk.mirror(BODY)
+    assert by_hand(wanted, [mirror], ["release"]) is None
+    assert desk.fetch(wanted, mirrors=[mirror]).digest == digest(BODY)
+
+
+def test_the_same_bytes_give_the_same_provenance(desk):
+    mirror, written = desk.mirror(BODY), desk.folder / "results/acord/data.bin.json"
+    desk.fetch(desk.wanted(), mirrors=[mirror])
+    first = written.read_bytes()
+    desk.fetch(desk.wanted(), mirrors=[mirror])
+    assert written.read_bytes() == first

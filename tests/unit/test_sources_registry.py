@@ -1,0 +1,221 @@
+"""The registry of sources: the real one holds, and a broken one is answered by a sentence."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from lextables.errors import BadInput
+from lextables.sources.registry import load, resolve, schema
+
+ROOT = Path(__file__).parents[2]
+REGISTRY = ROOT / "resources/sources.yaml"
+SHA = "sha256:" + "0" * 64
+
+
+@pytest.fixture(scope="module")
+def registry():
+    return load(REGISTRY)
+
+
+def entry(**file):
+    file = {"addresses": ["https://example.org/a.zip"], "digest": SHA} | file
+    head = {"title": "A", "licence": "CC0", "citation": "A 2020", "homepage": "https://example.org"}
+    return {"acord": head | {"files": {"a.zip": {k: v for k, v in file.items() if v != "drop"}}}}
+
+
+def written(tmp_path, content):
+    path = tmp_path / "sources.yaml"
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+    return path
+
+
+def test_the_real_registry_has_every_source(registry):
+    assert sorted(registry) == [
+        "acord",
+        "caselaw",
+        "cuad",
+        "cuad_checkpoints",
+        "edgar",
+        "lawngnli_ids",
+        "maud",
+        "maud_extraction",
+        "privacy",
+    ]
+
+
+def test_the_real_registry_fits_its_schema_and_the_schema_its_models():
+    text = (ROOT / "workflow/schemas/sources.schema.yaml").read_text(encoding="utf-8")
+    assert text == schema(), "write schema() to workflow/schemas/sources.schema.yaml"
+    jsonschema.validate(yaml.safe_load(REGISTRY.read_text(encoding="utf-8")), yaml.safe_load(text))
+
+
+def test_instructions_end_without_a_stop_for_the_sentence_goes_on(registry):
+    gated = [f.gated.instructions for s in registry.values() for f in s.files.values() if f.gated]
+    assert len(gated) >= 2
+    assert not [text for text in gated if text.rstrip().endswith(".")]
+
+
+def test_what_is_not_comparable_is_said_so(registry):
+    variants = {
+        f"{source}/{name}: {variant}": v.comparable
+        for source, entry in registry.items()
+        for name, file in entry.files.items()
+        for variant, v in file.variants.items()
+        if variant != "sample"
+    }
+    assert {name for name, comparable in variants.items() if not comparable} == {
+        "maud/maud_v1.zip: partial",
+        "maud/extraction_spans.json: legalbench_rag",
+        "privacy/privacy_policies.ndjson: stand_in",
+        "caselaw/{reporter}/{volume}.zip: converted",
+    }
+    assert variants["cuad/data.zip: rebuilt"]
+
+
+def test_a_pattern_is_filled_in_and_its_variants_are_pinned_file_by_file(registry):
+    wanted = resolve(registry, "caselaw", "us/436.zip")
+    assert wanted.addresses == ("https://static.case.law/us/436.zip",)
+    assert [c.variant for c in wanted.among(["release", "converted"])] == ["converted", "release"]
+    assert resolve(registry, "caselaw", "f2d/10.zip").among(["converted"]) == ()
+    index = resolve(registry, "edgar", "2019/QTR3/master.idx")
+    assert index.addresses == ("https://www.sec.gov/Archives/edgar/full-index/2019/QTR3/master.idx",)
+
+
+def test_an_exact_name_goes_before_a_pattern(tmp_path):
+    content = entry()
+    files = content["acord"]["files"]
+    files["{name}.zip"] = {
+        "addresses": ["https://example.org/all/{name}.zip"],
+        "unpinned": "none is published",
+    }
+    loaded = load(written(tmp_path, content))
+    assert resolve(loaded, "acord", "a.zip").addresses == ("https://example.org/a.zip",)
+    assert resolve(loaded, "acord", "b.zip").addresses == ("https://example.org/all/b.zip",)
+
+
+@pytest.mark.parametrize(
+    ("data", "variants"),
+    [("sample", ["sample"]), ("release", ["release", "rebuilt"])],
+    ids=["sample", "release"],
+)
+def test_the_sample_and_the_rest_are_never_mixed(tmp_path, data, variants):
+    sample = {"comparable": False, "note": "ours", "unpinned": "kept here"}
+    rebuilt = {"comparable": True, "note": "rebuilt", "digest": SHA}
+    loaded = load(written(tmp_path, entry(variants={"sample": sample, "rebuilt": rebuilt})))
+    assert resolve(loaded, "acord", "a.zip").variants_for(data) == variants
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "sentence"),
+    [
+        ("acrod", "ACORD.zip", "there is no source 'acrod'; use one of acord, cuad, "),
+        ("acord", "acord.zip", "the source 'acord' has no file 'acord.zip'; use one of ACORD.zip."),
+        ("caselaw", "../etc/1.zip", "the source 'caselaw' has no file '../etc/1.zip'; use one of Reporters"),
+        ("caselaw", "us/a/1.zip", "the source 'caselaw' has no file 'us/a/1.zip'; use one of Reporters"),
+    ],
+)
+def test_an_unknown_source_or_file_is_answered_by_what_there_is(registry, source, file, sentence):
+    with pytest.raises(BadInput) as error:
+        resolve(registry, source, file)
+    assert str(error.value).startswith(sentence)
+
+
+FILE = "acord > files > a.zip"
+VARIANT = {"comparable": False, "note": "n", "digest": SHA}
+BROKEN = [
+    (
+        entry(sise=3),
+        f"{FILE} > sise: the key 'sise' is not known; "
+        "use one of addresses, size, digest, unpinned, gated, variants.",
+    ),
+    (entry(size="3"), f"{FILE} > size: '3' is not allowed; give a whole number of bytes, or null."),
+    (entry(size=-1), f"{FILE} > size: -1 is not allowed; give a whole number of bytes, or null."),
+    (
+        entry(digest="sha256:12"),
+        f"{FILE} > digest: 'sha256:12' is not allowed; "
+        "give sha256:, md5: or git-blob: and its hex digits, or null.",
+    ),
+    (
+        entry(addresses=["ftp://example.org/a"]),
+        f"{FILE} > addresses > 0: 'ftp://example.org/a' is not allowed; "
+        "give a list of http(s) addresses, tried in order.",
+    ),
+    (
+        entry(addresses=["https://example.org/{volume}"]),
+        "acord: the address https://example.org/{volume} has ['volume'], which a.zip has not.",
+    ),
+    (
+        entry(unpinned="why"),
+        f"{FILE}: a file has a 'digest', or the reason why it is 'unpinned', not both.",
+    ),
+    (
+        entry(digest="drop"),
+        f"{FILE}: a file with addresses has a 'digest', or the reason why it is 'unpinned'.",
+    ),
+    (
+        entry(addresses="drop"),
+        f"{FILE}: a file without addresses has 'gated' instructions that say how to get it.",
+    ),
+    (
+        entry(addresses="drop", digest="drop", gated={"instructions": "ask"}),
+        f"{FILE}: a file that was not released has at least one variant.",
+    ),
+    (
+        entry(gated={"how": "ask"}),
+        f"{FILE} > gated > instructions: the key 'instructions' is missing; "
+        "give what a person does to get the file.",
+    ),
+    (
+        entry(variants={"old": VARIANT | {"comparable": "no"}}),
+        f"{FILE} > variants > old > comparable: 'no' is not allowed; "
+        "give true where numbers may be compared with the paper's, else false.",
+    ),
+    (
+        entry(variants={"old": VARIANT | {"unpinned": "why"}}),
+        f"{FILE} > variants > old: a variant has one of 'digest', 'digests' and 'unpinned'.",
+    ),
+    (
+        entry(variants={"release": VARIANT}),
+        f"{FILE}: the name 'release' is kept for the published bytes.",
+    ),
+    (
+        entry(variants={"sample": VARIANT | {"comparable": True}}),
+        f"{FILE}: the variant 'sample' is not comparable.",
+    ),
+    (
+        {"ACORD": entry()["acord"]},
+        "ACORD: the name 'ACORD' is not allowed; "
+        "name files by letters, digits, '_', '-', '.', '{field}' and '/', and sources by small letters.",
+    ),
+    (
+        entry(variants={"old": VARIANT | {"named": "../a.zip"}}),
+        f"{FILE} > variants > old > named: '../a.zip' is not allowed; "
+        "give the file's name in a mirror, where it is another one.",
+    ),
+    (["acord"], " ['acord'] is not allowed; give a mapping."),
+]
+
+
+@pytest.mark.parametrize(("content", "sentence"), BROKEN, ids=[sentence for _, sentence in BROKEN])
+def test_a_broken_registry_is_answered_by_one_sentence(tmp_path, content, sentence):
+    path = written(tmp_path, content)
+    with pytest.raises(BadInput) as error:
+        load(path)
+    separator = ":" if sentence.startswith(" ") else ", "
+    assert str(error.value) == f"{path}{separator}{sentence}"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("acord:\n  title: A\nacord:\n  title: B\n", "row 3: not YAML (the key 'acord' stands twice)."),
+        ("acord: [\n", "row 2: not YAML (expected the node content, but found '<stream end>')."),
+    ],
+)
+def test_what_yaml_would_pass_over_in_silence_is_an_error(tmp_path, text, sentence):
+    path = written(tmp_path, text)
+    with pytest.raises(BadInput) as error:
+        load(path)
+    assert str(error.value) == f"{path}, {sentence}"

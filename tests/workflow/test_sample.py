@@ -1,0 +1,142 @@
+"""The whole pipeline on the embedded sample, as a user runs it, in a folder of its own."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lextables.models.resolve import load_models, resolve
+
+ROOT = Path(__file__).parents[2]
+TRAINED = "results/sample/runs/acord/finetune/minilm-fresh-head/sample-lr1e-04/seed0"
+
+
+def command(folder, *arguments):
+    """A call of snakemake that reads this project and writes to ``folder``."""
+    return [
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder)),
+        *("--workflow-profile", str(ROOT / "profiles/default"), "--cores", "2", *arguments),
+    ]
+
+
+def snakemake(folder, *arguments):
+    return subprocess.run(command(folder, *arguments), capture_output=True, text=True, check=False)
+
+
+def table(folder, name):
+    with (folder / f"results/sample/tables/acord/{name}.csv").open(encoding="utf-8", newline="") as file:
+        return {(line["row"], line["column"]): line for line in csv.DictReader(file)}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a finished run of everything."""
+    folder = tmp_path_factory.mktemp("sample")
+    run = snakemake(folder)
+    assert run.returncode == 0, run.stderr[-4000:]
+    return folder
+
+
+def test_a_second_run_does_nothing(finished):
+    start = time.monotonic()
+    run = snakemake(finished)
+    assert run.returncode == 0
+    assert "Nothing to be done" in run.stdout + run.stderr
+    assert time.monotonic() - start < 60
+
+
+def test_sample_numbers_stand_without_a_verdict(finished):
+    names = yaml.safe_load((ROOT / "resources/papers/acord.yaml").read_text())["tables"]
+    for name in names:
+        lines = list(table(finished, name).values())
+        assert lines
+        for line in lines:
+            assert line["verdict"] in ("", "not run")
+            assert not line["reproduced"]
+            assert bool(line["ours"]) != (line["verdict"] == "not run"), (name, line)
+            assert line["ours"] or line["reason"]
+
+
+def test_the_report_reads_without_a_network(finished):
+    page = (finished / "results/sample/report/index.html").read_text(encoding="utf-8")
+    assert not re.findall(r'(?:src|srcset|data)\s*=\s*"?(?:https?:)?//|@import|url\(\s*["\']?http', page)
+    for link in re.findall(r'href="([^"#]+)"', page):
+        assert link.startswith("https://") or (finished / "results/sample/report" / link).exists(), link
+    assert "sample" in page
+    assert "seconds" in page or " s" in page
+
+
+def test_every_run_says_what_it_ran_on(finished):
+    records = sorted(finished.glob("results/sample/runs/**/run.json"))
+    assert len(records) > 10
+    for path in records:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        assert {"settings", "libraries", "device", "seconds", "peak_memory_mib"} <= set(record)
+
+
+def test_the_effective_config_is_kept(finished):
+    kept = yaml.safe_load((finished / "results/sample/config.yaml").read_text())
+    assert kept["data"] == "sample"
+    assert kept["seeds"] == [0, 1, 2]
+
+
+def test_checkpoints_are_gone_when_the_run_is_done(finished):
+    assert list(finished.glob("results/sample/work/acord_finetune/*")) == []
+
+
+def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
+    call = command(tmp_path, "--nolock", f"{TRAINED}/predictions.parquet")
+    victim = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 300
+    while not list(tmp_path.glob("results/sample/work/acord_finetune/*/checkpoint-2/whole")):
+        assert victim.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert not (tmp_path / TRAINED / "run.json").exists()
+
+    run = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-4000:]
+    resumed = json.loads((tmp_path / TRAINED / "run.json").read_text())
+    assert resumed["resumed_from_update"] == 2
+    whole = finished / TRAINED / "predictions.parquet"
+    assert (tmp_path / TRAINED / "predictions.parquet").read_bytes() == whole.read_bytes()
+
+
+def test_a_users_model_becomes_a_row(finished):
+    models = load_models(ROOT / "resources/models.yaml")
+    weights = resolve("all-minilm-l6-v2", models["all-minilm-l6-v2"], "sample", [], "")
+    extra = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": weights.location}])
+    run = snakemake(finished, "acord_table_d3", "acord_table_e2", "--config", f"extra_models={extra}")
+    assert run.returncode == 0, run.stderr[-4000:]
+    lines = table(finished, "table_d3")
+    for column in ("NDCG@5", "NDCG@10", "3-star prec@5"):
+        assert lines["Mine / None", column]["ours"] == lines["Bi-Encoder-MiniLM / None", column]["ours"]
+    assert table(finished, "table_e2")["Mine / as-is / Long", "NDCG@5"]["ours"]
+
+
+def test_a_fault_in_the_config_is_one_sentence(tmp_path):
+    run = snakemake(tmp_path, "--config", "modles=paper")
+    assert run.returncode != 0
+    assert "config: modles is not a known key (known: data, mirror, models," in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_wrong_bytes_stop_all_that_would_be_built_from_them(tmp_path):
+    (tmp_path / "mirror/acord").mkdir(parents=True)
+    (tmp_path / "mirror/acord/ACORD.zip").write_bytes(b"PK not the release")
+    run = snakemake(tmp_path, "acord", "--config", "data=release", f"mirror={tmp_path / 'mirror'}")
+    assert run.returncode != 0
+    assert "ACORD.zip" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not list(tmp_path.glob("results/data/**/*.parquet"))
+    assert not list(tmp_path.glob("results/tables/**/*"))

@@ -1,0 +1,1 @@
+"""ACORD: expert-rated retrieval of contract clauses (Wang et al., 2025)."""

@@ -1,0 +1,394 @@
+"""ACORD's tables: which computed value stands in which printed cell.
+
+Each function takes `Results` and returns cells; `cells` calls the one of a table, and
+`lextables.tables.cells.build` sets what it returns beside the published cells.  Appendix sections and
+table numbers are the paper's.
+"""
+
+import difflib
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from lextables.acord.plan import Acord
+from lextables.acord.scores import METRICS, STRICT
+from lextables.dataset import Row, read
+from lextables.metrics.intervals import mean_interval
+from lextables.tables.cells import Cell
+from lextables.tables.inputs import Inputs
+
+SHORT_NAMES = {metric: metric.replace("precision", "prec") for metric in METRICS}
+Table = Callable[["Results"], list[Cell]]
+STATISTICS: dict[str, Callable[[Sequence[int]], float]] = {
+    "Min": min,
+    "Mean": statistics.fmean,
+    "Median": statistics.median,
+    "Std. Dev.": statistics.stdev,
+    "Max": max,
+}
+
+
+@dataclass(frozen=True)
+class Results(Inputs):
+    """The inputs, read as ACORD's tables need them; ``systems`` are the rows that come from runs."""
+
+    paper: Acord
+
+    @property
+    def systems(self) -> Sequence[Mapping[str, Any]]:
+        return self.rows
+
+    @cached_property
+    def queries(self) -> list[Row]:
+        return list(read(self.data / "queries.parquet"))
+
+    @cached_property
+    def judgements(self) -> list[Row]:
+        return list(read(self.data / "judgements.parquet"))
+
+    @cached_property
+    def words(self) -> dict[str, int]:
+        """Words a clause, by clause id."""
+        return {
+            row["clause_id"]: row["words"]
+            for row in read(self.data / "clauses.parquet", ["clause_id", "words"])
+        }
+
+    def scores(self, folder: str) -> dict[tuple[str, str], float]:
+        """The scores of one run: {(metric, group): value}."""
+        return {
+            (row["metric"], row["group"]): row["value"] for row in read(self.root / folder / "scores.parquet")
+        }
+
+    def score(self, folders: Sequence[str], metric: str, group: str) -> float:
+        """The mean of a score over runs that differ in their seed."""
+        return statistics.fmean(self.scores(folder)[metric, group] for folder in folders)
+
+    def by_query(self, folders: Sequence[str], metric: str) -> dict[str, float]:
+        """{query id: score}, the mean over runs that differ in their seed."""
+        values: dict[str, list[float]] = defaultdict(list)
+        for folder in folders:
+            for (name, group), value in self.scores(folder).items():
+                if name == metric and group.startswith("query: "):
+                    values[group.removeprefix("query: ")].append(value)
+        return {query: statistics.fmean(found) for query, found in sorted(values.items())}
+
+
+def table2(results: Results) -> list[Cell]:
+    """Sample queries: the query of the category whose wording is nearest to the printed one."""
+    cells = []
+    for printed in results.published:
+        pool = [q["short"] for q in results.queries if q["category"] in printed.row]
+        nearest = max(pool, key=lambda text: (_likeness(text, printed.value), text), default=None)
+        cells.append(
+            Cell(printed.row, printed.column, nearest, reason="" if nearest else "no query of this category")
+        )
+    return cells
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
+
+
+def table_c1(results: Results) -> list[Cell]:
+    """The queries by number; a number that these data do not reach is not run."""
+    found = {str(query["number"]): query for query in results.queries}
+    values = {"Clause Category": "category", "Query": "short"}
+    cells = []
+    for printed in results.published:
+        query = found.get(printed.row)
+        value = query[values[printed.column]] if query else None
+        cells.append(Cell(printed.row, printed.column, value, reason="" if query else "sample data"))
+    return cells
+
+
+def table_c2(results: Results) -> list[Cell]:
+    """Clauses rated k stars per query, over the queries that have any; sample standard deviation."""
+    counts = Counter((row["query_id"], row["stars"]) for row in results.judgements)
+    cells = []
+    for stars in range(1, 6):
+        found = [n for (_, k), n in counts.items() if k == stars]
+        for column, statistic in STATISTICS.items():
+            enough = len(found) >= (2 if column == "Std. Dev." else 1)
+            value = float(statistic(found)) if enough else None
+            reason = "" if enough else "too few queries have a clause of this score"
+            cells.append(Cell(f"{stars}-star", column, value, reason=reason))
+    return cells
+
+
+def table_c3(results: Results) -> list[Cell]:
+    """Queries and rated clauses by category."""
+    category = {query["query_id"]: query["category"] for query in results.queries}
+    queries = Counter(category.values())
+    counts = Counter((category[row["query_id"]], row["stars"]) for row in results.judgements)
+    cells = []
+    for name in [*dict.fromkeys(cell.row for cell in results.published if cell.row != "Total"), "Total"]:
+        own = [c for c in queries if name in (c, "Total")]
+        values = {"Number of Queries": sum(queries[c] for c in own)}
+        values |= {f"{stars}-star": sum(counts[c, stars] for c in own) for stars in range(5, 0, -1)}
+        values["Total ratings"] = sum(counts[c, stars] for c in own for stars in range(1, 6))
+        cells += [Cell(name, column, float(value)) for column, value in values.items()]
+    return cells
+
+
+def figure_c1(results: Results) -> list[Cell]:
+    """Words in clauses rated 2 to 5 stars: each clause once, each judged pair, and the histogram's bins."""
+    rated = [row["clause_id"] for row in results.judgements if row["stars"] >= 2]
+    once = sorted(results.words[clause_id] for clause_id in sorted(set(rated)))
+    pairs = sorted(results.words[clause_id] for clause_id in rated)
+    cells = []
+    for row, lengths in (("words a clause", once), ("words a clause, each query-clause pair", pairs)):
+        for column in ("Mean", "Median", "Min", "Max"):
+            cells.append(Cell(row, column, float(STATISTICS[column](lengths)), decimals=0))
+    width = 100
+    bins = Counter(length // width for length in once)
+    for bin_ in range(max(bins) + 1):
+        cells.append(
+            Cell(f"{bin_ * width}-{(bin_ + 1) * width - 1} words", "Clauses", float(bins[bin_]), decimals=0)
+        )
+    return cells
+
+
+def _system_row(system: Mapping[str, Any]) -> str:
+    return f"{system['retriever']} / {system['reranker']}"
+
+
+def _metric_cells(
+    results: Results, system: Mapping[str, Any], row: str, columns: Mapping[str, str], *,
+    group: str = "all", style: str = "short", scale: float = 1, strict: bool = True,
+) -> list[Cell]:  # fmt: skip
+    """One cell a metric for one system; the strict reading beside it where it differs."""
+    folders = tuple(system["runs"].get(style, ()))
+    cells = []
+    for metric, column in columns.items():
+        if not folders:
+            cells.append(Cell(row, column, None, reason=system["reason"]))
+            continue
+        interval = None
+        if group == "all":
+            interval = mean_interval([value * scale for value in results.by_query(folders, metric).values()])
+        low, high = interval or (None, None)
+        value = results.score(folders, metric, group) * scale
+        cells.append(Cell(row, column, value, low, high, runs=folders))
+        if strict and (metric + STRICT, group) in results.scores(folders[0]):
+            exact = results.score(folders, metric + STRICT, group) * scale
+            if not math.isclose(exact, value) and not math.isnan(exact):
+                cells.append(
+                    Cell(row, column + STRICT, exact, decimals=1 if scale == 100 else 3, runs=folders)
+                )
+    return cells
+
+
+def table_d3(results: Results) -> list[Cell]:
+    """All systems on the test queries."""
+    cells = []
+    for system in results.systems:
+        row = _system_row(system)
+        cells += _metric_cells(results, system, row, SHORT_NAMES)
+        if any(printed.row == row for printed in results.published):
+            cells.append(_size(row, system["parameters"]))
+    return cells
+
+
+def _size(row: str, parameters: int | None) -> Cell:
+    """The parameters of a system's models together, as `resources/models.yaml` counts them."""
+    if parameters is None:
+        return Cell(row, "Size", None, reason="the size is not public")
+    return Cell(row, "Size", f"{parameters / 1e6:.0f}M" if parameters < 1e9 else f"{parameters / 1e9:.2f}B")
+
+
+def table3(results: Results) -> list[Cell]:
+    """The part of Table D-3 without the bi-encoder, in percent."""
+    printed = {cell.row for cell in results.published}
+    systems = [s for s in results.systems if _system_row(s) in printed or s["own"]]
+    return [
+        cell
+        for system in systems
+        for cell in _metric_cells(results, system, _system_row(system), SHORT_NAMES, scale=100)
+    ]
+
+
+def _by_category(results: Results, system: Mapping[str, Any], name: Callable[[str], str]) -> list[Cell]:
+    categories = list(dict.fromkeys(cell.row.split(" / ")[0] for cell in results.published))
+    held = {query["category"] for query in results.queries if query["split"] == "test"}
+    columns = {metric: metric for metric in METRICS}
+    cells = []
+    for category in categories:
+        if category in held or not system["runs"]:
+            cells += _metric_cells(
+                results, system, name(category), columns, group=f"category: {category}", strict=False
+            )
+        else:
+            cells += [
+                Cell(name(category), column, None, reason="no test query of this category")
+                for column in columns
+            ]
+    return cells
+
+
+def table_d1(results: Results) -> list[Cell]:
+    """BM25 with each reranker by category; the paper prints GPT4o."""
+    cells = []
+    for system in results.systems:
+        if system["reranker"] == "GPT4o":
+            cells += _by_category(results, system, lambda category: category)
+        elif system["own"]:
+            label = system["reranker"]
+            cells += _by_category(results, system, lambda category, label=label: f"{category} / {label}")
+    return cells
+
+
+def table_d2(results: Results) -> list[Cell]:
+    """BM25 with the cross-encoder by category, before and after fine-tuning; ours with their names."""
+    cells = []
+    for system in results.systems:
+        state = "fine-tuned" if system["tuned"] else "not fine-tuned"
+        if system["reranker"] == "Cross-Encoder-MiniLM":
+            cells += _by_category(results, system, lambda category, state=state: f"{category} / {state}")
+        elif system["own"]:
+            label = f"{system['reranker']}, {state}"
+            cells += _by_category(results, system, lambda category, label=label: f"{category} / {label}")
+    return cells
+
+
+def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list[Cell]:
+    """Before and after fine-tuning in percent, the change, and its paired interval.
+
+    The change of the paper's cross-encoder is over itself before fine-tuning; a model that had no
+    relevance head before is compared with the retriever whose hits it reorders.
+    """
+    systems = list(systems)
+    bare = {system["retriever"]: system for system in systems if system["reranker"] == "None"}
+    untuned = {(s["retriever"], s["reranker"]): s for s in systems if not s["tuned"]}
+    cells = []
+    for system in systems:
+        if system["reranker"] == "None":
+            continue
+        row = f"{_system_row(system)} / {'fine-tuned' if system['tuned'] else 'not fine-tuned'}"
+        cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
+        if not system["tuned"]:
+            continue
+        before = untuned.get((system["retriever"], system["reranker"]))
+        over = "" if before else " over the retriever"
+        before = before or bare[system["retriever"]]
+        for metric, column in SHORT_NAMES.items():
+            cells.append(_change(results, system, before, row, metric, f"{column} change{over}"))
+    return cells
+
+
+def _change(
+    results: Results, after: Mapping[str, Any], before: Mapping[str, Any], row: str, metric: str, column: str
+) -> Cell:
+    folders = (tuple(after["runs"].get("short", ())), tuple(before["runs"].get("short", ())))
+    if not all(folders):
+        return Cell(row, column, None, reason=after["reason"] or before["reason"])
+    new, old = (results.by_query(found, metric) for found in folders)
+    changes = [100 * (new[query] - old[query]) for query in sorted(new) if not math.isnan(new[query])]
+    low, high = mean_interval(changes) or (None, None)
+    return Cell(row, column, statistics.fmean(changes), low, high, decimals=1, runs=folders[0] + folders[1])
+
+
+def table_d4(results: Results) -> list[Cell]:
+    """Fine-tuning, over both retrievers."""
+    printed = {cell.row.split(" / ")[1] for cell in results.published}
+    return _fine_tuning(
+        results, (s for s in results.systems if s["own"] or s["reranker"] in printed | {"None"})
+    )
+
+
+def figure2(results: Results) -> list[Cell]:
+    """The bars of Figure 2: BM25 with the cross-encoder, before and after fine-tuning."""
+    return [
+        cell for cell in table_d4(results) if cell.row.startswith("BM25 / ") and STRICT not in cell.column
+    ]
+
+
+def table_d5(results: Results) -> list[Cell]:
+    """Pointwise and pairwise reranking by language models over BM25, in percent."""
+    printed = {cell.row for cell in results.published}
+    cells = []
+    for system in results.systems:
+        row = f"{_system_row(system)} / {'pairwise' if system['pairwise'] else 'pointwise'}"
+        if row in printed:
+            cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
+    return cells
+
+
+def table_e1(results: Results) -> list[Cell]:
+    """The two queries in three formats, as the released sheet has them."""
+    found = {query["query_id"]: query for query in results.queries}
+    cells = []
+    for printed in results.published:
+        name, style = printed.row.split(" / ")
+        query = found.get(results.paper.format_queries[name])
+        value = query[style.lower()] if query else None
+        cells.append(
+            Cell(printed.row, printed.column, value, reason="" if query else "the query is not in these data")
+        )
+    return cells
+
+
+def table_e2(results: Results) -> list[Cell]:
+    """Retrieval for the two queries in three formats; our own models follow the paper's."""
+    names = {"None": "BM25", "GPT4o": "BM25 + GPT-4o", "Cross-Encoder-MiniLM": "BM25 + Cross-Encoder"}
+    columns = {metric: metric for metric in METRICS}
+    held = {query["query_id"] for query in results.queries if query["split"] == "test"}
+    cells = []
+    for system in results.systems:
+        label = None
+        if system["retriever"] == "BM25":
+            label = names.get(system["reranker"]) or (
+                f"BM25 + {system['reranker']}" if system["own"] else None
+            )
+        elif system["own"] and system["reranker"] == "None":
+            label = system["retriever"]
+        if label is None:
+            continue
+        for name, query_id in results.paper.format_queries.items():
+            for style in ("Short", "Medium", "Long"):
+                row = f"{label} / {name} / {style}"
+                if query_id in held:
+                    cells += _metric_cells(
+                        results,
+                        system,
+                        row,
+                        columns,
+                        group=f"query: {query_id}",
+                        style=style.lower(),
+                        strict=False,
+                    )
+                else:
+                    cells += [
+                        Cell(row, column, None, reason="the query is not in these data") for column in METRICS
+                    ]
+    return cells
+
+
+TABLES: dict[str, Table] = {
+    table.__name__: table
+    for table in (
+        table2,
+        table_c1,
+        table_c2,
+        table_c3,
+        figure_c1,
+        table3,
+        table_d1,
+        table_d2,
+        table_d3,
+        table_d4,
+        table_d5,
+        table_e1,
+        table_e2,
+        figure2,
+    )
+}
+
+
+def cells(table: str, inputs: Inputs) -> list[Cell]:
+    """Return the computed cells of ``table``."""
+    return TABLES[table](Results(**vars(inputs)))

@@ -1,0 +1,113 @@
+"""The configuration: flat keys, each checked; an error names the key, the value and what is allowed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from lextables.errors import BadInput
+
+
+class ExtraModel(BaseModel):
+    """A user's own model: becomes the row ``name`` in every table that a model of its kind fits."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str = Field(pattern=r"^[^/\n]{1,60}$")
+    kind: Literal["bi-encoder", "cross-encoder"]
+    model: str = Field(min_length=1)
+    revision: str | None = None
+
+
+class Config(BaseModel):
+    """The effective configuration; `config.yaml` says when to change each key."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    data: Literal["sample", "release"] = "sample"
+    mirror: tuple[str, ...] = ()
+    models: Literal["sample", "available", "paper"] = "sample"
+    papers: tuple[str, ...] = Field(min_length=1)
+    extra_models: tuple[ExtraModel, ...] = ()
+    seeds: tuple[int, ...] = Field(default=(0, 1, 2), min_length=1)
+    grid: Literal["auto", "sample", "small", "paper"] = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    llm: str = Field(default="", pattern=r"^(https?://.*)?$")
+
+    @field_validator("mirror", mode="before")
+    @classmethod
+    def _folders(cls, value: Any) -> Any:
+        if value is None or value == "":
+            return ()
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("papers", "seeds", "extra_models", mode="before")
+    @classmethod
+    def _several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str | int | Mapping) else value
+
+    @field_validator("papers", "seeds", mode="after")
+    @classmethod
+    def _in_order_once(cls, value: tuple) -> tuple:
+        return tuple(sorted(set(value)))
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> "Config":
+        names = [model.name for model in self.extra_models]
+        if len(set(names)) != len(names):
+            raise ValueError("two extra_models share a name")
+        return self
+
+    @property
+    def results(self) -> str:
+        """Where everything made lies; the sample's outputs never share a file with the release's."""
+        return "results/sample" if self.data == "sample" else "results"
+
+    def mirrors(self, root: Path) -> list[Path]:
+        """The folders tried before any address; for the sample, only the embedded one."""
+        if self.data == "sample":
+            return [root / "resources/sample"]
+        return [(root / folder).resolve() for folder in self.mirror]
+
+
+def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Config:
+    """Check the raw key-value mapping that Snakemake hands over and return the `Config`.
+
+    Raises `BadInput` with one sentence for the first fault: an unknown key, a bad value, a paper that
+    the registry does not have, a mirror folder that does not exist.
+    """
+    try:
+        config = Config.model_validate(dict(values))
+    except ValidationError as error:
+        raise BadInput(
+            _sentence(error.errors()[0]), where="config", do="mend it in config.yaml or after --config"
+        ) from None
+    for paper in config.papers:
+        if paper not in known_papers:
+            raise BadInput(
+                f"papers = {paper!r} is not a paper of the registry",
+                where="config",
+                do=f"choose from {', '.join(known_papers)}",
+            )
+    for folder in config.mirrors(root):
+        if not folder.is_dir():
+            raise BadInput(
+                f"mirror = {str(folder)!r} is not a folder",
+                where="config",
+                do="name an existing folder or leave mirror empty",
+            )
+    return config
+
+
+def _sentence(fault: Mapping[str, Any]) -> str:
+    key = ".".join(str(part) for part in fault["loc"]) or "extra_models"
+    if fault["type"] == "extra_forbidden":
+        scope = ExtraModel if len(fault["loc"]) > 1 else Config
+        return f"{key} is not a known key (known: {', '.join(scope.model_fields)})"
+    field = Config.model_fields.get(str(fault["loc"][0])) if fault["loc"] else None
+    annotation = field.annotation if field else None
+    if get_origin(annotation) is Literal:
+        allowed = " or ".join(repr(choice) for choice in get_args(annotation))
+        return f"{key} = {fault['input']!r} is not allowed (allowed: {allowed})"
+    if fault["type"] == "missing":
+        return f"{key} is missing"
+    return f"{key} = {fault['input']!r} is not allowed ({fault['msg']})"

@@ -1,0 +1,1 @@
+"""Models: finding their weights, lexical and dense retrieval, reranking, and training."""

@@ -1,0 +1,88 @@
+"""BM25 as Anserini ranks with it at its defaults (k1 0.9, b 0.4), which is what ACORD's BM25 rows are.
+
+Written out because implementations differ at their defaults: analysis is Lucene's English analyzer
+(UAX 29 words, possessives dropped, lower case, 33 stop words, the original Porter stemmer), IDF is
+ln(1 + (N - n + 0.5) / (n + 0.5)), and a document's length goes through Lucene's lossy one-byte code.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import regex
+from nltk.stem.porter import PorterStemmer
+
+# Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET.
+STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there "
+    "these they this to was will with".split()
+)
+# A soft hyphen is a Format character, which UAX 29 would join; Lucene's index for ACORD broke there.
+_SOFT_HYPHEN = "\u00ad"
+_BOUNDARY = regex.compile(r"(?V1w)\b")
+_WORD = regex.compile(r"[\p{L}\p{N}]")
+_POSSESSIVE = regex.compile(r"['\u2019\uff07][sS]$")
+_STEMMER = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    return _STEMMER.stem(word)
+
+
+def analyze(text: str) -> list[str]:
+    """Return the index terms of ``text`` in order, repeats kept."""
+    terms = []
+    for segment in _BOUNDARY.split(text.replace(_SOFT_HYPHEN, " ")):
+        if _WORD.search(segment):
+            word = _POSSESSIVE.sub("", segment).lower()
+            if word not in STOP_WORDS:
+                terms.append(_stem(word))
+    return terms
+
+
+def lossy_length(length: int) -> int:
+    """Return the length that Lucene reads back after storing ``length`` in one byte (SmallFloat)."""
+    exact = 24  # below this every length has a code of its own
+    if length < exact:
+        return length
+    rest = length - exact
+    shift = max(rest.bit_length() - 4, 0)
+    return exact + (rest >> shift << shift)
+
+
+class BM25Index:
+    """An index over documents given as terms.
+
+    Scores are per query term, so a term that the query repeats counts each time, and only documents
+    that hold a query term are returned.
+    """
+
+    def __init__(self, documents: Mapping[str, Iterable[str]], *, k1: float = 0.9, b: float = 0.4) -> None:
+        self.postings: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        lengths: dict[str, int] = {}
+        for doc_id in sorted(documents):
+            counts = Counter(documents[doc_id])
+            lengths[doc_id] = counts.total()
+            for term, frequency in counts.items():
+                self.postings[term].append((doc_id, frequency))
+        # As Lucene: documents without any term are in neither the count nor the average.
+        self.size = sum(1 for length in lengths.values() if length)
+        mean = sum(lengths.values()) / self.size if self.size else 1.0
+        self.saturation = {
+            doc_id: k1 * (1 - b + b * lossy_length(length) / mean) for doc_id, length in lengths.items()
+        }
+
+    def idf(self, term: str) -> float:
+        """Return ln(1 + (N - n + 0.5) / (n + 0.5)) for a term that ``n`` of ``N`` documents hold."""
+        n = len(self.postings.get(term, ()))
+        return math.log(1 + (self.size - n + 0.5) / (n + 0.5))
+
+    def search(self, query: Iterable[str], top: int) -> list[tuple[str, float]]:
+        """Return at most ``top`` (document id, score) pairs, best first, ties by id ascending."""
+        scores: dict[str, float] = defaultdict(float)
+        for term in query:
+            for doc_id, frequency in self.postings.get(term, ()):
+                scores[doc_id] += self.idf(term) * frequency / (frequency + self.saturation[doc_id])
+        return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:top]

@@ -1,0 +1,151 @@
+"""Cross-encoders: a query and a clause in one sequence, one relevance logit out."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from datasets import Dataset
+from sentence_transformers import CrossEncoder
+from sentence_transformers.base.sampler import DefaultBatchSampler
+from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+from transformers import TrainerCallback, set_seed
+
+from lextables.models.checkpoints import Checkpoints, latest
+
+Pair = tuple[str, str]
+
+
+def load(folder: str, device: torch.device, max_length: int, seed: int = 0) -> CrossEncoder:
+    """Load a cross-encoder; an encoder without a relevance head gets a fresh one, drawn with ``seed``."""
+    set_seed(seed)
+    return CrossEncoder(folder, device=str(device), max_length=max_length, num_labels=1)
+
+
+def score(model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64) -> np.ndarray:
+    """Return one float64 logit a (query, clause) pair; higher is more relevant."""
+    logits = model.predict(
+        list(pairs),
+        batch_size=batch_size,
+        activation_fn=torch.nn.Identity(),
+        show_progress_bar=len(pairs) > 1000,
+    )
+    return np.asarray(logits, dtype=np.float64).reshape(-1)
+
+
+class BalancedBatches(DefaultBatchSampler):
+    """Batches in which every label is drawn equally often (ACORD F.2: oversampled by relevance).
+
+    Draws cycle over the labels; within a label each example comes once before any comes again, in an
+    order that ``seed`` fixes.  The sequence is a function of the labels and the seed alone, so that a
+    resumed run sees the batches that it would have seen.
+    """
+
+    def __init__(self, labels: Sequence[float], batch_size: int, batches: int, seed: int) -> None:
+        self.labels, self.batch_size, self.batches, self.seed = np.asarray(labels), batch_size, batches, seed
+        self.drop_last = False
+
+    def __len__(self) -> int:
+        return self.batches
+
+    def set_epoch(self, epoch: int) -> None:
+        """All updates are one epoch, so there is nothing to reshuffle."""
+
+    def __iter__(self) -> Iterator[list[int]]:
+        generator = np.random.default_rng(self.seed)
+        streams = [
+            _endless(np.flatnonzero(self.labels == label), generator) for label in np.unique(self.labels)
+        ]
+        drawn = 0
+        for _ in range(self.batches):
+            batch = [next(streams[(drawn + i) % len(streams)]) for i in range(self.batch_size)]
+            drawn += self.batch_size
+            yield batch
+
+
+def balanced_batches(data: Dataset, batch_size: int, batches: int, seed: int, **_: object) -> BalancedBatches:
+    """Return the batches of ``data`` by its ``label``; the trainer's other arguments do not bear on them."""
+    return BalancedBatches(data["label"], batch_size, batches, seed)
+
+
+def _endless(indices: np.ndarray, generator: np.random.Generator) -> Iterator[int]:
+    while True:
+        for index in generator.permutation(indices):
+            yield int(index)
+
+
+class _AtUpdates(TrainerCallback):
+    """Call ``visit`` with the number of updates done whenever it is one of ``updates``."""
+
+    def __init__(self, updates: Sequence[int], visit: Callable[[int], None]) -> None:
+        self.updates, self.visit = frozenset(updates), visit
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step in self.updates:
+            self.visit(state.global_step)
+
+
+def finetune(
+    model: CrossEncoder,
+    pairs: Sequence[Pair],
+    targets: Sequence[float],
+    *,
+    learning_rate: float,
+    updates: Sequence[int],
+    batch_size: int,
+    weight_decay: float,
+    bf16: bool,
+    seed: int,
+    work: Path,
+    visit: Callable[[int], None],
+    save_every: int,
+) -> int:
+    """Fine-tune in place for max(``updates``) updates; ``visit(n)`` is called after each n of ``updates``.
+
+    Cross-entropy against ``targets`` in 0..1 with AdamW at a constant rate (ACORD F.2; a schedule that
+    decays to a last update would need a run for each number of updates).  Checkpoints go to ``work``
+    every ``save_every`` updates; a run that finds one there goes on from it, batches, optimiser and
+    random state included.  Returns the update that it went on from (0 for a fresh start).
+    """
+    last = max(updates)
+    data = Dataset.from_dict(
+        {
+            "query": [query for query, _ in pairs],
+            "clause": [clause for _, clause in pairs],
+            "label": list(targets),
+        }
+    )
+    arguments = CrossEncoderTrainingArguments(
+        output_dir=str(work),
+        max_steps=last,
+        per_device_train_batch_size=batch_size,
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        lr_scheduler_type="constant",
+        warmup_steps=0,
+        optim="adamw_torch",
+        bf16=bf16,
+        seed=seed,
+        data_seed=seed,
+        save_strategy="steps",
+        save_steps=save_every,
+        save_total_limit=2,
+        logging_steps=max(1, last // 20),
+        report_to="none",
+        disable_tqdm=False,
+        use_cpu=model.device.type == "cpu",
+        dataloader_pin_memory=False,
+        batch_sampler=partial(balanced_batches, batches=last),
+    )
+    trainer = CrossEncoderTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=data,
+        loss=BinaryCrossEntropyLoss(model),
+        callbacks=[Checkpoints(), _AtUpdates(updates, visit)],
+    )
+    found = latest(work)
+    trainer.train(resume_from_checkpoint=str(found) if found else None)
+    return int(found.name.rpartition("-")[2]) if found else 0

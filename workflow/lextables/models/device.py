@@ -1,0 +1,37 @@
+"""The device that models run on.  torch is imported late: laying out a workflow must not wait for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from lextables.errors import BadInput
+from lextables.run import processor
+
+if TYPE_CHECKING:
+    import torch
+
+
+def expected(choice: Literal["auto", "cpu", "cuda"]) -> bool:
+    """Whether training will find a GPU, told without loading torch: asked for, or a driver is here."""
+    return choice == "cuda" or (choice == "auto" and Path("/proc/driver/nvidia/gpus").is_dir())
+
+
+def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
+    """Return the device for the config's choice; `BadInput` if there is no GPU to use."""
+    import torch
+
+    if choice == "cuda" and not torch.cuda.is_available():
+        raise BadInput(
+            "device = 'cuda' but this machine has no usable GPU",
+            where="config",
+            do="set device to auto or cpu",
+        )
+    return torch.device("cuda" if choice != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def describe(device: torch.device) -> str:
+    """Return the device in words, for `run.json`."""
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else processor()

@@ -1,0 +1,107 @@
+"""A run: one model, one condition, one seed, and the files it leaves.
+
+results/runs/<paper>/<experiment>/<model>/<condition>/seed<k>/
+    predictions.parquet, run.json, log.txt, scores.parquet
+"""
+
+import json
+import platform
+import resource
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lextables.atomic import write_text
+from lextables.dataset import Column, Table
+
+LIBRARIES = (
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "tokenizers",
+    "numpy",
+    "pyarrow",
+    "scikit-learn",
+    "faiss-cpu",
+)
+
+SCORES = Table(
+    "scores",
+    "What a run scores, tidy.",
+    (
+        Column(
+            "metric",
+            pa.string(),
+            "name of the metric; `, strict` where it follows the text and not the print",
+        ),
+        Column("group", pa.string(), "what the mean is over: `all`, or `<dimension>: <value>`"),
+        Column("value", pa.float64(), "the score, as a share of one; NaN where it is not defined"),
+        Column("n", pa.int32(), "how many units (queries, examples) the mean is over"),
+    ),
+    key=("metric", "group"),
+)
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """The name of a run; its parts are the parts of its folder."""
+
+    paper: str
+    experiment: str
+    model: str
+    condition: str
+    seed: int = 0
+
+    @property
+    def folder(self) -> str:
+        """The run's folder below the results."""
+        return f"runs/{self.paper}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
+
+
+@contextmanager
+def recorded(folder: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Time the block and write `run.json`: settings, library versions, device, seconds, peak memory.
+
+    The block may add to the yielded record; ``device`` defaults to the processor.
+    """
+    record: dict[str, Any] = {"settings": dict(settings), "device": processor()}
+    start = time.monotonic()
+    yield record
+    record["seconds"] = round(time.monotonic() - start, 1)
+    record["peak_memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    record["libraries"] = versions()
+    write_text(Path(folder) / "run.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+
+
+def processor() -> str:
+    """Return the processor in words, such as ``AMD EPYC (x86_64)``."""
+    name = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        models = [
+            line.split(":", 1)[1].strip()
+            for line in cpuinfo.read_text().splitlines()
+            if line.startswith("model name")
+        ]
+        name = models[0] if models else name
+    return f"{name or 'processor'} ({platform.machine()})"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that can change a number."""
+    return {"python": platform.python_version()} | {
+        name: found for name in LIBRARIES if (found := _version(name))
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

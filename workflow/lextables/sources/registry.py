@@ -1,0 +1,290 @@
+"""The registry of sources: what was published where, how large it is, and what its digest is.
+
+``resources/sources.yaml`` maps a source to a `Source`.  `load` reads and checks it; `resolve` returns
+one file of it as a `SourceFile`, with every pattern filled in, which is all that fetching needs.
+"""
+
+import re
+import string
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from lextables.errors import BadInput
+
+RELEASE = "release"
+SAMPLE = "sample"
+
+Digest = Annotated[str, Field(pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|git-blob:[0-9a-f]{40})$")]
+Address = Annotated[str, Field(pattern=r"^https?://\S+$")]
+Text = Annotated[str, Field(min_length=1)]
+SourceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+STEP = r"([\w-]|\{[a-z]+\})([\w.-]|\{[a-z]+\})*"  # a file or folder; none that starts with a dot
+FileName = Annotated[str, Field(pattern=f"^{STEP}(/{STEP})*$")]
+
+FIELD_VALUE = "[A-Za-z0-9-]+"
+NAMES = "name files by letters, digits, '_', '-', '.', '{field}' and '/', and sources by small letters"
+
+
+class Entry(BaseModel):
+    """A mapping of the registry: no unknown keys, no coercion, no changes after loading."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Variant(Entry):
+    """Bytes that may stand in for the published ones, and whether numbers from them are comparable."""
+
+    comparable: bool = Field(description="true where numbers may be compared with the paper's, else false")
+    note: Text = Field(description="a sentence that says how these bytes differ from the published ones")
+    size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
+    digest: Digest | None = Field(None, description="sha256:, md5: or git-blob: and its hex digits, or null")
+    digests: dict[FileName, Digest] = Field({}, description="for a pattern, a digest for each file by name")
+    unpinned: Text | None = Field(None, description="the reason why there is no digest")
+    named: FileName | None = Field(None, description="the file's name in a mirror, where it is another one")
+
+    @model_validator(mode="after")
+    def _pinned_once(self) -> Self:
+        if sum(map(bool, (self.digest, self.digests, self.unpinned))) != 1:
+            raise ValueError("a variant has one of 'digest', 'digests' and 'unpinned'")
+        return self
+
+
+class Gated(Entry):
+    """Data that no program can fetch."""
+
+    instructions: Text = Field(description="what a person does to get the file")
+
+
+class File(Entry):
+    """One published file, or, with fields such as ``{volume}`` in its name, a pattern of files."""
+
+    addresses: list[Address] = Field([], description="a list of http(s) addresses, tried in order")
+    size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
+    digest: Digest | None = Field(None, description="sha256:, md5: or git-blob: and its hex digits, or null")
+    unpinned: Text | None = Field(None, description="the reason why there is no digest")
+    gated: Gated | None = Field(None, description="a mapping with the key 'instructions'")
+    variants: dict[SourceName, Variant] = Field({}, description="a mapping of variant names to variants")
+
+    @property
+    def released(self) -> bool:
+        """Whether the file itself was published; one derived from published files has variants only."""
+        return bool(self.digest or self.unpinned)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.digest and self.unpinned:
+            raise ValueError("a file has a 'digest', or the reason why it is 'unpinned', not both")
+        if self.addresses and not self.released:
+            raise ValueError("a file with addresses has a 'digest', or the reason why it is 'unpinned'")
+        if not self.addresses and not self.gated:
+            raise ValueError("a file without addresses has 'gated' instructions that say how to get it")
+        if not self.released and not self.variants:
+            raise ValueError("a file that was not released has at least one variant")
+        if RELEASE in self.variants:
+            raise ValueError(f"the name {RELEASE!r} is kept for the published bytes")
+        if SAMPLE in self.variants and self.variants[SAMPLE].comparable:
+            raise ValueError(f"the variant {SAMPLE!r} is not comparable")
+        return self
+
+
+class Source(Entry):
+    """One publisher's data under one licence."""
+
+    title: Text = Field(description="a title")
+    licence: Text = Field(description="the licence as the source states it")
+    citation: Text = Field(description="a short citation")
+    homepage: Address = Field(description="an http(s) address")
+    note: Text | None = Field(None, description="a sentence for the reader of the registry")
+    files: dict[FileName, File] = Field(min_length=1, description="a mapping of file names to files")
+
+    @model_validator(mode="after")
+    def _addresses_fit_names(self) -> Self:
+        for name, file in self.files.items():
+            for address in file.addresses:
+                if unknown := _fields(address) - _fields(name):
+                    raise ValueError(f"the address {address} has {sorted(unknown)}, which {name} has not")
+        return self
+
+
+Registry = dict[SourceName, Source]
+_registry = TypeAdapter(Registry)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Bytes that a file may have: the release, or a declared variant."""
+
+    variant: str
+    named: str
+    size: int | None
+    digest: str | None
+    comparable: bool
+    note: str
+
+    @property
+    def pin(self) -> str:
+        """The variant and what pins it, as a person reads it."""
+        return f"{self.variant} {self.digest or 'without a digest'}"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of one source, with no pattern left in it."""
+
+    source: str
+    file: str
+    title: str
+    licence: str
+    citation: str
+    homepage: str
+    addresses: tuple[str, ...]
+    instructions: str | None
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def name(self) -> str:
+        """``<source>/<file>``, which is also its place in a mirror."""
+        return f"{self.source}/{self.file}"
+
+    def among(self, variants: Iterable[str]) -> tuple[Candidate, ...]:
+        """The candidates that ``variants`` allows, pinned ones first: they alone can be told apart."""
+        allowed = set(variants)
+        return tuple(
+            sorted((c for c in self.candidates if c.variant in allowed), key=lambda c: c.digest is None)
+        )
+
+    def variants_for(self, data: str) -> list[str]:
+        """The variants that a run with ``data: sample`` or ``data: release`` may use."""
+        return [c.variant for c in self.candidates if (c.variant == SAMPLE) == (data == SAMPLE)]
+
+
+def load(path: str | Path) -> Registry:
+    """Read and check the registry at ``path``.
+
+    Raises `BadInput` naming the file, the key, the value and what is allowed there.
+    """
+    try:
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_UniqueKeys)
+    except yaml.MarkedYAMLError as error:
+        row = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise BadInput(f"not YAML ({error.problem})", where=f"{path}, row {row}") from error
+    try:
+        return _registry.validate_python(content)
+    except ValidationError as error:
+        raise _sentence(error, path) from error
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """PyYAML keeps the last of two equal keys without a word; here the second one is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                problem = f"the key {key.value!r} stands twice"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _sentence(invalid: ValidationError, path: str | Path) -> BadInput:
+    """The first fault of ``invalid`` in one sentence."""
+    fault = invalid.errors()[0]
+    steps = [str(step) for step in fault["loc"] if step != "[key]"]
+    where = ", ".join([str(path), " > ".join(steps)] if steps else [str(path)])
+    entry, what = _entry_at(steps), f"{fault['input']!r:.80} is not allowed"
+    if fault["loc"][-1:] == ("[key]",):
+        return BadInput(f"the name {what}", where=where, do=NAMES)
+    match fault["type"]:
+        case "value_error":
+            return BadInput(str(fault["ctx"]["error"]), where=where)
+        case "extra_forbidden":
+            known = ", ".join(entry.model_fields)
+            return BadInput(f"the key {steps[-1]!r} is not known", where=where, do=f"use one of {known}")
+        case "missing":
+            wanted = entry.model_fields[steps[-1]].description
+            return BadInput(f"the key {steps[-1]!r} is missing", where=where, do=f"give {wanted}")
+    # A fault below a key, such as one address of a list, is answered by what the key takes.
+    keys = [entry.model_fields[step] for step in steps[:-3:-1] if step in entry.model_fields]
+    return BadInput(what, where=where, do=f"give {keys[0].description if keys else 'a mapping'}")
+
+
+def _entry_at(steps: list[str]) -> type[Entry]:
+    """The model whose key the path ``steps`` ends in, or ends below."""
+    match steps:
+        case [_, "files", _, "variants", _, _, *_]:
+            return Variant
+        case [_, "files", _, "gated", _, *_]:
+            return Gated
+        case [_, "files", _, _, *_]:
+            return File
+    return Source
+
+
+def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFile:
+    """Return ``file`` of ``source``, with the fields of its pattern filled in.
+
+    Raises `BadInput` naming what there is when the registry has no such source or file.
+    """
+    if source not in registry:
+        raise BadInput(f"there is no source {source!r}", do=f"use one of {', '.join(registry)}")
+    entry = registry[source]
+    # An exact name goes before a pattern that it would fit as well.
+    for name in sorted(entry.files, key=lambda name: name != file):
+        if match := re.fullmatch(file_regex(name, named=True), file):
+            break
+    else:
+        known = ", ".join(entry.files)
+        raise BadInput(f"the source {source!r} has no file {file!r}", do=f"use one of {known}")
+    found, values = entry.files[name], match.groupdict()
+    release = Candidate(RELEASE, file, found.size, found.digest, True, found.unpinned or "")
+    return SourceFile(
+        source=source,
+        file=file,
+        title=entry.title,
+        licence=entry.licence,
+        citation=entry.citation,
+        homepage=entry.homepage,
+        addresses=tuple(address.format(**values) for address in found.addresses),
+        instructions=found.gated.instructions.strip() if found.gated else None,
+        candidates=(release,) * found.released
+        + tuple(
+            Candidate(
+                variant,
+                (v.named or name).format(**values),
+                v.size,
+                v.digests.get(file, v.digest),
+                v.comparable,
+                v.note,
+            )
+            for variant, v in found.variants.items()
+            if not v.digests or file in v.digests
+        ),
+    )
+
+
+def file_regex(name: str, named: bool = False) -> str:
+    """The regular expression of a file name or pattern; ``named`` gives each field a group."""
+    parts = []
+    for text, field, _, _ in string.Formatter().parse(name):
+        parts.append(re.escape(text))
+        if field is not None:
+            parts.append(f"(?P<{field}>{FIELD_VALUE})" if named else FIELD_VALUE)
+    return "".join(parts)
+
+
+def _fields(pattern: str) -> set[str]:
+    return {field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None}
+
+
+def schema() -> str:
+    """The JSON schema of the registry as YAML: what ``workflow/schemas/sources.schema.yaml`` holds."""
+    described = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | _registry.json_schema()
+    return "# Written by lextables.sources.registry.schema(); a test keeps the two equal.\n" + yaml.safe_dump(
+        described, sort_keys=True, allow_unicode=True, width=100
+    )

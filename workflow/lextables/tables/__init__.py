@@ -1,0 +1,1 @@
+"""Tables: what was published next to what was reproduced, with a verdict a cell."""

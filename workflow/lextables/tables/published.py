@@ -1,0 +1,145 @@
+"""What a paper printed, cell by cell, as ``resources/published/<paper>.csv`` records it."""
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lextables.errors import BadInput
+
+COLUMNS = ("table", "row", "column", "value", "decimals", "where")
+
+
+def _printed_number(name: str) -> str:
+    """A pattern: an optional sign, digits with or without thousands separators, decimals, a percent sign."""
+    return rf"(?P<{name}>[+\-−]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\.\d+)%?)"
+
+
+_PRINTED = re.compile(rf"{_printed_number('number')}(?:\s*(?:±|\+/-)\s*{_printed_number('margin')})?")
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """One cell of a printed table or figure.
+
+    ``table``, ``row`` and ``column`` name the cell; ``value`` is the string as printed, less its markup;
+    ``decimals`` is the number of decimals printed, ``None`` for text; ``where`` is the place in the paper.
+    """
+
+    table: str
+    row: str
+    column: str
+    value: str
+    decimals: int | None
+    where: str
+
+    @property
+    def number(self) -> float | None:
+        """The printed number in the table's own unit: 54.0 for ``54.0%`` and ``54.0``, 1898.0 for ``1,898``.
+
+        ``0.742+/-0.014`` is 0.742; its margin is ``margin``.  ``None`` for text, which ``NaN``, ``N/A`` and
+        ``66M`` are: no decimals are printed, and a comparison is one of strings.
+        """
+        printed = _PRINTED.fullmatch(self.value)
+        return _float(printed["number"]) if printed else None
+
+    @property
+    def margin(self) -> float | None:
+        """The printed error of ``0.742+/-0.014`` or ``0.742 ± 0.014``; ``None`` where none is printed."""
+        printed = _PRINTED.fullmatch(self.value)
+        return _float(printed["margin"]) if printed and printed["margin"] else None
+
+
+def load(path: str | Path) -> list[PublishedCell]:
+    """Return the cells of ``path``, a csv with the columns ``COLUMNS``, in the file's order.
+
+    Raises ``BadInput``, which names the file and the row as an editor counts lines, where a column is missing
+    or unknown, a field is empty or padded with spaces, ``decimals`` is not what ``value`` shows, or the same
+    (table, row, column) stands twice.
+    """
+    path = Path(path)
+    cells: list[PublishedCell] = []
+    first: dict[tuple[str, str, str], int] = {}
+    for line, record in _records(path):
+        where = f"{path}, row {line}"
+        for name in COLUMNS:
+            if name != "decimals" and not record[name].strip():
+                raise BadInput(f"the {name} is empty", where=where, do=f"write the {name}")
+            if record[name] != record[name].strip():
+                raise BadInput(
+                    f"the {name} {record[name]!r} begins or ends with a space", where=where, do="trim it"
+                )
+        decimals = _decimals(record["value"], record["decimals"], where)
+        cell = PublishedCell(
+            record["table"], record["row"], record["column"], record["value"], decimals, record["where"]
+        )
+        key = (cell.table, cell.row, cell.column)
+        if key in first:
+            raise BadInput(
+                f"the cell {cell.table} / {cell.row!r} / {cell.column!r} stands already in row {first[key]}",
+                where=where,
+                do="keep one of the two",
+            )
+        first[key] = line
+        cells.append(cell)
+    return cells
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line on which each record begins, and the record by column."""
+    try:
+        # utf-8-sig, because spreadsheet programs put a byte order mark before the first column's name.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            _check_header(header, path)
+            begins = reader.line_num + 1
+            for fields in reader:
+                if len(fields) != len(header):
+                    raise BadInput(
+                        f"{len(fields)} fields, and the header has {len(header)}",
+                        where=f"{path}, row {begins}",
+                        do="quote the fields that hold a comma, and leave no line blank",
+                    )
+                yield begins, dict(zip(header, fields, strict=True))
+                begins = reader.line_num + 1
+    except FileNotFoundError as error:
+        raise BadInput(
+            "no such file", where=str(path), do="give the path of a file of published values"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise BadInput("the file is not UTF-8", where=str(path), do="save it as UTF-8") from error
+    except csv.Error as error:
+        raise BadInput(
+            f"the file is no csv ({error})", where=f"{path}, row {reader.line_num}", do="check the quotes"
+        ) from error
+
+
+def _check_header(header: list[str], path: Path) -> None:
+    where, do = f"{path}, row 1", f"the columns are {', '.join(COLUMNS)}"
+    for found, problem in (
+        ([name for name in COLUMNS if name not in header], "missing"),
+        ([name for name in header if name not in COLUMNS], "unknown"),
+        (sorted({name for name in header if header.count(name) > 1}), "repeated"),
+    ):
+        if found:
+            raise BadInput(f"{problem} column: {', '.join(map(repr, found))}", where=where, do=do)
+
+
+def _decimals(value: str, decimals: str, where: str) -> int | None:
+    """Return ``decimals`` as a number (``None`` for text) after checking it against the printed ``value``."""
+    printed = _PRINTED.fullmatch(value)
+    shown = str(len(printed["number"].rstrip("%").partition(".")[2])) if printed else ""
+    if decimals != shown:
+        means = f"is a number with {shown} decimals" if printed else "is text"
+        raise BadInput(
+            f"decimals is {decimals!r}, but the value {value!r} {means}",
+            where=where,
+            do=f"write {shown} as decimals" if printed else "leave decimals empty",
+        )
+    return int(shown) if printed else None
+
+
+def _float(printed: str) -> float:
+    return float(printed.rstrip("%").replace(",", "").replace("−", "-"))

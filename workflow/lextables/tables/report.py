@@ -1,0 +1,382 @@
+"""The report: one page with every table and figure, opened from disk.
+
+`page` puts the sections together; each section is one function of what was read.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from markupsafe import Markup
+
+from lextables.papers import Paper, TableEntry
+from lextables.tables import render
+from lextables.tables.cells import Line, count, from_csv
+
+FOLD = 30  # rows from which a table opens at a click
+HISTOGRAM = 8  # values up to which a label's histogram is written out
+PANELS = {
+    "sample": "the small panel that the environment holds",
+    "available": "those that this machine has",
+    "paper": "all that the papers ran",
+}
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A table or figure: its entry in the registry, its lines, its drawing, and links to its files."""
+
+    name: str
+    entry: TableEntry
+    lines: Sequence[Line]
+    svg: str
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A paper's part of the report; ``census`` is its `census.json`."""
+
+    name: str
+    title: str
+    citation: str
+    census: Mapping[str, Any]
+    exhibits: Sequence[Exhibit]
+
+    @property
+    def short(self) -> str:
+        """The title up to its colon, which is the data set's name."""
+        return self.title.partition(":")[0]
+
+    @property
+    def sources(self) -> Sequence[Mapping[str, Any]]:
+        """The provenance of the files that the data sets were made from."""
+        return self.census["sources"]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run's `run.json`, and the parts of its folder."""
+
+    paper: str
+    experiment: str
+    model: str
+    condition: str
+    seed: str
+    record: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The run in words."""
+        return f"{self.experiment}, {self.model}, {self.condition}, seed {self.seed}"
+
+    @property
+    def weights(self) -> str:
+        """The model whose weights it used and where they were found; empty for a run without any."""
+        model, found = (self.record["settings"].get(key) for key in ("model", "found"))
+        return f"{model} ({found})" if model and found else model or ""
+
+
+def read_part(name: str, registry: str | Path, results: str | Path) -> Part:
+    """Read what the report shows of the paper ``name``; ``registry`` is its file in resources/papers."""
+    results = Path(results)
+    raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
+    paper = Paper.model_validate({key: value for key, value in raw.items() if key in Paper.model_fields})
+    census = json.loads((results / "data" / name / "census.json").read_text(encoding="utf-8"))
+    tables = results / "tables" / name
+    exhibits = [_read_exhibit(tables, table, entry) for table, entry in paper.tables.items()]
+    return Part(name, paper.title, paper.citation, census, exhibits)
+
+
+def _read_exhibit(folder: Path, name: str, entry: TableEntry) -> Exhibit:
+    lines = from_csv((folder / f"{name}.csv").read_text(encoding="utf-8"))
+    svg = (folder / f"{name}.svg").read_text(encoding="utf-8") if entry.kind else ""
+    suffixes = ("csv", "md", "html", "svg")[: 4 if svg else 3]
+    files = {suffix: f"../tables/{folder.name}/{name}.{suffix}" for suffix in suffixes}
+    return Exhibit(name, entry, lines, svg, files)
+
+
+def read_run(path: str | Path) -> RunRecord:
+    """Read a `run.json` at …/<paper>/<experiment>/<model>/<condition>/seed<k>/."""
+    path = Path(path)
+    *_, paper, experiment, model, condition, seed = path.parent.parts
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return RunRecord(paper, experiment, model, condition, seed.removeprefix("seed"), record)
+
+
+def page(config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord]) -> str:
+    """Return the report as HTML that needs no other file; links to other files are relative to it."""
+    sections = [opening(config, parts, runs), summary(parts), *map(paper, parts), what_ran(runs)]
+    return render.page("Printed and rebuilt", Markup("\n").join(sections), STYLE)
+
+
+# Sections
+
+STYLE = """
+nav { font: .9375rem/1.6 var(--sans); margin: 1rem 0; } nav a { margin-right: 1.25rem; white-space: nowrap; }
+section.part { margin-top: 4rem; }
+section.part > h2 { border-top: 1.5px solid var(--ink); padding-top: .75rem; }
+.exhibit { margin-top: 2.75rem; scroll-margin-top: 1rem; }
+table.plain th, table.plain td { padding-top: .3rem; padding-bottom: .3rem; }
+.none { color: var(--soft); opacity: .55; } tr.total > * { font-weight: 600; }
+.summary tr > :first-child { max-width: none; } .summary .title { font-weight: 400; margin-left: .4em; }
+.summary a { white-space: nowrap; }
+.files { font: .8125rem var(--sans); margin: -.25rem 0 0; }
+.files a { margin-right: .9em; } table.plain .left { text-align: left; }
+details + p { margin-top: .75rem; }
+@media (max-width: 40rem) {
+  .summary .title { display: none; } .summary :is(th, td):not(:first-child) { padding-inline: .35rem; } }
+"""
+
+_OPENING = render.TEMPLATES.from_string("""\
+<h1>Printed and rebuilt</h1>
+<p>Each table and figure below sets what {{ papers }} printed beside what this pipeline made again from raw
+sources. The data are {{ data }}, and the models are {{ panel }}: {{ models }}.</p>
+<p class="small soft">{{ key }} Not run: the note says why. What comes from data that are not comparable
+with the paper's stands beside the printed value without a verdict.</p>
+<nav aria-label="Sections">
+{% for part in parts %}
+<a href="#{{ part.name }}">{{ part.short }}</a>
+{% endfor %}
+<a href="#runs">What ran</a> <a href="../config.yaml">config.yaml</a>
+</nav>
+""")
+
+
+def opening(config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord]) -> Markup:
+    """Say what this is, which data it is made from, and which models."""
+    names = dict.fromkeys(run.record["settings"].get("model") for run in runs)
+    return Markup(
+        _OPENING.render(
+            papers="one paper" if len(parts) == 1 else f"{len(parts)} papers",
+            data=_data(config["data"], [source for part in parts for source in part.sources]),
+            panel=PANELS[config["models"]],
+            models=", ".join(sorted(filter(None, names))) or "none was run",
+            parts=parts,
+            key=render.KEY,
+        )
+    )
+
+
+def _data(choice: str, sources: Iterable[Mapping[str, Any]]) -> str:
+    if choice == "sample":
+        return "the sample written for this project, which says nothing about any paper"
+    variants: dict[str, dict[str, None]] = defaultdict(dict)
+    for source in sources:
+        variants[source["variant"]][source["source"]] = None
+    words = [
+        f"{', '.join(names)} as {'published' if variant == 'release' else f'the variant “{variant}”'}"
+        for variant, names in variants.items()
+    ]
+    return f"the release ({'; '.join(words)})"
+
+
+_SUMMARY = render.TEMPLATES.from_string("""\
+<section>
+<h2>Summary</h2>
+<p>How the printed values came out, table by table.</p>
+<div class="scroll" role="region" aria-label="Summary" tabindex="0">
+<table class="plain summary">
+<thead><tr><th scope="col"><span class="hidden">Table</span></th>
+{% for verdict in verdicts %}
+<th scope="col">{{ verdict }}</th>
+{% endfor %}
+</tr></thead>
+{% for rows in parts %}
+<tbody>
+{% for anchor, text, title, counts in rows %}
+<tr{% if loop.first %} class="total"{% endif %}><th scope="row"><a href="#{{ anchor }}">{{ text }}</a>
+<span class="soft title">{{ title }}</span></th>
+{% for n in counts %}
+<td{% if not n %} class="none"{% endif %}>{{ n }}</td>
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody>
+{% endfor %}
+</table>
+</div>
+</section>
+""")
+
+
+def summary(parts: Sequence[Part]) -> Markup:
+    """Count the verdicts paper by table, each linked to its place below."""
+    shown = []
+    for part in parts:
+        rows = [
+            (f"{part.name}-{x.name}", render.label(x.name), x.entry.title, tuple(count(x.lines).values()))
+            for x in part.exhibits
+        ]
+        total = tuple(map(sum, zip(*(counts for *_, counts in rows), strict=True)))
+        shown.append([(part.name, part.short, "", total), *rows])
+    verdicts = ("match", "near", "off", "not run", "no verdict")
+    return Markup(_SUMMARY.render(parts=shown, verdicts=verdicts))
+
+
+_PAPER = render.TEMPLATES.from_string("""\
+<section class="part" id="{{ part.name }}">
+<h2>{{ part.title }}</h2>
+<p class="soft">{{ part.citation }}</p>
+{% if data_note %}
+<p class="data">{{ data_note|sentence }}.</p>
+{% endif %}
+<h3>Data</h3>
+<ul class="small">
+{% for sentence in sources %}
+<li>{{ sentence }}</li>
+{% endfor %}
+</ul>
+<div class="scroll" role="region" aria-label="Data sets of {{ part.name }}" tabindex="0">
+<table class="plain">
+<thead><tr><th scope="col">Data set</th><th scope="col">Rows</th><th scope="col" class="text">Labels</th>
+<th scope="col" class="left">SHA-256 of the rows</th></tr></thead>
+<tbody>
+{% for name, set in part.census.data.items() %}
+<tr><th scope="row">{{ name }}</th><td>{{ "{:,}".format(set.rows) }}</td>
+<td class="text">{% for label, values in set.labels.items() %}{{ label }}: {{ histogram(values) }}
+{% if not loop.last %}<br>{% endif %}
+{% endfor %}</td>
+<td class="left">{{ set.rows_sha256[:12] }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% for note, n in part.census.get("notes", {}).items() %}
+<p class="small soft">{{ note|replace("_", " ")|capitalize }}: {{ "{:,}".format(n) }}.</p>
+{% endfor %}
+{% for exhibit in exhibits %}
+{{ exhibit }}
+{% endfor %}
+</section>
+""")
+
+
+def paper(part: Part) -> Markup:
+    """A paper: its sources and data sets, then its tables and figures in the registry's order."""
+    note = render.data_note(part.sources)
+    exhibits = [exhibit(part.name, x, note) for x in part.exhibits]
+    text = _PAPER.render(
+        part=part, data_note=note, sources=_sources(part.sources), exhibits=exhibits, histogram=_histogram
+    )
+    return Markup(text)
+
+
+def _sources(sources: Iterable[Mapping[str, Any]]) -> list[str]:
+    """One sentence a source and variant: how many bytes from where, under which licence, and its note."""
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    for source in sources:
+        groups[tuple(source[key] for key in ("source", "variant", "licence", "note"))].append(source)
+    sentences = []
+    for (name, variant, licence, note), files in groups.items():
+        file = f"{name}/{files[0]['file']}" if len(files) == 1 else f"{name}, {len(files)} files"
+        what = "as published" if variant == "release" else f"the variant “{variant}”"
+        places = {"a mirror folder" if x["obtained_from"] == "mirror" else x["obtained_from"] for x in files}
+        size = sum(x["bytes"] for x in files)
+        place = places.pop() if len(places) == 1 else "several addresses"
+        end = f" {note[0].upper()}{note[1:].rstrip('.')}." if note else ""
+        sentences.append(f"{file}: {what}, {size:,} bytes from {place}; {licence}.{end}")
+    return sentences
+
+
+def _histogram(values: Mapping[str, int]) -> str:
+    if len(values) > HISTOGRAM:
+        return f"{len(values)} values"
+    return ", ".join(f"{value} ({n:,})" for value, n in values.items())
+
+
+_FILES = render.TEMPLATES.from_string("""\
+<p class="files">
+{% for kind, path in files.items() %}
+<a href="{{ path }}">{{ kind }}</a>
+{% endfor %}
+</p>
+""")
+
+
+def exhibit(paper: str, shown: Exhibit, data_note: str) -> Markup:
+    """A table or figure with its notes and links to its files; a figure's values and long tables fold."""
+    rows = len({line.row for line in shown.lines})
+    fold = "The values of this figure" if shown.svg else f"All {rows} rows" if rows >= FOLD else ""
+    entry = shown.entry
+    section = render.fragment(
+        entry.title, entry.where, shown.lines, entry.notes, data_note,
+        name=shown.name, svg=shown.svg, anchor=f"{paper}-{shown.name}", level=3, fold=fold,
+    )  # fmt: skip
+    return section + Markup(_FILES.render(files=shown.files))
+
+
+_RUNS = render.TEMPLATES.from_string("""\
+<section class="part" id="runs">
+<h2>What ran, on what, how long</h2>
+{% for libraries, names in versions %}
+<p class="small">{{ names }}: {{ libraries|map("join", " ")|join(", ") }}.</p>
+{% endfor %}
+{% for paper, words, runs in papers %}
+<h3>{{ paper }}</h3>
+<p>{{ words }}</p>
+<div class="scroll" role="region" aria-label="Runs of {{ paper }}" tabindex="0">
+<table class="plain">
+<thead><tr><th scope="col">Run</th><th scope="col" class="left">Condition</th><th scope="col">Seed</th>
+<th scope="col" class="left">Model</th><th scope="col" class="left">Device</th><th scope="col">Time</th>
+<th scope="col">Peak memory</th></tr></thead>
+<tbody>
+{% for run in runs %}
+<tr><th scope="row">{{ run.experiment }}, {{ run.model }}</th>
+<td class="left">{{ run.condition }}</td><td>{{ run.seed }}</td>
+<td class="left">{{ run.weights }}</td>
+<td class="left">{{ run.record.device }}</td><td>{{ duration(run.record.seconds) }}</td>
+<td>{{ "{:,}".format(run.record.peak_memory_mib) }} MiB</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endfor %}
+</section>
+""")
+
+
+def what_ran(runs: Sequence[RunRecord]) -> Markup:
+    """Every run: its model, device, time and memory; and the library versions, those of all in one line."""
+    by_paper: dict[str, list[RunRecord]] = defaultdict(list)
+    for run in runs:
+        by_paper[run.paper].append(run)
+    papers = [(name, _together(found), found) for name, found in by_paper.items()]
+    return Markup(_RUNS.render(papers=papers, versions=versions(runs), duration=duration))
+
+
+def _together(runs: Sequence[RunRecord]) -> str:
+    seconds = sum(run.record["seconds"] for run in runs)
+    peak = max(run.record["peak_memory_mib"] for run in runs)
+    return f"{len(runs)} runs, {duration(seconds)} together, at most {peak:,} MiB at a time."
+
+
+def versions(runs: Sequence[RunRecord]) -> list[tuple[list[tuple[str, str]], str]]:
+    """Group the library versions by the runs that had them: first those of all runs, then the rest."""
+    holders: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for run in runs:
+        for library in sorted(run.record["libraries"].items()):
+            holders[library].append(run.name)
+    groups: dict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
+    for library, names in sorted(holders.items()):
+        groups[tuple(names)].append(library)
+    ranked = sorted(groups.items(), key=lambda group: (-len(group[0]), group[1]))
+    return [
+        (libraries, "All runs" if len(names) == len(runs) else _some(names)) for names, libraries in ranked
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    return "; ".join(names) if len(names) <= 3 else f"{len(names)} runs, among them {names[0]}"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as a person reads them: ``4.2 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

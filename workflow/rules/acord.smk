@@ -1,0 +1,198 @@
+# ACORD: retrieval of contract clauses, rated by experts.
+#
+#   in    {RESULTS}/sources/acord/ACORD.zip
+#   out   {RESULTS}/data/acord/*.parquet, census.json; {RESULTS}/runs/acord/...; scores beside each run
+#   steps zip -> data sets -> retrieve -> rerank, or finetune -> rerank-finetuned -> score
+
+ACORD = PAPERS["acord"]
+ACORD_PLAN = PLANS["acord"]
+ACORD_DATA = f"{RESULTS}/data/acord"
+ACORD_RUNS = f"{RESULTS}/runs/acord"
+ACORD_SETS = ["clauses", "queries", "judgements", "ratings"]
+ACORD_FORMATS = ["short", "medium", "long"]
+# Models use a GPU where there is one; profiles/default lets one job have it at a time.
+ACORD_GPU = 1 if device.expected(CONFIG.device) else 0
+
+
+def acord_spec(experiment, model, condition, seed=0):
+    """What one run does and needs, by the parts of its folder."""
+    return ACORD_PLAN.spec(f"runs/acord/{experiment}/{model}/{condition}/seed{seed}")
+
+
+def acord_settings(*parts):
+    return acord_spec(*parts).settings
+
+
+def acord_needs(*parts):
+    """The predictions that one run reads."""
+    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in acord_spec(*parts).needs]
+
+
+rule acord_data:
+    input:
+        release=f"{RESULTS}/sources/{ACORD.source}/{ACORD.file}",
+        provenance=f"{RESULTS}/sources/{ACORD.source}/{ACORD.file}.json",
+        paper=PAPER_FILES["acord"],
+    output:
+        [f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
+        census=f"{ACORD_DATA}/census.json",
+    log:
+        f"{RESULTS}/logs/acord_data.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/acord_data.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lextables.acord.raw", "lextables.acord.schema", script="acord_data.py"),
+    message:
+        "Checking ACORD's zip and writing clauses, queries, judgements and ratings as parquet."
+    script:
+        "../scripts/acord_data.py"
+
+
+# One job for the three query formats: the clauses are analysed or encoded once.
+rule acord_retrieve:
+    input:
+        census=f"{ACORD_DATA}/census.json",
+        data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
+    output:
+        predictions=[
+            f"{ACORD_RUNS}/retrieve/{{model}}/{style}/seed0/predictions.parquet" for style in ACORD_FORMATS
+        ],
+        records=[f"{ACORD_RUNS}/retrieve/{{model}}/{style}/seed0/run.json" for style in ACORD_FORMATS],
+    log:
+        f"{ACORD_RUNS}/retrieve/{{model}}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/acord_retrieve/{{model}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: lambda wildcards: 1 if wildcards.model.startswith("bm25") else 4
+    resources:
+        gpu=lambda wildcards: 0 if wildcards.model.startswith("bm25") else ACORD_GPU,
+    params:
+        settings=lambda wildcards: {
+            style: acord_settings("retrieve", wildcards.model, style) for style in ACORD_FORMATS
+        },
+        device=CONFIG.device,
+        code=code("lextables.acord.retrieval", "lextables.acord.scores", script="acord_retrieve.py"),
+    message:
+        "Ranking the judged clauses of every ACORD query with {wildcards.model}."
+    script:
+        "../scripts/acord_retrieve.py"
+
+
+rule acord_rerank:
+    input:
+        census=f"{ACORD_DATA}/census.json",
+        data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
+        hits=lambda wildcards: [acord_needs("rerank", wildcards.model, style)[0] for style in ACORD_FORMATS],
+    output:
+        predictions=[
+            f"{ACORD_RUNS}/rerank/{{model}}/{style}/seed0/predictions.parquet" for style in ACORD_FORMATS
+        ],
+        records=[f"{ACORD_RUNS}/rerank/{{model}}/{style}/seed0/run.json" for style in ACORD_FORMATS],
+    log:
+        f"{ACORD_RUNS}/rerank/{{model}}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/acord_rerank/{{model}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=ACORD_GPU,
+    params:
+        settings=lambda wildcards: {
+            style: acord_settings("rerank", wildcards.model, style) for style in ACORD_FORMATS
+        },
+        device=CONFIG.device,
+        code=code("lextables.acord.retrieval", "lextables.acord.scores", script="acord_rerank.py"),
+    message:
+        "Reordering first-stage hits with {wildcards.model}."
+    script:
+        "../scripts/acord_rerank.py"
+
+
+rule acord_finetune:
+    input:
+        census=f"{ACORD_DATA}/census.json",
+        data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
+        candidates=lambda wildcards: acord_needs(
+            "finetune", wildcards.model, wildcards.condition, wildcards.seed
+        ),
+    output:
+        predictions=f"{ACORD_RUNS}/finetune/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
+        record=f"{ACORD_RUNS}/finetune/{{model}}/{{condition}}/seed{{seed}}/run.json",
+    log:
+        f"{ACORD_RUNS}/finetune/{{model}}/{{condition}}/seed{{seed}}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/acord_finetune/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=ACORD_GPU,
+        mem_mb=8000,
+        runtime=240,
+    params:
+        settings=lambda wildcards: acord_settings(
+            "finetune", wildcards.model, wildcards.condition, wildcards.seed
+        ),
+        device=CONFIG.device,
+        work=f"{RESULTS}/work/acord_finetune",
+        code=code("lextables.acord.finetuning", script="acord_finetune.py"),
+    message:
+        "Fine-tuning {wildcards.model} on ACORD's training queries ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/acord_finetune.py"
+
+
+rule acord_rerank_finetuned:
+    input:
+        census=f"{ACORD_DATA}/census.json",
+        data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
+        needs=lambda wildcards: acord_needs(
+            "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
+        ),
+    output:
+        predictions=f"{ACORD_RUNS}/rerank-finetuned/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
+        record=f"{ACORD_RUNS}/rerank-finetuned/{{model}}/{{condition}}/seed{{seed}}/run.json",
+    log:
+        f"{ACORD_RUNS}/rerank-finetuned/{{model}}/{{condition}}/seed{{seed}}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/acord_rerank_finetuned/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lextables.acord.selection", "lextables.acord.scores", script="acord_rerank_finetuned.py"),
+        settings=lambda wildcards: acord_settings(
+            "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
+        ),
+    message:
+        "Choosing hyper-parameters on the validation queries and reordering hits with {wildcards.model}."
+    script:
+        "../scripts/acord_rerank_finetuned.py"
+
+
+rule acord_score:
+    input:
+        predictions=f"{ACORD_RUNS}/{{run}}/predictions.parquet",
+        data=[f"{ACORD_DATA}/{name}.parquet" for name in ("queries", "judgements")],
+    output:
+        f"{ACORD_RUNS}/{{run}}/scores.parquet",
+    log:
+        f"{RESULTS}/logs/acord_score/{{run}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/acord_score/{{run}}.tsv"
+    wildcard_constraints:
+        run=r"(retrieve|rerank|rerank-finetuned)/.+/seed\d+",
+    conda:
+        ENVIRONMENT
+    params:
+        queries=lambda wildcards: acord_settings(*wildcards.run.replace("/seed", "/").split("/")).get(
+            "queries"
+        ),
+        code=code("lextables.acord.scores", script="acord_score.py"),
+    message:
+        "Scoring {wildcards.run}."
+    script:
+        "../scripts/acord_score.py"

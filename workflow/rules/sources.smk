@@ -1,0 +1,50 @@
+# Sources: the published bytes, checked against the registry.
+#
+#   in    resources/sources.yaml; resources/sample, or the mirror folders and then the registered addresses
+#   out   {RESULTS}/sources/<source>/<file>        the bytes
+#         {RESULTS}/sources/<source>/<file>.json   which variant they are, where they came from, the licence
+#
+# A transfer that is cut leaves <file>.part, from which the next attempt goes on.
+
+from lextables.sources.registry import file_regex, load, resolve
+
+SOURCE_REGISTRY = str(ROOT / "resources/sources.yaml")
+SOURCES = load(SOURCE_REGISTRY)
+
+
+def source_variants(wildcards):
+    """The variants that this run may use of a source file."""
+    return resolve(SOURCES, wildcards.source, wildcards.file).variants_for(config["data"])
+
+
+def source_pins(wildcards):
+    """What the file is checked against: a new digest in the registry fetches it again."""
+    wanted = resolve(SOURCES, wildcards.source, wildcards.file)
+    return [candidate.pin for candidate in wanted.among(wanted.variants_for(config["data"]))]
+
+
+localrules:
+    fetch_source,
+
+
+rule fetch_source:
+    output:
+        file=f"{RESULTS}/sources/{{source}}/{{file}}",
+        provenance=f"{RESULTS}/sources/{{source}}/{{file}}.json",
+    log:
+        f"{RESULTS}/logs/sources/{{source}}/{{file}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/sources/{{source}}/{{file}}.tsv"
+    wildcard_constraints:
+        # Registered names only: of x.json and x.json.json the first is a file and the second its provenance.
+        source="|".join(SOURCES),
+        file="|".join(sorted({file_regex(name) for entry in SOURCES.values() for name in entry.files})),
+    retries: 1
+    params:
+        registry=SOURCE_REGISTRY,
+        variants=source_variants,
+        pins=source_pins,
+    message:
+        "Fetching {wildcards.file} of {wildcards.source}: a mirror first, then its addresses."
+    script:
+        "../scripts/fetch_source.py"

@@ -1,0 +1,14 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""Print how many published cells match, are near, off, or not run, table by table."""
+
+from pathlib import Path
+
+from lextables.job import job
+from lextables.tables.cells import count, from_csv
+
+with job(snakemake.log[0]) as log:
+    for path in map(Path, snakemake.params.tables):
+        if path.suffix == ".csv":
+            totals = count(from_csv(path.read_text(encoding="utf-8")))
+            words = ", ".join(f"{n} {verdict or 'without a verdict'}" for verdict, n in totals.items() if n)
+            print(f"{path.parent.name} {path.stem}: {words}")

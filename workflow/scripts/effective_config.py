@@ -1,0 +1,10 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""Write the effective configuration beside the results."""
+
+import yaml
+
+from lextables.atomic import write_text
+from lextables.job import job
+
+with job(snakemake.log[0]):
+    write_text(snakemake.output[0], yaml.safe_dump(snakemake.params.config, sort_keys=False))

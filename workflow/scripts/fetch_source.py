@@ -1,0 +1,16 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""Fetch one file of one source, and write its provenance beside it."""
+
+from lextables import ROOT
+from lextables.config import Config
+from lextables.job import job
+from lextables.sources.fetch import fetch
+from lextables.sources.registry import load, resolve
+
+with job(snakemake.log[0]) as log:
+    wanted = resolve(load(snakemake.params.registry), snakemake.wildcards.source, snakemake.wildcards.file)
+    # Mirrors come from the config and are no param: a place is no setting of the result, so naming another
+    # one reruns nothing.
+    mirrors = Config.model_validate(dict(snakemake.config)).mirrors(ROOT)
+    provenance = fetch(wanted, snakemake.output.file, mirrors=mirrors, variants=snakemake.params.variants)
+    log.info("%s", provenance)

@@ -1,0 +1,19 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""Every table and figure on one page."""
+
+from pathlib import Path
+
+import yaml
+
+from lextables.atomic import write_text
+from lextables.job import job
+from lextables.tables import report
+
+with job(snakemake.log[0]):
+    config = yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8"))
+    parts = [
+        report.read_part(Path(registry).stem, registry, snakemake.params.root)
+        for registry in snakemake.input.papers
+    ]
+    runs = [report.read_run(path) for path in snakemake.input.runs]
+    write_text(snakemake.output[0], report.page(config, parts, runs))

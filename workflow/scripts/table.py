@@ -1,0 +1,37 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""One table or figure of a paper: csv, md, html, and svg for a figure."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+from lextables.atomic import write_text
+from lextables.job import job
+from lextables.papers import load
+from lextables.tables import figures, published, render
+from lextables.tables.cells import build, to_csv
+from lextables.tables.inputs import Inputs
+
+with job(snakemake.log[0]):
+    paper, name = snakemake.wildcards.paper, snakemake.wildcards.table
+    registry = load(snakemake.input.paper, import_module(f"lextables.{paper}.plan").REGISTRY)
+    census = json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))
+    inputs = Inputs(
+        data=Path(snakemake.input.census).parent,
+        root=Path(snakemake.params.root),
+        rows=snakemake.params.rows,
+        published=[cell for cell in published.load(snakemake.input.published) if cell.table == name],
+        paper=registry,
+    )
+    cells = import_module(f"lextables.{paper}.tables").cells(name, inputs)
+    comparable = all(source["comparable"] for source in census["sources"])
+    lines = build(inputs.published, cells, comparable)
+
+    entry = registry.tables[name]
+    svg = figures.draw(entry.kind, lines, entry.title) if entry.kind else ""
+    about = (entry.title, entry.where, lines, entry.notes, render.data_note(census["sources"]))
+    write_text(snakemake.output.csv, to_csv(lines))
+    write_text(snakemake.output.md, render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""))
+    write_text(snakemake.output.html, render.html(*about, name=name, svg=svg))
+    if svg:
+        write_text(snakemake.output.svg, svg)
