@@ -41,7 +41,7 @@ rule check:
         rules.data.input,
         rules.tables.input,
     log:
-        RESULTS + "/logs/check.log",
+        f"{RESULTS}/logs/check.log",
     conda:
         ENVIRONMENT
     params:

@@ -5,27 +5,12 @@
 #   steps zip -> data sets -> retrieve -> rerank, or finetune -> rerank-finetuned -> score
 
 ACORD = PAPERS["acord"]
-ACORD_PLAN = PLANS["acord"]
 ACORD_DATA = f"{RESULTS}/data/acord"
 ACORD_RUNS = f"{RESULTS}/runs/acord"
 ACORD_SETS = ["clauses", "queries", "judgements", "ratings"]
 ACORD_FORMATS = ["short", "medium", "long"]
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
 ACORD_GPU = 1 if device.expected(CONFIG.device) else 0
-
-
-def acord_spec(experiment, model, condition, seed=0):
-    """What one run does and needs, by the parts of its folder."""
-    return ACORD_PLAN.spec(f"runs/acord/{experiment}/{model}/{condition}/seed{seed}")
-
-
-def acord_settings(*parts):
-    return acord_spec(*parts).settings
-
-
-def acord_needs(*parts):
-    """The predictions that one run reads."""
-    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in acord_spec(*parts).needs]
 
 
 rule acord_data:
@@ -71,7 +56,7 @@ rule acord_retrieve:
         gpu=lambda wildcards: 0 if wildcards.model.startswith("bm25") else ACORD_GPU,
     params:
         settings=lambda wildcards: {
-            style: acord_settings("retrieve", wildcards.model, style) for style in ACORD_FORMATS
+            style: settings("acord", "retrieve", wildcards.model, style) for style in ACORD_FORMATS
         },
         device=CONFIG.device,
         code=code("lextables.acord.retrieval", "lextables.acord.scores", script="acord_retrieve.py"),
@@ -85,7 +70,9 @@ rule acord_rerank:
     input:
         census=f"{ACORD_DATA}/census.json",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
-        hits=lambda wildcards: [acord_needs("rerank", wildcards.model, style)[0] for style in ACORD_FORMATS],
+        hits=lambda wildcards: [
+            needs("acord", "rerank", wildcards.model, style)[0] for style in ACORD_FORMATS
+        ],
     output:
         predictions=[
             f"{ACORD_RUNS}/rerank/{{model}}/{style}/seed0/predictions.parquet" for style in ACORD_FORMATS
@@ -102,7 +89,7 @@ rule acord_rerank:
         gpu=ACORD_GPU,
     params:
         settings=lambda wildcards: {
-            style: acord_settings("rerank", wildcards.model, style) for style in ACORD_FORMATS
+            style: settings("acord", "rerank", wildcards.model, style) for style in ACORD_FORMATS
         },
         device=CONFIG.device,
         code=code("lextables.acord.retrieval", "lextables.acord.scores", script="acord_rerank.py"),
@@ -116,8 +103,8 @@ rule acord_finetune:
     input:
         census=f"{ACORD_DATA}/census.json",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
-        candidates=lambda wildcards: acord_needs(
-            "finetune", wildcards.model, wildcards.condition, wildcards.seed
+        candidates=lambda wildcards: needs(
+            "acord", "finetune", wildcards.model, wildcards.condition, wildcards.seed
         ),
     output:
         predictions=f"{ACORD_RUNS}/finetune/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
@@ -134,11 +121,11 @@ rule acord_finetune:
         mem_mb=8000,
         runtime=240,
     params:
-        settings=lambda wildcards: acord_settings(
-            "finetune", wildcards.model, wildcards.condition, wildcards.seed
+        settings=lambda wildcards: settings(
+            "acord", "finetune", wildcards.model, wildcards.condition, wildcards.seed
         ),
         device=CONFIG.device,
-        work=f"{RESULTS}/work/acord_finetune",
+        work=lambda wildcards, output: str(Path(output.record).parents[6] / "work/acord_finetune"),
         code=code("lextables.acord.finetuning", script="acord_finetune.py"),
     message:
         "Fine-tuning {wildcards.model} on ACORD's training queries ({wildcards.condition}, seed {wildcards.seed})."
@@ -150,8 +137,8 @@ rule acord_rerank_finetuned:
     input:
         census=f"{ACORD_DATA}/census.json",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
-        needs=lambda wildcards: acord_needs(
-            "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
+        needs=lambda wildcards: needs(
+            "acord", "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
         ),
     output:
         predictions=f"{ACORD_RUNS}/rerank-finetuned/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
@@ -164,8 +151,8 @@ rule acord_rerank_finetuned:
         ENVIRONMENT
     params:
         code=code("lextables.acord.selection", "lextables.acord.scores", script="acord_rerank_finetuned.py"),
-        settings=lambda wildcards: acord_settings(
-            "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
+        settings=lambda wildcards: settings(
+            "acord", "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
         ),
     message:
         "Choosing hyper-parameters on the validation queries and reordering hits with {wildcards.model}."
@@ -175,24 +162,22 @@ rule acord_rerank_finetuned:
 
 rule acord_score:
     input:
-        predictions=f"{ACORD_RUNS}/{{run}}/predictions.parquet",
+        predictions=f"{ACORD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ("queries", "judgements")],
     output:
-        f"{ACORD_RUNS}/{{run}}/scores.parquet",
+        f"{ACORD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/scores.parquet",
     log:
-        f"{RESULTS}/logs/acord_score/{{run}}.log",
+        f"{RESULTS}/logs/acord_score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/acord_score/{{run}}.tsv"
+        f"{RESULTS}/benchmarks/acord_score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
-        run=r"(retrieve|rerank|rerank-finetuned)/.+/seed\d+",
+        experiment="retrieve|rerank|rerank-finetuned",
     conda:
         ENVIRONMENT
     params:
-        queries=lambda wildcards: acord_settings(*wildcards.run.replace("/seed", "/").split("/")).get(
-            "queries"
-        ),
+        queries=lambda wildcards: settings("acord", *wildcards).get("queries"),
         code=code("lextables.acord.scores", script="acord_score.py"),
     message:
-        "Scoring {wildcards.run}."
+        "Scoring {wildcards.experiment} by {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
     script:
         "../scripts/acord_score.py"

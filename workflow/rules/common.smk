@@ -1,7 +1,6 @@
-# What every other rule file uses: the checked config, the plans of the papers, fingerprints of code.
+# What all the others use: the checked config, the plans of the papers, fingerprints of code.
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml
-#   out   {RESULTS}/config.yaml, the effective configuration beside the results
 
 import os
 import sys
@@ -12,17 +11,14 @@ from snakemake.exceptions import WorkflowError
 ROOT = Path(workflow.basedir)
 # Jobs are new processes, also on other nodes: they find the package through the environment.
 sys.path.insert(0, str(ROOT / "workflow"))
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    [str(ROOT / "workflow"), *filter(None, [os.environ.get("PYTHONPATH")])]
-)
 # Libraries speak in a log when something is wrong, and show progress every ten seconds.
-for name, value in {
-    "TOKENIZERS_PARALLELISM": "false",
-    "TRANSFORMERS_VERBOSITY": "error",
-    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-    "TQDM_MININTERVAL": "10",
-}.items():
-    os.environ.setdefault(name, value)
+os.environ.update(
+    PYTHONPATH=str(ROOT / "workflow"),
+    TOKENIZERS_PARALLELISM="false",
+    TRANSFORMERS_VERBOSITY="error",
+    HF_HUB_DISABLE_PROGRESS_BARS="1",
+    TQDM_MININTERVAL="10",
+)
 
 from importlib import import_module
 
@@ -32,12 +28,15 @@ from lextables.fingerprint import fingerprint
 from lextables.models import device
 from lextables.models.resolve import load_models
 from lextables.papers import load as load_paper
+from lextables.sources import registry as sources
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
 PAPER_FILES = {path.stem: str(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml"))}
+SOURCE_REGISTRY = str(ROOT / "resources/sources.yaml")
 
 try:
     CONFIG = load_config(config, sorted(PAPER_FILES), ROOT)
+    SOURCES = sources.load(SOURCE_REGISTRY)
     MODELS = load_models(ROOT / "resources/models.yaml")
     PAPERS, PLANS = {}, {}
     for paper in PAPER_FILES:
@@ -55,22 +54,53 @@ def code(*modules, script):
     return fingerprint(*modules, str(ROOT / "workflow/scripts" / script))
 
 
-localrules:
-    effective_config,
+def settings(paper, experiment, model, condition, seed=0):
+    """The settings of one run, by the parts of its folder."""
+    return PLANS[paper].spec(f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}").settings
 
 
-rule effective_config:
-    output:
-        RESULTS + "/config.yaml",
-    log:
-        RESULTS + "/logs/effective_config.log",
-    benchmark:
-        RESULTS + "/benchmarks/effective_config.tsv"
-    conda:
-        ENVIRONMENT
-    params:
-        config=CONFIG.model_dump(mode="json"),
-    message:
-        "Writing down the effective configuration."
-    script:
-        "../scripts/effective_config.py"
+def needs(paper, experiment, model, condition, seed=0):
+    """The predictions that one run reads."""
+    spec = PLANS[paper].spec(f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}")
+    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in spec.needs]
+
+
+def source_variants(wildcards):
+    """The variants that this run may use of a source file."""
+    return sources.resolve(SOURCES, wildcards.source, wildcards.file).variants_for(CONFIG.data)
+
+
+def source_pins(wildcards):
+    """What the file is checked against: a new digest in the registry fetches it again."""
+    wanted = sources.resolve(SOURCES, wildcards.source, wildcards.file)
+    return [candidate.pin for candidate in wanted.among(wanted.variants_for(CONFIG.data))]
+
+
+def table_files(paper):
+    """Every file of every table and figure of a paper."""
+    return [
+        f"{RESULTS}/tables/{paper}/{name}.{kind}"
+        for name in PAPERS[paper].tables
+        for kind in table_kinds(name)
+    ]
+
+
+def table_kinds(name):
+    return ["csv", "md", "html", "svg"] if name.startswith("figure") else ["csv", "md", "html"]
+
+
+def table_scores(wildcards):
+    """The scores of the runs that a table shows; none for tables made from the data sets alone."""
+    return [
+        f"{RESULTS}/{folder}/scores.parquet" for folder in PLANS[wildcards.paper].folders(wildcards.table)
+    ]
+
+
+def table_rows(wildcards):
+    """The rows of a table that come from runs."""
+    return PLANS[wildcards.paper].rows[wildcards.table]
+
+
+def table_code(wildcards):
+    room = f"lextables.{wildcards.paper}.tables"
+    return code(room, "lextables.tables.render", "lextables.tables.figures", script="table.py")

@@ -2,17 +2,19 @@
 #
 #   in    the tables and figures, the data sets' census, the record of every run, the effective config
 #   out   {RESULTS}/report/index.html, which links to the tables' files by relative paths
+#         {RESULTS}/config.yaml, the effective configuration
 
-REPORT = RESULTS + "/report/index.html"
+REPORT = f"{RESULTS}/report/index.html"
 
 
 localrules:
+    effective_config,
     report,
 
 
 rule report:
     input:
-        config=RESULTS + "/config.yaml",
+        config=f"{RESULTS}/config.yaml",
         papers=[PAPER_FILES[paper] for paper in CONFIG.papers],
         census=[f"{RESULTS}/data/{paper}/census.json" for paper in CONFIG.papers],
         tables=[path for paper in CONFIG.papers for path in table_files(paper)],
@@ -22,15 +24,32 @@ rule report:
     output:
         REPORT,
     log:
-        RESULTS + "/logs/report.log",
+        f"{RESULTS}/logs/report.log",
     benchmark:
-        RESULTS + "/benchmarks/report.tsv"
+        f"{RESULTS}/benchmarks/report.tsv"
     conda:
         ENVIRONMENT
     params:
-        root=RESULTS,
+        root=lambda wildcards, input: input.config.rpartition("/")[0],
         code=code("lextables.tables.report", script="report.py"),
     message:
         "Putting every table and figure on one page."
     script:
         "../scripts/report.py"
+
+
+rule effective_config:
+    output:
+        f"{RESULTS}/config.yaml",
+    log:
+        f"{RESULTS}/logs/effective_config.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/effective_config.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        config=CONFIG.model_dump(mode="json"),
+    message:
+        "Writing down the effective configuration."
+    script:
+        "../scripts/effective_config.py"

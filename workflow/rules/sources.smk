@@ -6,22 +6,6 @@
 #
 # A transfer that is cut leaves <file>.part, from which the next attempt goes on.
 
-from lextables.sources.registry import file_regex, load, resolve
-
-SOURCE_REGISTRY = str(ROOT / "resources/sources.yaml")
-SOURCES = load(SOURCE_REGISTRY)
-
-
-def source_variants(wildcards):
-    """The variants that this run may use of a source file."""
-    return resolve(SOURCES, wildcards.source, wildcards.file).variants_for(config["data"])
-
-
-def source_pins(wildcards):
-    """What the file is checked against: a new digest in the registry fetches it again."""
-    wanted = resolve(SOURCES, wildcards.source, wildcards.file)
-    return [candidate.pin for candidate in wanted.among(wanted.variants_for(config["data"]))]
-
 
 localrules:
     fetch_source,
@@ -38,8 +22,12 @@ rule fetch_source:
     wildcard_constraints:
         # Registered names only: of x.json and x.json.json the first is a file and the second its provenance.
         source="|".join(SOURCES),
-        file="|".join(sorted({file_regex(name) for entry in SOURCES.values() for name in entry.files})),
+        file="|".join(
+            sorted({sources.file_regex(name) for entry in SOURCES.values() for name in entry.files})
+        ),
     retries: 1
+    conda:
+        ENVIRONMENT
     params:
         registry=SOURCE_REGISTRY,
         variants=source_variants,

@@ -5,39 +5,9 @@
 #   steps scores -> cells -> verdicts -> csv, md, html
 
 
-def table_files(paper):
-    """Every file of every table and figure of a paper."""
-    return [
-        f"{RESULTS}/tables/{paper}/{name}.{kind}"
-        for name in PAPERS[paper].tables
-        for kind in table_kinds(name)
-    ]
-
-
-def table_kinds(name):
-    return ["csv", "md", "html", "svg"] if name.startswith("figure") else ["csv", "md", "html"]
-
-
-def table_scores(wildcards):
-    """The scores of the runs that a table shows; none for tables made from the data sets alone."""
-    return [
-        f"{RESULTS}/{folder}/scores.parquet" for folder in PLANS[wildcards.paper].folders(wildcards.table)
-    ]
-
-
-def table_rows(wildcards):
-    """The rows of a table that come from runs."""
-    return PLANS[wildcards.paper].rows[wildcards.table]
-
-
-def table_code(wildcards):
-    room = f"lextables.{wildcards.paper}.tables"
-    return code(room, "lextables.tables.render", "lextables.tables.figures", script="table.py")
-
-
 TABLE_INPUTS = {
     "published": str(ROOT / "resources/published/{paper}.csv"),
-    "census": RESULTS + "/data/{paper}/census.json",
+    "census": f"{RESULTS}/data/{{paper}}/census.json",
     "paper": lambda wildcards: PAPER_FILES[wildcards.paper],
     "scores": table_scores,
 }
@@ -47,19 +17,19 @@ rule table:
     input:
         **TABLE_INPUTS,
     output:
-        csv=RESULTS + "/tables/{paper}/{table}.csv",
-        md=RESULTS + "/tables/{paper}/{table}.md",
-        html=RESULTS + "/tables/{paper}/{table}.html",
+        csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",
+        md=f"{RESULTS}/tables/{{paper}}/{{table}}.md",
+        html=f"{RESULTS}/tables/{{paper}}/{{table}}.html",
     log:
-        RESULTS + "/logs/table/{paper}/{table}.log",
+        f"{RESULTS}/logs/table/{{paper}}/{{table}}.log",
     benchmark:
-        RESULTS + "/benchmarks/table/{paper}/{table}.tsv"
+        f"{RESULTS}/benchmarks/table/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
         table=r"table\w+",
     conda:
         ENVIRONMENT
     params:
-        root=RESULTS,
+        root=lambda wildcards, input: input.census.split("/data/")[0],
         rows=table_rows,
         code=table_code,
     message:
@@ -70,18 +40,18 @@ rule table:
 
 use rule table as figure with:
     output:
-        csv=RESULTS + "/tables/{paper}/{table}.csv",
-        md=RESULTS + "/tables/{paper}/{table}.md",
-        html=RESULTS + "/tables/{paper}/{table}.html",
-        svg=RESULTS + "/tables/{paper}/{table}.svg",
+        csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",
+        md=f"{RESULTS}/tables/{{paper}}/{{table}}.md",
+        html=f"{RESULTS}/tables/{{paper}}/{{table}}.html",
+        svg=f"{RESULTS}/tables/{{paper}}/{{table}}.svg",
     log:
-        RESULTS + "/logs/figure/{paper}/{table}.log",
+        f"{RESULTS}/logs/figure/{{paper}}/{{table}}.log",
     benchmark:
-        RESULTS + "/benchmarks/figure/{paper}/{table}.tsv"
+        f"{RESULTS}/benchmarks/figure/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
         table=r"figure\w+",
     params:
-        root=RESULTS,
+        root=lambda wildcards, input: input.census.split("/data/")[0],
         rows=table_rows,
         code=table_code,
 
