@@ -112,7 +112,7 @@ class Source(Entry):
 
 
 Registry = dict[SourceName, Source]
-_registry = TypeAdapter(Registry)
+ADAPTER = TypeAdapter(Registry)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def load(path: str | Path) -> Registry:
         row = error.problem_mark.line + 1 if error.problem_mark else 1
         raise BadInput(f"not YAML ({error.problem})", where=f"{path}, row {row}") from error
     try:
-        return _registry.validate_python(content)
+        return ADAPTER.validate_python(content)
     except ValidationError as error:
         raise _sentence(error, path) from error
 
@@ -280,11 +280,3 @@ def file_regex(name: str, named: bool = False) -> str:
 
 def _fields(pattern: str) -> set[str]:
     return {field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None}
-
-
-def schema() -> str:
-    """The JSON schema of the registry as YAML: what ``workflow/schemas/sources.schema.yaml`` holds."""
-    described = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | _registry.json_schema()
-    return "# Written by lextables.sources.registry.schema(); a test keeps the two equal.\n" + yaml.safe_dump(
-        described, sort_keys=True, allow_unicode=True, width=100
-    )

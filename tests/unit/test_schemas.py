@@ -1,0 +1,26 @@
+"""The schemas beside the workflow are those of the models that check the files."""
+
+import jsonschema
+import pytest
+import yaml
+
+from lextables import ROOT
+from lextables.schemas import CHECKED, path, schema
+
+FILES = {
+    "config": "config.yaml",
+    "models": "resources/models.yaml",
+    "papers.acord": "resources/papers/acord.yaml",
+    "sources": "resources/sources.yaml",
+}
+
+
+@pytest.mark.parametrize("name", sorted(CHECKED))
+def test_written_schema_is_the_codes(name):
+    assert path(name).read_text(encoding="utf-8") == schema(name)
+
+
+@pytest.mark.parametrize("name", sorted(set(CHECKED) - {"config"}))
+def test_the_files_fit_their_schema(name):
+    content = yaml.safe_load((ROOT / FILES[name]).read_text(encoding="utf-8"))
+    jsonschema.validate(content, yaml.safe_load(schema(name)))
