@@ -50,6 +50,22 @@ def test_own_rows_follow_and_have_no_verdict():
     assert (second.row, second.ours, second.verdict, second.runs) == ("Mine / None", "0.900", "", "runs/x")
 
 
+def test_a_stricter_reading_stands_beside_the_printed_one():
+    cells = [
+        Cell("BM25 / None", "NDCG@5", 0.525),
+        Cell("BM25 / None", "NDCG@5, strict", 0.6),
+        Cell("Mine / None", "NDCG@5", 0.7),
+        Cell("BM25 / None", "NDCG@10", 0.540),
+    ]
+    lines = build([printed("0.525"), printed("0.540", column="NDCG@10")], cells, comparable=True)
+    assert [(line.row, line.column) for line in lines] == [
+        ("BM25 / None", "NDCG@5"),
+        ("BM25 / None", "NDCG@5, strict"),
+        ("BM25 / None", "NDCG@10"),
+        ("Mine / None", "NDCG@5"),
+    ]
+
+
 def test_no_printed_cell_may_be_left_out():
     with pytest.raises(ValueError, match="no value and no reason"):
         build([printed("0.525")], [], comparable=True)

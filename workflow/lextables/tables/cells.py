@@ -70,22 +70,39 @@ def build(published: Sequence[PublishedCell], cells: Iterable[Cell], comparable:
         if computed.setdefault((cell.row, cell.column), cell) is not cell:
             raise ValueError(f"two computed cells at row {cell.row!r}, column {cell.column!r}")
     decimals = {cell.column: cell.decimals for cell in reversed(published) if cell.decimals is not None}
+    places = {(cell.row, cell.column) for cell in published}
+    # A cell of our own in a printed row, such as a stricter reading, stands right after the printed one.
+    following: dict[tuple[str, str], list[Cell]] = {}
+    own: list[Cell] = []
+    group = own
+    for place, cell in computed.items():
+        if place in places:
+            group = following.setdefault(place, [])
+        elif group is not own and cell.row == before.row:
+            group.append(cell)
+        else:
+            group = own
+            own.append(cell)
+        before = cell
     lines = []
     for printed in published:
-        cell = computed.pop((printed.row, printed.column), None)
+        place = (printed.row, printed.column)
+        cell = computed.get(place)
         if cell is None or (cell.value is None and not cell.reason):
             raise ValueError(f"no value and no reason for row {printed.row!r}, column {printed.column!r}")
         lines.append(_beside(printed, cell, comparable))
-    for cell in computed.values():
-        places = cell.decimals if cell.decimals is not None else decimals.get(cell.column, DECIMALS)
-        lines.append(
-            Line(
-                cell.row, cell.column, "", "", written(cell.value, places), written(cell.low, places),
-                written(cell.high, places), None if isinstance(cell.value, str) else places,
-                "not run" if cell.value is None else "", cell.reason, " ".join(cell.runs),
-            )
-        )  # fmt: skip
-    return lines
+        lines += [_own(cell, decimals) for cell in following[place]]
+    return lines + [_own(cell, decimals) for cell in own]
+
+
+def _own(cell: Cell, decimals: Mapping[str, int]) -> Line:
+    places = cell.decimals if cell.decimals is not None else decimals.get(cell.column, DECIMALS)
+    return Line(
+        cell.row, cell.column, "", "", written(cell.value, places),
+        written(cell.low, places), written(cell.high, places),
+        None if isinstance(cell.value, str) else places,
+        "not run" if cell.value is None else "", cell.reason, " ".join(cell.runs),
+    )  # fmt: skip
 
 
 def _beside(printed: PublishedCell, cell: Cell, comparable: bool) -> Line:

@@ -91,7 +91,8 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
     lines = [line for line in lines if " change" not in line.column]
     series = [bars for bars in _bars(lines) if bars.values]
     if not series:
-        return _empty(figure)
+        _empty(figure)
+        return
     axes = figure.add_subplot()
     at, middles = 0.0, {}
     for column in dict.fromkeys(line.column for line in lines):
@@ -147,7 +148,8 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
     bins = [(found, line) for found, line in rows if found and _number(_ours(line)) is not None]
     centres = [line for line in lines if line.published and line.column in CENTRES]
     if not bins and not centres:
-        return _empty(figure)
+        _empty(figure)
+        return
     axes = figure.add_subplot()
     for found, line in bins:
         left, right = int(found[1]), int(found[2]) + 1

@@ -110,7 +110,7 @@ def read_run(path: str | Path) -> RunRecord:
 
 def page(config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord]) -> str:
     """Return the report as HTML that needs no other file; links to other files are relative to it."""
-    sections = [opening(config, parts, runs), summary(parts), *map(paper, parts), what_ran(runs)]
+    sections = [opening(config, parts, runs), summary(parts), *map(paper, parts), what_ran(parts, runs)]
     return render.page("Printed and rebuilt", Markup("\n").join(sections), STYLE)
 
 
@@ -127,6 +127,7 @@ table.plain th, table.plain td { padding-top: .3rem; padding-bottom: .3rem; }
 .summary a { white-space: nowrap; }
 .files { font: .8125rem var(--sans); margin: -.25rem 0 0; }
 .files a { margin-right: .9em; } table.plain .left { text-align: left; }
+table.plain td:not(.left, .text) { white-space: nowrap; }
 details + p { margin-top: .75rem; }
 @media (max-width: 40rem) {
   .summary .title { display: none; } .summary :is(th, td):not(:first-child) { padding-inline: .35rem; } }
@@ -316,20 +317,26 @@ _RUNS = render.TEMPLATES.from_string("""\
 {% for libraries, names in versions %}
 <p class="small">{{ names }}: {{ libraries|map("join", " ")|join(", ") }}.</p>
 {% endfor %}
-{% for paper, words, runs in papers %}
+{% for paper, words, device, runs in papers %}
 <h3>{{ paper }}</h3>
 <p>{{ words }}</p>
 <div class="scroll" role="region" aria-label="Runs of {{ paper }}" tabindex="0">
 <table class="plain">
 <thead><tr><th scope="col">Run</th><th scope="col" class="left">Condition</th><th scope="col">Seed</th>
-<th scope="col" class="left">Model</th><th scope="col" class="left">Device</th><th scope="col">Time</th>
-<th scope="col">Peak memory</th></tr></thead>
+<th scope="col" class="left">Model</th>
+{% if not device %}
+<th scope="col" class="left">Device</th>
+{% endif %}
+<th scope="col">Time</th><th scope="col">Peak memory</th></tr></thead>
 <tbody>
 {% for run in runs %}
 <tr><th scope="row">{{ run.experiment }}, {{ run.model }}</th>
 <td class="left">{{ run.condition }}</td><td>{{ run.seed }}</td>
 <td class="left">{{ run.weights }}</td>
-<td class="left">{{ run.record.device }}</td><td>{{ duration(run.record.seconds) }}</td>
+{% if not device %}
+<td class="left">{{ run.record.device }}</td>
+{% endif %}
+<td>{{ duration(run.record.seconds) }}</td>
 <td>{{ "{:,}".format(run.record.peak_memory_mib) }} MiB</td></tr>
 {% endfor %}
 </tbody>
@@ -340,19 +347,24 @@ _RUNS = render.TEMPLATES.from_string("""\
 """)
 
 
-def what_ran(runs: Sequence[RunRecord]) -> Markup:
-    """Every run: its model, device, time and memory; and the library versions, those of all in one line."""
-    by_paper: dict[str, list[RunRecord]] = defaultdict(list)
-    for run in runs:
-        by_paper[run.paper].append(run)
-    papers = [(name, _together(found), found) for name, found in by_paper.items()]
+def what_ran(parts: Sequence[Part], runs: Sequence[RunRecord]) -> Markup:
+    """Every run: its model, device, time and memory; what all runs share is said once."""
+    papers = []
+    for part in parts:
+        found = [run for run in runs if run.paper == part.name]
+        if found:
+            devices = {run.record["device"] for run in found}
+            device = devices.pop() if len(devices) == 1 else ""
+            papers.append((part.short, _extremes(found, device), device, found))
     return Markup(_RUNS.render(papers=papers, versions=versions(runs), duration=duration))
 
 
-def _together(runs: Sequence[RunRecord]) -> str:
-    seconds = sum(run.record["seconds"] for run in runs)
+def _extremes(runs: Sequence[RunRecord], device: str) -> str:
+    """The longest and the largest run in words; no sum, since the runs of one job share its time."""
+    seconds = max(run.record["seconds"] for run in runs)
     peak = max(run.record["peak_memory_mib"] for run in runs)
-    return f"{len(runs)} runs, {duration(seconds)} together, at most {peak:,} MiB at a time."
+    where = f" on {device}" if device else ""
+    return f"{len(runs)} runs{where}: the longest took {duration(seconds)}, the largest {peak:,} MiB."
 
 
 def versions(runs: Sequence[RunRecord]) -> list[tuple[list[tuple[str, str]], str]]:

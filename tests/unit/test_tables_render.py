@@ -1,0 +1,176 @@
+"""A table's Markdown and HTML: what stands in which cell, in which order, with nothing of it markup."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from lextables.tables.cells import Cell, Line, build
+from lextables.tables.published import PublishedCell
+from lextables.tables.render import data_note, html, label, markdown, pivot, reasons, shown, tally
+
+ROWS = ("BM25", "Cross-encoder", "GPT4o", "Llama")
+COLUMNS = ("NDCG@5", "NDCG@10")
+
+
+def _published() -> list[PublishedCell]:
+    return [PublishedCell("table3", row, column, "52.5", 1, "Table 3") for row in ROWS for column in COLUMNS]
+
+
+def _cells() -> list[Cell]:
+    values = {"BM25": (52.5, 52.4, 52.6), "Cross-encoder": (52.9, 51.0, 54.0), "GPT4o": (60.0, 59.0, 61.0)}
+    cells = [Cell(row, column, *values[row]) for row in values for column in COLUMNS]
+    cells += [Cell("Llama", column, None, reason="llama is not available here") for column in COLUMNS]
+    return [*cells, Cell("Mine", "NDCG@10", 41.0, 40.0, 42.0), Cell("Mine", "Depth", 7.0, decimals=0)]
+
+
+def _lines(comparable: bool = True) -> list[Line]:
+    return build(_published(), _cells(), comparable)
+
+
+class Page(HTMLParser):
+    """What a browser would see: the tags with their attributes, and the text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def test_rows_and_columns_keep_their_first_place_and_ours_follow_the_papers():
+    (grid,) = pivot(_lines())
+    assert grid.columns == ("NDCG@5", "NDCG@10", "Depth")
+    assert list(grid.paper) == list(ROWS)
+    assert list(grid.own) == ["Mine"]
+    assert list(grid.own["Mine"]) == ["NDCG@10", "Depth"]
+
+
+def test_rows_that_share_no_column_stand_apart():
+    cells = [
+        Cell("words", "Mean", 47.0),
+        Cell("0-99 words", "Clauses", 3.0),
+        Cell("words, pairs", "Mean", 48.0),
+    ]
+    printed = [PublishedCell("figure_c1", "words", "Mean", "225", 0, "C.4")]
+    first, second = pivot(build(printed, cells, True))
+    assert (list(first.paper), list(first.own), first.columns) == (["words"], ["words, pairs"], ("Mean",))
+    assert (list(second.own), second.columns) == (["0-99 words"], ("Clauses",))
+
+
+def test_a_late_row_joins_the_grids_that_it_shares_columns_with():
+    cells = [Cell("a", "x", 1.0), Cell("b", "y", 2.0), Cell("c", "x", 3.0), Cell("c", "y", 4.0)]
+    (grid,) = pivot(build([], cells, True))
+    assert (list(grid.own), grid.columns) == (["a", "b", "c"], ("x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("BM25", "52.5 → 52.5 ✓ match [52.4, 52.6]"),
+        ("Cross-encoder", "52.5 → 52.9 ≈ near [51.0, 54.0]"),
+        ("GPT4o", "52.5 → 60.0 ✗ off +7.5 [59.0, 61.0]"),
+        ("Llama", "52.5 → – not run ¹"),
+    ],
+)
+def test_every_verdict_has_a_mark_and_a_word(row, said):
+    text = markdown("Retrieval", "Section 4", _lines(), name="table3")
+    assert f"| {row} | {said} | {said} |  |" in text
+    words = Page(html("Retrieval", "Section 4", _lines(), name="table3")).words
+    printed, _, rest = said.partition(" → ")
+    assert f"printed {printed} → ours {rest.replace('¹', '1')}" in words
+
+
+def test_off_below_has_a_minus_sign():
+    (line,) = build([PublishedCell("t", "r", "c", "52.5", 1, "")], [Cell("r", "c", 50.0)], True)
+    assert shown(line, {}).word == "off −2.5"
+
+
+def test_data_that_are_not_comparable_have_no_verdict():
+    note = data_note([{"variant": "sample", "comparable": False}])
+    for text in (
+        markdown("Retrieval", "Section 4", _lines(False), (), note),
+        Page(html("Retrieval", "Section 4", _lines(False), (), note)).words,
+    ):
+        assert "ample data: not comparable with the paper" in text
+        assert "0 match, 0 near, 0 off, 2 not run, 6 without a verdict." in text
+        assert "✓" not in text
+        assert "✗" not in text
+    assert "52.5 → 52.5 ours [52.4, 52.6]" in markdown("Retrieval", "Section 4", _lines(False))
+
+
+def test_comparable_data_need_no_note():
+    assert data_note([{"variant": "release", "comparable": True}]) == ""
+
+
+def test_a_text_that_matches_word_for_word_is_said_once():
+    printed = [PublishedCell("t", row, "Query", "cap on liability", None, "") for row in ("1", "2")]
+    lines = build(
+        printed, [Cell("1", "Query", "cap on liability"), Cell("2", "Query", "Cap on Liability")], True
+    )
+    assert [shown(line, {}).value for line in lines] == ["", "Cap on Liability"]
+
+
+def test_reasons_are_said_once_and_numbered():
+    lines = _lines()
+    assert reasons(lines) == {"llama is not available here": 1}
+    text = markdown("Retrieval", "Section 4", lines)
+    assert text.count("llama is not available here") == 1
+    page = Page(html("Retrieval", "Section 4", lines, name="table3"))
+    assert page.words.count("llama is not available here") == 1
+    links = [attrs["href"] for tag, attrs in page.tags if tag == "a"]
+    assert links == ["#table3-1", "#table3-1"]
+    assert ("li", {"id": "table3-1"}) in page.tags
+
+
+def test_nothing_in_a_table_is_markup():
+    evil = "<script>alert(1)</script> & *a* | `b`"
+    lines = build(
+        [PublishedCell("t", evil, evil, evil, None, "")],
+        [Cell(evil, evil, evil + "!"), Cell("own", evil, None, reason=evil)],
+        True,
+    )
+    page = html(evil, evil, lines, [evil], evil)
+    assert "<script" not in page
+    assert Page(page).words.count(evil) >= 8
+    text = markdown(evil, evil, lines, [evil], evil)
+    assert "<script" not in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {row.replace("\\|", "").count("|") for row in rows} == {3}
+
+
+def test_notes_stand_under_the_table():
+    notes = ["Precision is over the clauses returned."]
+    assert markdown("R", "S", _lines(), notes).endswith("- Precision is over the clauses returned.\n")
+    assert notes[0] in Page(html("R", "S", _lines(), notes)).words
+
+
+def test_the_page_is_semantic_and_needs_no_network_and_no_script():
+    page = Page(html("Retrieval", "Section 4", _lines(), name="table3"))
+    scopes = {attrs.get("scope") for tag, attrs in page.tags if tag == "th"}
+    assert scopes == {"col", "row", "rowgroup"}
+    assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe"}
+    assert not [attrs for _, attrs in page.tags if "src" in attrs or (attrs.get("href") or "#")[0] != "#"]
+    headings = [tag for tag, _ in page.tags if tag in ("h1", "h2", "h3")]
+    assert headings == ["h1"]
+
+
+def test_the_tally_counts_printed_cells_alone():
+    assert tally(_lines()) == "2 match, 2 near, 2 off, 2 not run"
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [("table2", "Table 2"), ("table_d4", "Table D-4"), ("figure_c1", "Figure C-1"), ("figure6", "Figure 6")],
+)
+def test_names_are_the_papers(name, printed):
+    assert label(name) == printed

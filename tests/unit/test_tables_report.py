@@ -1,0 +1,196 @@
+"""The report: every section, links that hold, and no need of a network."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from lextables.tables import report
+from lextables.tables.cells import Cell, build, to_csv
+from lextables.tables.figures import draw
+from lextables.tables.published import PublishedCell
+
+REGISTRY = """
+title: "ACORD: a data set"
+citation: "Wang et al., 2025."
+source: acord
+tables:
+  table3: {title: Retrieval <i>, where: Section 4.2, notes: [Precision as printed.]}
+  table_c1: {title: Queries, where: Section C.3}
+  figure2: {title: Before and after, where: Section 4.2, kind: bars_before_after}
+"""
+SOURCE = {
+    "source": "acord", "file": "ACORD.zip", "variant": "release", "comparable": True, "digest": "sha256:0",
+    "bytes": 3131196, "obtained_from": "https://example.org/ACORD.zip", "licence": "CC BY 4.0", "note": "",
+}  # fmt: skip
+CENSUS = {"rows": 1593, "labels": {"split": {"test": 761, "train": 832}}, "rows_sha256": "9c3a7798253201"}
+DRAWING = draw("bars_before_after", [], "Before and after")
+VERSIONS = {"python": "3.11.2", "torch": "2.13.0"}
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    (tmp_path / "acord.yaml").write_text(REGISTRY)
+    _write_results(tmp_path, SOURCE)
+    return tmp_path
+
+
+def _write_results(root: Path, source: dict) -> None:
+    data, tables = root / "data/acord", root / "tables/acord"
+    data.mkdir(parents=True, exist_ok=True)
+    tables.mkdir(parents=True, exist_ok=True)
+    record = {"data": {"judgements": CENSUS}, "sources": [source], "notes": {"ratings_left_out": 3}}
+    (data / "census.json").write_text(json.dumps(record))
+    comparable = source["comparable"]
+    for name in ("table3", "figure2"):
+        row, columns = "BM25 / MiniLM / fine-tuned", ("NDCG@5", "NDCG@10")
+        printed = [PublishedCell(name, row, column, "52.5", 1, "") for column in columns]
+        cells = [Cell(row, "NDCG@5", 52.5), Cell(row, "NDCG@10", None, reason="<script>no weights</script>")]
+        lines = build(printed, cells, comparable)
+        (tables / f"{name}.csv").write_text(to_csv(lines))
+    (tables / "figure2.svg").write_text(DRAWING)
+    printed = [PublishedCell("table_c1", str(n), "Query", f"query {n}", None, "") for n in range(40)]
+    lines = build(printed, [Cell(c.row, c.column, c.value) for c in printed], comparable)
+    (tables / "table_c1.csv").write_text(to_csv(lines))
+    for k, torch in enumerate(("2.13.0", "2.13.0", "2.12.1")):
+        folder = root / f"runs/acord/retrieve/bi-encoder/short/seed{k}"
+        folder.mkdir(parents=True, exist_ok=True)
+        record = {
+            "settings": {"model": "all-minilm-l6-v2", "found": "package"}, "device": "H100",
+            "seconds": 200.0 + k, "peak_memory_mib": 1000 + k, "libraries": VERSIONS | {"torch": torch},
+        }  # fmt: skip
+        (folder / "run.json").write_text(json.dumps(record))
+
+
+def _report(root: Path, data: str = "release") -> str:
+    part = report.read_part("acord", root / "acord.yaml", root)
+    runs = [report.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
+    return report.page({"data": data, "models": "available"}, [part], runs)
+
+
+class Links(HTMLParser):
+    """The ids of a page, and what its attributes point to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.resources: list[str] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            elif tag == "a" and name == "href":
+                self.targets.append(value)
+            elif name in ("src", "srcset", "href", "xlink:href", "data", "action"):
+                self.resources.append(value)
+
+    def handle_data(self, data):
+        self.words += f" {data}"
+
+
+def test_the_report_needs_no_network_and_no_script(results):
+    text = _report(results)
+    links = Links(text)
+    assert [target for target in links.resources if not target.startswith("#")] == []
+    assert not re.search(r"url\((?!#)|@import|<script|<link|<img|<iframe", text)
+    assert [target for target in links.targets if ":" in target or target.startswith("//")] == []
+
+
+def test_every_link_holds(results):
+    links = Links(_report(results))
+    inner = {target[1:] for target in links.targets if target.startswith("#")}
+    assert inner <= set(links.ids)
+    assert {"acord", "acord-table3", "acord-figure2", "runs"} <= inner
+    assert len(links.ids) == len(set(links.ids))
+    outer = {target for target in links.targets if not target.startswith("#")}
+    kinds = {"table3": ("csv", "md", "html"), "figure2": ("csv", "md", "html", "svg")}
+    for name, files in kinds.items():
+        assert {f"../tables/acord/{name}.{kind}" for kind in files} <= outer
+    assert "../tables/acord/table3.svg" not in outer
+
+
+def test_every_section_is_there(results):
+    words = " ".join(Links(_report(results)).words.split())
+    for said in (
+        "sets what one paper printed beside what this pipeline made again",
+        "The data are the release (acord as published)",
+        "those that this machine has: all-minilm-l6-v2",
+        "ACORD: a data set", "Wang et al., 2025.", "1,593", "split: test (761), train (832)",
+        "acord/ACORD.zip: as published, 3,131,196 bytes from https://example.org/ACORD.zip; CC BY 4.0.",
+        "Ratings left out: 3.", "Table 3. Retrieval <i>", "Section 4.2", "Precision as printed.",
+        "All 40 rows", "Figure 2. Before and after", "The values of this figure",
+        "What ran, on what, how long", "3 runs on H100: the longest took 3 min 22 s, the largest 1,002 MiB.",
+        "retrieve, bi-encoder", "all-minilm-l6-v2 (package)", "3 min 20 s", "H100",
+    ):  # fmt: skip
+        assert said in words
+
+
+def test_the_summary_adds_up(results):
+    section = _report(results).split("<h2>Summary</h2>")[1].split("</section>")[0]
+    rows = [re.findall(r"<td[^>]*>(\d+)</td>", row) for row in section.split("<tr")[2:]]
+    table3, table_c1, figure2 = (
+        ["1", "0", "0", "1", "0"],
+        ["40", "0", "0", "0", "0"],
+        ["1", "0", "0", "1", "0"],
+    )
+    assert rows == [["42", "0", "0", "2", "0"], table3, table_c1, figure2]
+
+
+def test_sample_data_are_named_as_such(results):
+    _write_results(results, SOURCE | {"variant": "sample", "comparable": False})
+    words = " ".join(Links(_report(results, "sample")).words.split())
+    assert "The data are the sample written for this project, which says nothing about any paper" in words
+    assert "Sample data: not comparable with the paper." in words
+    assert "✓" not in words
+
+
+def test_a_variant_is_named_with_its_note(results):
+    _write_results(results, SOURCE | {"variant": "rebuilt", "note": "made from the texts"})
+    words = " ".join(Links(_report(results)).words.split())
+    assert "the release (acord as the variant “rebuilt”)" in words
+    assert "the variant “rebuilt”, 3,131,196 bytes" in words
+    assert "Made from the texts." in words
+
+
+def test_many_files_of_one_source_take_one_line():
+    files = [SOURCE | {"file": f"{n}.zip", "bytes": 10, "obtained_from": "mirror"} for n in range(3)]
+    assert report._sources(files) == [
+        "acord, 3 files: as published, 30 bytes from a mirror folder; CC BY 4.0."
+    ]
+
+
+def test_versions_that_all_share_come_first_and_in_one_line(results):
+    runs = [report.read_run(path) for path in sorted(results.glob("runs/**/run.json"))]
+    run = "retrieve, bi-encoder, short, seed"
+    assert report.versions(runs) == [
+        ([("python", "3.11.2")], "All runs"),
+        ([("torch", "2.13.0")], f"{run} 0; {run} 1"),
+        ([("torch", "2.12.1")], f"{run} 2"),
+    ]
+
+
+def test_devices_that_differ_have_a_column(results):
+    assert ">Device<" not in _report(results)
+    path = results / "runs/acord/retrieve/bi-encoder/short/seed2/run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"device": "A processor"}))
+    text = _report(results)
+    assert ">Device<" in text
+    assert "A processor" in text
+    assert "3 runs: the longest" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(4.24, "4.2 s"), (59.97, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
+)
+def test_durations_are_read_at_a_glance(seconds, said):
+    assert report.duration(seconds) == said
+
+
+def test_the_same_results_give_the_same_page(results):
+    assert _report(results) == _report(results)
