@@ -14,6 +14,8 @@ configfile: f"{workflow.basedir}/config.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/acord.smk"
+include: "workflow/rules/caselaw.smk"
+include: "workflow/rules/lawngnli.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 

@@ -1,8 +1,13 @@
 """Profiles: what both must say, since one replaces the other."""
 
+import logging
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
 import yaml
+from snakemake.cli import parse_args
+from snakemake_executor_plugin_slurm.partitions import get_best_partition, read_partition_file
 
 from lextables.config import Config
 
@@ -24,7 +29,15 @@ def test_one_local_gpu_at_a_time():
     assert "resources" not in profile("slurm")
 
 
-def test_the_cluster_decides_device_and_grid_before_the_nodes_do():
+def test_the_cluster_is_told_its_device_and_so_is_every_node():
     values = dict(item.split("=") for item in profile("slurm")["config"])
     assert Config(papers=("acord",), **values).device == "cuda"
     assert profile("slurm")["slurm-status-command"] == "squeue"
+
+
+@pytest.mark.parametrize(("resources", "partition"), [({}, "cpu"), ({"gpu": 0}, "cpu"), ({"gpu": 1}, "gpu")])
+def test_a_job_with_a_gpu_goes_to_the_gpu_partition_and_every_other_does_not(resources, partition):
+    _, args = parse_args(["--workflow-profile", str(PROFILES / "slurm")])
+    partitions = read_partition_file(args.slurm_partition_config)
+    job = SimpleNamespace(name="rule", threads=4, resources={"mem_mb": 8000, "runtime": 240, **resources})
+    assert get_best_partition(partitions, job, logging.getLogger()) == partition

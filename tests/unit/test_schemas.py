@@ -11,6 +11,7 @@ FILES = {
     "config": "config.yaml",
     "models": "resources/models.yaml",
     "papers.acord": "resources/papers/acord.yaml",
+    "papers.lawngnli": "resources/papers/lawngnli.yaml",
     "sources": "resources/sources.yaml",
 }
 

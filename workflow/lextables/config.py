@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -27,6 +27,12 @@ class Config(BaseModel):
     mirror: tuple[str, ...] = ()
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
+    caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+:\d+(-\d+)?$")], ...] = ("us:436-544",)
+    bad_volumes: Literal["stop", "skip"] = "stop"
+    parser: str = Field(default="auto", min_length=1)
+    encoder: str = Field(default="auto", min_length=1)
+    edgar_quarters: tuple[Annotated[str, Field(pattern=r"^\d{4}-QTR[1-4]$")], ...] = ()
+    edgar_contact: str = ""
     extra_models: tuple[ExtraModel, ...] = ()
     seeds: tuple[int, ...] = Field(default=(0, 1, 2), min_length=1)
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
@@ -40,7 +46,7 @@ class Config(BaseModel):
             return ()
         return (value,) if isinstance(value, str) else value
 
-    @field_validator("papers", "seeds", "extra_models", mode="before")
+    @field_validator("papers", "seeds", "caselaw", "edgar_quarters", "extra_models", mode="before")
     @classmethod
     def _several(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str | int | Mapping) else value

@@ -13,6 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 from lextables import ROOT
 from lextables.acord.plan import Acord
 from lextables.config import Config
+from lextables.lawngnli.plan import Lawngnli
 from lextables.models.resolve import Model
 from lextables.sources import registry
 
@@ -21,6 +22,7 @@ CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
     "config": Config,
     "models": TypeAdapter(dict[str, Model]),
     "papers.acord": Acord,
+    "papers.lawngnli": Lawngnli,
     "sources": registry.ADAPTER,
 }
 

@@ -54,6 +54,8 @@ rule acord_retrieve:
     threads: lambda wildcards: 1 if wildcards.model.startswith("bm25") else 4
     resources:
         gpu=lambda wildcards: 0 if wildcards.model.startswith("bm25") else ACORD_GPU,
+        mem_mb=8000,
+        runtime=120,
     params:
         settings=lambda wildcards: {
             style: settings("acord", "retrieve", wildcards.model, style) for style in ACORD_FORMATS
@@ -87,6 +89,8 @@ rule acord_rerank:
     threads: 4
     resources:
         gpu=ACORD_GPU,
+        mem_mb=8000,
+        runtime=120,
     params:
         settings=lambda wildcards: {
             style: settings("acord", "rerank", wildcards.model, style) for style in ACORD_FORMATS

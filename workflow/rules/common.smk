@@ -25,6 +25,7 @@ from importlib import import_module
 from lextables.config import load as load_config
 from lextables.errors import BadInput
 from lextables.fingerprint import fingerprint
+from lextables.lawngnli.plan import construction
 from lextables.models import device
 from lextables.models.resolve import load_models
 from lextables.papers import load as load_paper
@@ -43,6 +44,7 @@ try:
         room = import_module(f"lextables.{paper}.plan")
         PAPERS[paper] = load_paper(PAPER_FILES[paper], room.REGISTRY)
         PLANS[paper] = room.plan(CONFIG, PAPERS[paper], MODELS, ROOT, device.expected(CONFIG.device))
+    LAWNGNLI = construction(CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
 except BadInput as error:
     raise WorkflowError(str(error)) from None
 
@@ -96,9 +98,15 @@ def table_scores(wildcards):
     ]
 
 
+def table_readings(wildcards):
+    """What people read of a paper's data set, where that is part of a table."""
+    path = ROOT / f"resources/readings/{wildcards.paper}.csv"
+    return [str(path)] if path.exists() else []
+
+
 def table_rows(wildcards):
     """The rows of a table that come from runs."""
-    return PLANS[wildcards.paper].rows[wildcards.table]
+    return PLANS[wildcards.paper].rows.get(wildcards.table, [])
 
 
 def table_code(wildcards):

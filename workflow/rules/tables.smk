@@ -10,6 +10,7 @@ TABLE_INPUTS = {
     "census": f"{RESULTS}/data/{{paper}}/census.json",
     "paper": lambda wildcards: PAPER_FILES[wildcards.paper],
     "scores": table_scores,
+    "readings": table_readings,
 }
 
 

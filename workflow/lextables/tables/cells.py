@@ -74,16 +74,14 @@ def build(published: Sequence[PublishedCell], cells: Iterable[Cell], comparable:
     # A cell of our own in a printed row, such as a stricter reading, stands right after the printed one.
     following: dict[tuple[str, str], list[Cell]] = {}
     own: list[Cell] = []
-    group = own
+    group, row = own, ""
     for place, cell in computed.items():
         if place in places:
-            group = following.setdefault(place, [])
-        elif group is not own and cell.row == before.row:
+            group, row = following.setdefault(place, []), cell.row
+        elif cell.row != row:
+            group, row = own, cell.row
+        if place not in places:
             group.append(cell)
-        else:
-            group = own
-            own.append(cell)
-        before = cell
     lines = []
     for printed in published:
         place = (printed.row, printed.column)
