@@ -1,0 +1,93 @@
+"""Small case law volumes in the layouts of static.case.law and of the former bulk export, for tests."""
+
+import io
+import json
+import lzma
+import zipfile
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+Opinion = tuple[str, Sequence[str]]
+
+
+def metadata(case_id: int, citation: str = "", **changes: Any) -> dict[str, Any]:
+    """Return a case's entry of CasesMetadata.json; ``<case_id> Test 1`` is its citation by default."""
+    citation = citation or f"{case_id} Test 1"
+    record = {
+        "id": case_id,
+        "name": f"Petitioner {case_id} v. Respondent",
+        "name_abbreviation": f"Petitioner {case_id} v. Respondent",
+        "decision_date": "1990-05-01",
+        "first_page": citation.split()[-1],
+        "last_page": citation.split()[-1],
+        "citations": [{"type": "official", "cite": citation}],
+        "court": {"name": "Supreme Court of Testland"},
+        "jurisdiction": {"name": "Test.", "name_long": "Testland"},
+        "file_name": f"{case_id:04}-01",
+    }
+    return {**record, **changes}
+
+
+def label(page: int | str, index: int = 1) -> str:
+    """Return the HTML that marks the start of a page."""
+    return (
+        f'<a id="p{page}" href="#p{page}" data-label="{page}" data-citation-index="{index}" '
+        f'class="page-label">*{page}</a>'
+    )
+
+
+def html(*opinions: Opinion, head: str = "") -> str:
+    """Return a case body; the paragraphs are HTML already."""
+    articles = "".join(
+        f'<article class="opinion" data-type="{kind}">{"".join(_paragraph(p) for p in paragraphs)}</article>'
+        for kind, paragraphs in opinions
+    )
+    return (
+        f'<section class="casebody"><section class="head-matter"><p>{head}</p></section>{articles}</section>'
+    )
+
+
+def _paragraph(text: str) -> str:
+    return text if text.startswith(("<aside", "<blockquote", '<p class="author"')) else f"<p>{text}</p>"
+
+
+def write_zip(path: Path, cases: Mapping[str, tuple[dict[str, Any], str | bytes]]) -> Path:
+    """Write a volume; ``cases`` maps any name to a metadata entry and the bytes of its html/ file."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("metadata/CasesMetadata.json", json.dumps([entry for entry, _ in cases.values()]))
+        for entry, body in cases.values():
+            archive.writestr(f"html/{entry['file_name']}.html", body)
+    return path
+
+
+def bulk_row(case_id: int, body: str, **changes: Any) -> dict[str, Any]:
+    """Return a row of the bulk export; ``body`` is what stands inside <casebody>."""
+    namespace = "http://nrs.harvard.edu/urn-3:HLS.Libr.US_Case_Law.Schema.Case_Body:v1"
+    data = f'<casebody firstpage="1" lastpage="2" xmlns="{namespace}">{body}</casebody>'
+    return {**metadata(case_id), "casebody": {"status": "ok", "data": data}, **changes}
+
+
+def write_bulk(path: Path, rows: Sequence[dict[str, Any] | bytes]) -> Path:
+    """Write a bulk export file, compressed if its name ends in .xz."""
+    lines = b"\n".join(row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows)
+    path.write_bytes(lzma.compress(lines) if path.suffix == ".xz" else lines)
+    return path
+
+
+def text_of(paragraph: str) -> str:
+    """Return plain text as HTML."""
+    return escape(paragraph, quote=False)
+
+
+def damaged(path: Path, name: str) -> Path:
+    """Change bytes inside the compressed data of one member of a zip."""
+    raw = bytearray(path.read_bytes())
+    with zipfile.ZipFile(io.BytesIO(bytes(raw))) as archive:
+        member = archive.getinfo(name)
+    start = member.header_offset + 30 + len(name)
+    for at in range(start + 5, start + 15):
+        raw[at] ^= 0xFF
+    path.write_bytes(bytes(raw))
+    return path

@@ -1,0 +1,130 @@
+"""Real volumes: what is read from them, and the parentheticals of three of them."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from eyecite.tokenizers import Tokenizer
+
+from lextables import dataset
+from lextables.caselaw.ingest import write_opinions
+from lextables.caselaw.opinion import Fault, Opinion
+from lextables.caselaw.volume import read_volume
+from lextables.lawngnli.accuracy import tokens_of
+from lextables.lawngnli.case_index import CaseIndex, build_case_index
+from lextables.lawngnli.citations import tokenizer
+from lextables.lawngnli.entail_examples import merged_funnel, write_candidates, write_parentheticals
+from lextables.lawngnli.premises import MajorityOpinions
+
+ROOT = Path(__file__).parents[2]
+CASELAW = Path(os.environ.get("LEXTABLES_MIRROR", ROOT / "../shared/mirror")) / "caselaw"
+FUNNEL = {
+    "citations of cases": 2626,
+    "parentheticals of citations": 337,
+    "about a case of the corpus": 37,
+    "with a pincite": 35,
+    "with resolvable pages": 33,
+    "in a case with a single majority opinion": 33,
+    "with those pages in the majority opinion": 20,
+    "no later case with the same parties": 20,
+    "no history flag": 20,
+    "no metadata keyword": 11,
+    "no other metadata": 11,
+    "leading verb supports its clause": 11,
+}
+pytestmark = pytest.mark.skipif(not CASELAW.is_dir(), reason=f"no mirror at {CASELAW}")
+# The last of them is read; it cites the others.
+VOLUMES = (*range(440, 500, 3), 500)
+
+
+def read(path: Path) -> tuple[list[Opinion], list[Fault]]:
+    items = list(read_volume(path))
+    return [i for i in items if isinstance(i, Opinion)], [i for i in items if isinstance(i, Fault)]
+
+
+def test_a_volume_of_united_states_reports() -> None:
+    opinions, faults = read(CASELAW / "us/476.zip")
+    assert faults == []
+    assert Counter(o.opinion_type for o in opinions)["majority"] == len({o.case_id for o in opinions}) == 41
+    assert len(opinions) == 92
+    smalis = next(o for o in opinions if o.opinion_id == "47600140-0")
+    assert smalis.citations == ("476 U.S. 140",)
+    assert (smalis.jurisdiction, smalis.date) == ("United States", "1986")
+    assert [page.label for page in smalis.pages] == [str(n) for n in range(141, 147)]
+    assert smalis.text[smalis.pages[2].offset :].startswith("judge's ruling in a defendant's favor")
+    assert smalis.text[smalis.body_end :].startswith("\n[Footnote 1]")
+
+
+def test_a_volume_as_published() -> None:
+    opinions, faults = read(CASELAW / "samples/alaska_1.zip")
+    assert faults == []
+    assert len(opinions) == 107
+    assert all(o.pages and o.pages[0].offset == 0 and o.majorities == 1 for o in opinions)
+    assert {o.jurisdiction for o in opinions} == {"Alaska"}
+    assert sum(o.body_end < len(o.text) for o in opinions) == 1
+
+
+def test_rows_of_the_bulk_export() -> None:
+    opinions, faults = read(CASELAW / "samples/bulk_xml_10_rows.jsonl")
+    assert faults == []
+    assert len(opinions) == 10
+    first = opinions[0]
+    assert (first.case_id, first.reporter, first.volume) == (5596770, "Ill. App. 3d", "359")
+    assert [page.label for page in first.pages] == ["922", "923", "924", "925"]
+    assert first.text[first.pages[-1].offset :].startswith("Ill. 2d 405")
+
+
+@pytest.fixture(scope="module")
+def tokens(pytestconfig: pytest.Config) -> Tokenizer:
+    return tokenizer(pytestconfig.cache.mkdir("hyperscan"))
+
+
+def test_parentheticals_of_a_volume(tmp_path: Path, tokens: Tokenizer) -> None:
+    shards = []
+    for volume in VOLUMES:
+        shards.append(tmp_path / f"{volume}.parquet")
+        write_opinions([CASELAW / f"us/{volume}.zip"], shards[-1], set_aside=False)
+    build_case_index(shards, tmp_path / "index")
+    index, majorities = CaseIndex(tmp_path / "index"), MajorityOpinions(shards)
+    citing = shards[-1]
+    outcomes = [
+        write_candidates(citing, index, tokens, tmp_path / "candidates", tmp_path / "cites"),
+        write_parentheticals(tmp_path / "candidates", index, majorities, tokens_of(), tmp_path / "read"),
+    ]
+    assert merged_funnel(outcomes) == FUNNEL
+    rows = list(dataset.read(tmp_path / "read"))
+    assert len(rows) == FUNNEL["leading verb supports its clause"]
+    for row in rows:
+        record = index.record(row["cited_case_id"])
+        opinion = majorities.at(record.shard, record.row or 0)
+        parts = [opinion.text[span["start"] : span["end"]] for span in row["premise_spans"]]
+        assert row["short_premise"] == "\n".join(parts)
+        labelled = {page.label for page in opinion.pages}
+        assert labelled & set(row["pages"])
+
+
+def test_same_bytes_whatever_the_hash_seed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """Sets and dicts keyed by strings differ in order from process to process; the tables do not."""
+    script = (
+        "import sys\nfrom pathlib import Path\n"
+        "from lextables.caselaw.ingest import write_opinions\n"
+        "from lextables.lawngnli.case_index import CaseIndex, build_case_index\n"
+        "from lextables.lawngnli.citations import tokenizer\n"
+        "from lextables.lawngnli.entail_examples import write_candidates\n"
+        "volume, cache, out = map(Path, sys.argv[1:])\n"
+        "write_opinions([volume], out / 'o', set_aside=False)\n"
+        "build_case_index([out / 'o'], out / 'index')\n"
+        "write_candidates(out / 'o', CaseIndex(out / 'index'), tokenizer(cache), out / 'c', out / 'e')\n"
+    )
+    cache = pytestconfig.cache.mkdir("hyperscan")
+    for seed in ("1", "2"):
+        out = tmp_path / seed
+        out.mkdir()
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT / "workflow")}
+        command = [sys.executable, "-c", script, str(CASELAW / "us/460.zip"), str(cache), str(out)]
+        subprocess.run(command, check=True, env=environment)
+    for name in ("o", "c", "e", "index/citations.npy", "index/parties.npy"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()

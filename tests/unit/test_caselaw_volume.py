@@ -1,0 +1,330 @@
+"""Volumes of case law: what is read from both layouts, and what bad input costs."""
+
+import json
+import lzma
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from caselaw_volume import bulk_row, damaged, html, label, metadata, write_bulk, write_zip
+from lextables.caselaw.bounded import Bounds
+from lextables.caselaw.opinion import Fault, Opinion, Page
+from lextables.caselaw.volume import read_volume
+
+GOOD = html(("majority", ["A good opinion."]))
+
+
+def read(path: Path, bounds: Bounds | None = None) -> tuple[list[Opinion], list[Fault]]:
+    items = list(read_volume(path, bounds) if bounds else read_volume(path))
+    return [i for i in items if isinstance(i, Opinion)], [i for i in items if isinstance(i, Fault)]
+
+
+def one(tmp_path: Path, body: str, **changes: object) -> tuple[list[Opinion], list[Fault]]:
+    return read(write_zip(tmp_path / "1.zip", {"case": (metadata(1, "7 Test 10", **changes), body)}))
+
+
+def beside_good(tmp_path: Path, body: str | bytes, **changes: object) -> tuple[list[Opinion], list[Fault]]:
+    """Read a volume in which the case under test stands between two good ones."""
+    cases = {
+        "before": (metadata(1), GOOD),
+        "bad": (metadata(2, **changes), body),
+        "after": (metadata(3), GOOD),
+    }
+    opinions, faults = read(write_zip(tmp_path / "7.zip", cases))
+    assert [o.case_id for o in opinions if o.case_id != 2] == [1, 3]
+    return [o for o in opinions if o.case_id == 2], faults
+
+
+def test_text_pages_and_footnotes(tmp_path: Path) -> None:
+    paragraphs = [
+        '<p class="author">ROE, J.</p>',
+        f"The   first {label(11)} page\n ends<a class='footnotemark' href='#f'>1</a>.",
+        f"<blockquote>“Quoted {label(12, index=2)}<em>words</em>”</blockquote>",
+        f"{label(12)}Last page.",
+        f"<aside class='footnote'><a href='#r'>1</a><p>A note {label(13)} here.</p></aside>",
+    ]
+    opinions, faults = one(tmp_path, html(("majority", paragraphs), head=f"x {label(10)} y"), last_page="12")
+    assert faults == []
+    (opinion,) = opinions
+    assert opinion.text == "ROE, J.\nThe first page ends.\n“Quoted words”\nLast page.\nA note here."
+    assert opinion.text[opinion.body_end :] == "\nA note here."
+    assert [(p.label, opinion.text[p.offset :][:4]) for p in opinion.pages] == [
+        ("10", "ROE,"),
+        ("11", "page"),
+        ("12", "Last"),
+    ]
+    assert (opinion.opinion_id, opinion.author, opinion.majorities) == ("1-0", "ROE, J.", 1)
+    assert (opinion.reporter, opinion.volume, opinion.citations) == ("Test", "7", ("7 Test 10",))
+
+
+def test_footnotes_after_a_mark_of_their_own(tmp_path: Path) -> None:
+    paragraphs = [f"{label(10)}Text. [Footnote 1] More.", "[Footnote 1]", "A note."]
+    (opinion,), _ = one(tmp_path, html(("majority", paragraphs)))
+    assert opinion.text[: opinion.body_end] == "Text. [Footnote 1] More."
+
+
+def test_the_page_running_when_an_opinion_starts(tmp_path: Path) -> None:
+    body = html(
+        ("majority", ["Starts before its first label.", f"Then {label(12)} goes on."]),
+        ("dissent", ["Has no label."]),
+        ("dissent", [f"One {label(14)} label."]),
+    )
+    opinions, faults = one(tmp_path, body, last_page="14")
+    assert faults == []
+    assert [[page.label for page in o.pages] for o in opinions] == [["11", "12"], ["12"], ["13", "14"]]
+    assert all(o.pages[0].offset == 0 for o in opinions)
+
+
+def test_case_on_one_page_needs_no_label(tmp_path: Path) -> None:
+    (opinion,), faults = one(tmp_path, GOOD)
+    assert faults == []
+    assert opinion.pages == (Page("10", 0),)
+
+
+def test_official_citation_comes_first(tmp_path: Path) -> None:
+    citations = [{"type": "parallel", "cite": "5 Other 6"}, {"type": "official", "cite": "7  Test 10"}]
+    (opinion,), _ = one(tmp_path, GOOD, citations=citations)
+    assert opinion.citations == ("7 Test 10", "5 Other 6")
+    assert (opinion.volume, opinion.reporter) == ("7", "Test")
+
+
+BAD_CASES = {
+    "no page labels": (
+        html(("majority", ["Some text."])),
+        {"last_page": "9"},
+        "7.zip, html/0002-01.html: it spans several pages and labels none; its text is kept without pages.",
+    ),
+    "two majority opinions": (
+        html(("majority", ["One."]), ("majority", ["Two."])),
+        {},
+        "7.zip, html/0002-01.html: it has 2 majority opinions, so none serves as a premise; "
+        "the rest is kept.",
+    ),
+    "pages out of order": (
+        html(("majority", [f"{label(9)}a {label(5)}b {label(8)}c {label(3)}d"])),
+        {"last_page": "9"},
+        "7.zip, html/0002-01.html, opinion 0: its pages are out of order; its text is kept without pages.",
+    ),
+    "one misprinted label": (
+        html(("majority", [f"{label(1)}a {label(2)}b {label(33)}c {label(4)}d {label(5)}e"])),
+        {"last_page": "5"},
+        "7.zip, html/0002-01.html, opinion 0: page label 33 is out of order and is dropped; "
+        "the rest is kept.",
+    ),
+    "control characters": (
+        html(("majority", ["A\x00 B\x1b C\x85"])),
+        {},
+        "7.zip, html/0002-01.html: 3 control characters were made spaces; the rest is kept.",
+    ),
+    "no opinion": (html(), {}, "7.zip, html/0002-01.html: it has no opinion; the case is left out."),
+    "empty file": (
+        "",
+        {},
+        "7.zip, html/0002-01.html: its HTML cannot be parsed (Document is empty); the case is left out.",
+    ),
+    "not UTF-8": (
+        b"<p>\xff</p>",
+        {},
+        "7.zip, html/0002-01.html: it is not UTF-8 (invalid start byte at byte 3); the case is left out.",
+    ),
+    "metadata without a court": (
+        GOOD,
+        {"court": None},
+        "7.zip, html/0002-01.html: its metadata are incomplete "
+        "(TypeError(\"'NoneType' object is not subscriptable\")); the case is left out.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CASES)
+def test_a_bad_case_costs_one_sentence_and_the_rest_survives(tmp_path: Path, name: str) -> None:
+    body, changes, sentence = BAD_CASES[name]
+    _, faults = beside_good(tmp_path, body, **changes)
+    assert [str(fault) for fault in faults] == [sentence]
+
+
+def test_what_is_kept_of_a_bad_case(tmp_path: Path) -> None:
+    kept, _ = beside_good(tmp_path, *BAD_CASES["control characters"][:1])
+    assert [o.text for o in kept] == ["A B C"]
+    kept, _ = beside_good(tmp_path, BAD_CASES["pages out of order"][0], last_page="9")
+    assert [(o.text, o.pages) for o in kept] == [("a b c d", ())]
+    kept, _ = beside_good(tmp_path, BAD_CASES["one misprinted label"][0], last_page="5")
+    assert [page.label for page in kept[0].pages] == ["1", "2", "4", "5"]
+    kept, _ = beside_good(tmp_path, BAD_CASES["two majority opinions"][0])
+    assert [(o.opinion_type, o.majorities) for o in kept] == [("majority", 2), ("majority", 2)]
+
+
+def test_of_a_repeated_label_the_first_counts(tmp_path: Path) -> None:
+    body = html(("majority", [f"{label(1)}a {label(2)}b {label(2)}c {label(3)}d {label(4)}e"]))
+    (opinion,), faults = one(tmp_path, body, last_page="4")
+    assert opinion.pages == (Page("1", 0), Page("2", 2), Page("3", 6), Page("4", 8))
+    assert len(faults) == 1
+
+
+def test_missing_html_is_replaced_by_json(tmp_path: Path) -> None:
+    path = tmp_path / "7.zip"
+    record = {"casebody": {"opinions": [{"type": "majority", "author": None, "text": "One.\n\n Two\x07."}]}}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata/CasesMetadata.json", json.dumps([metadata(1), metadata(2), metadata(3)]))
+        archive.writestr("json/0001-01.json", json.dumps(record))
+        archive.writestr("html/0003-01.html", GOOD)
+    opinions, faults = read(path)
+    assert [o.text for o in opinions] == ["One.\nTwo .", "A good opinion."]
+    assert [str(f) for f in faults] == [
+        "7.zip, html/0001-01.html: the file is missing, so its text comes from json/; the rest is kept.",
+        "7.zip, html/0002-01.html: the file is missing, and so is its json/ twin; the case is left out.",
+    ]
+
+
+def test_a_damaged_member_costs_its_case(tmp_path: Path) -> None:
+    long = html(("majority", [f"Paragraph {n} of a long opinion." for n in range(200)]))
+    cases = {str(n): (metadata(n), long if n == 2 else GOOD) for n in (1, 2, 3)}
+    path = damaged(write_zip(tmp_path / "7.zip", cases), "html/0002-01.html")
+    opinions, faults = read(path)
+    assert [o.case_id for o in opinions] == [1, 3]
+    assert [(f.where, f.lost) for f in faults] == [("html/0002-01.html", "case")]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "sentence"),
+    [
+        (
+            Bounds(ratio=50),
+            "7.zip, html/0002-01.html: it claims to expand more than 50 times; the case is left out.",
+        ),
+        (
+            Bounds(member=1 << 20),
+            "7.zip, html/0002-01.html: it claims 4,000,145 bytes, more than the 1,048,576 allowed; "
+            "the case is left out.",
+        ),
+    ],
+)
+def test_a_zip_bomb_is_not_opened(tmp_path: Path, bounds: Bounds, sentence: str) -> None:
+    bomb = html(("majority", ["A" * 4_000_000]))
+    cases = {str(n): (metadata(n), bomb if n == 2 else GOOD) for n in (1, 2, 3)}
+    opinions, faults = read(write_zip(tmp_path / "7.zip", cases), bounds)
+    assert [o.case_id for o in opinions] == [1, 3]
+    assert [str(f) for f in faults] == [sentence]
+
+
+def test_a_volume_that_claims_too_much_is_set_aside(tmp_path: Path) -> None:
+    path = write_zip(tmp_path / "7.zip", {"1": (metadata(1), GOOD)})
+    opinions, faults = read(path, Bounds(volume=100))
+    assert opinions == []
+    assert [f.lost for f in faults] == ["volume"]
+    assert "7.zip: it claims to expand to" in str(faults[0])
+
+
+def test_a_member_that_lies_about_its_size_is_read_within_bounds(tmp_path: Path) -> None:
+    path = write_zip(tmp_path / "7.zip", {"1": (metadata(1), GOOD), "2": (metadata(2), "A" * 500_000)})
+    raw = bytearray(path.read_bytes())
+    central = raw.rindex(b"PK\x01\x02")
+    raw[central + 24 : central + 28] = (1000).to_bytes(4, "little")
+    path.write_bytes(bytes(raw))
+    opinions, faults = read(path)
+    assert [o.case_id for o in opinions] == [1]
+    assert [(f.where, f.lost) for f in faults] == [("html/0002-01.html", "case")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("7.zip", b"not a zip", "7.zip: it cannot be unzipped (File is not a zip file)"),
+        ("7.tar", b"", "7.tar: it is neither .zip nor .jsonl nor .jsonl.xz"),
+        ("7.jsonl.xz", b"not xz", "7.jsonl.xz: it cannot be decompressed ("),
+        ("7.jsonl.xz", lzma.compress(b"{}\n" * 9)[:-8], "7.jsonl.xz: it cannot be decompressed ("),
+    ],
+)
+def test_a_bad_volume_is_set_aside_by_name(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    opinions, faults = read(tmp_path / name)
+    assert opinions == []
+    assert faults[-1].lost == "volume"
+    assert str(faults[-1]).startswith(sentence)
+    assert str(faults[-1]).endswith("; the volume is set aside.")
+
+
+def test_missing_volume(tmp_path: Path) -> None:
+    (fault,) = read_volume(tmp_path / "7.zip")
+    assert isinstance(fault, Fault)
+    assert fault.lost == "volume"
+
+
+def test_zip_without_metadata(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
+        archive.writestr("html/0001-01.html", GOOD)
+    (fault,) = read_volume(tmp_path / "7.zip")
+    assert str(fault) == "7.zip: it holds no metadata/CasesMetadata.json; the volume is set aside."
+
+
+BULK = (
+    '<parties>A v. B</parties><attorneys><page-number citation-index="1" label="1">*1</page-number>C.'
+    '</attorneys><opinion type="majority"><author>ROE, J.</author>'
+    '<p>He cites 5 <em>Test </em><page-number citation-index="1" label="2">*2</page-number>7 here'
+    '<footnotemark>1</footnotemark>.</p><footnote label="1"><p>A note &amp; more.</p></footnote></opinion>'
+)
+
+
+@pytest.mark.parametrize("name", ["7.jsonl", "7.jsonl.xz"])
+def test_bulk_export(tmp_path: Path, name: str) -> None:
+    opinions, faults = read(write_bulk(tmp_path / name, [bulk_row(1, BULK), bulk_row(2, BULK)]))
+    assert faults == []
+    assert [o.case_id for o in opinions] == [1, 2]
+    assert opinions[0].text == "ROE, J.\nHe cites 5 Test 7 here.\nA note & more."
+    assert [(p.label, opinions[0].text[p.offset]) for p in opinions[0].pages] == [("1", "R"), ("2", "7")]
+    assert opinions[0].text[opinions[0].body_end :] == "\nA note & more."
+
+
+def test_xz_of_several_streams(tmp_path: Path) -> None:
+    row = json.dumps(bulk_row(1, BULK)).encode() + b"\n"
+    streams = lzma.compress(row) + b"\0" * 4 + lzma.compress(row.replace(b'"id": 1', b'"id": 2'))
+    (tmp_path / "7.jsonl.xz").write_bytes(streams)
+    opinions, faults = read(tmp_path / "7.jsonl.xz")
+    assert faults == []
+    assert [o.case_id for o in opinions] == [1, 2]
+
+
+ENTITY = (
+    '<!DOCTYPE c [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
+    '<casebody><opinion type="majority"><p>&b;</p></opinion></casebody>'
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            bulk_row(2, "", casebody={"status": "ok", "data": ENTITY}),
+            "7.jsonl, row 2: its XML declares entities, which are refused; the case is left out.",
+        ),
+        (
+            bulk_row(2, "<opinion type='majority'><p>&undeclared;</p></opinion>"),
+            "7.jsonl, row 2: its XML cannot be parsed (Entity 'undeclared' not defined",
+        ),
+        (
+            bulk_row(2, "", casebody={"status": "error_auth_required", "data": None}),
+            "7.jsonl, row 2: its text was not released (status 'error_auth_required'); the case is left out.",
+        ),
+        (b'{"id": 2,', "7.jsonl, row 2: its JSON cannot be parsed ("),
+        (b"[]", "7.jsonl, row 2: it has another layout than the bulk export ("),
+        (
+            bulk_row(2, "<opinion type='majority'><p>a\x07b</p></opinion>"),
+            "7.jsonl, row 2: 1 control character was made a space; the rest is kept.",
+        ),
+    ],
+)
+def test_a_bad_row_costs_one_sentence_and_the_rest_survives(
+    tmp_path: Path, row: dict | bytes, sentence: str
+) -> None:
+    opinions, faults = read(write_bulk(tmp_path / "7.jsonl", [bulk_row(1, BULK), row, bulk_row(3, BULK)]))
+    assert [o.case_id for o in opinions if o.case_id != 2] == [1, 3]
+    assert len(faults) == 1
+    assert str(faults[0]).startswith(sentence)
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
+    path = write_bulk(tmp_path / "7.jsonl.xz", [bulk_row(1, BULK), b"x" * 3_000_000])
+    _, faults = read(path, Bounds(member=1 << 20))
+    assert [f.lost for f in faults] == ["volume"]
+    assert "a line is longer than 1,048,576 bytes" in str(faults[0])

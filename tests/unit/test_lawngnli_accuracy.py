@@ -1,0 +1,155 @@
+"""The accuracy filters and the hypothesis (LawngNLI, A.1.2)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from lextables.errors import BadInput
+from lextables.lawngnli.accuracy import (
+    hypothesis_of,
+    metadata_keyword,
+    more_metadata,
+    normalised,
+    tokens_of,
+    without_leading_verb,
+)
+from lextables.lawngnli.party_names import parties
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Callable:
+    return tokens_of()
+
+
+@pytest.mark.parametrize(
+    "parenthetical",
+    [
+        "quoting Roe v. Wade, 410 U.S. 113 (1973)",
+        "en banc",
+        "citations omitted",
+        "emphasis added",
+        "Emphasis in original",
+        "applying the rule to searches",
+        "citing 42 U.S.C. § 1983",
+        "O'Connor, J., concurring",
+        "Marshall, J., dissenting",
+        "majority view",
+        "Roe, J., in chambers",
+        "per curiam",
+        "Per Curiam",
+        "1975 Lexis 5",
+        "opinion of Roe, J.",
+        "same as Doe v. Roe",
+        "5-4 decision",
+        "[5] factors",
+        "$5 fee is not a tax",
+    ],
+)
+def test_metadata_keywords(parenthetical: str) -> None:
+    assert metadata_keyword(parenthetical)
+
+
+@pytest.mark.parametrize(
+    "parenthetical",
+    [
+        "holding that a search without a warrant is unlawful",
+        "a tax of $5 is not excessive",
+        "Congress may not do so",
+    ],
+)
+def test_words_about_the_case_are_kept(parenthetical: str) -> None:
+    assert not metadata_keyword(parenthetical)
+    assert not more_metadata(parenthetical)
+
+
+@pytest.mark.parametrize(
+    "parenthetical",
+    [
+        "plurality",
+        "Powell, J.",
+        "hereinafter Roe",
+        "footnote 5",
+        "alterations in original",
+        "table",
+        "Roe, C. J.",
+    ],
+)
+def test_more_metadata(parenthetical: str) -> None:
+    assert more_metadata(parenthetical)
+    assert not metadata_keyword(parenthetical)
+
+
+@pytest.mark.parametrize(
+    ("following", "dropped"),
+    [("Roe, J., dissenting", True), ("plurality", True), ("emphasis added", False), ("", False)],
+)
+def test_a_separate_opinion_behind_it(following: str, dropped: bool) -> None:
+    assert more_metadata("arguing that A", following) is dropped
+
+
+@pytest.mark.parametrize(
+    ("parenthetical", "rest"),
+    [
+        ("holding that A is B", "A is B"),
+        ("Noting that A is B", "A is B"),
+        ("noting A that is B", "noting A that is B"),
+        ("A, holding that B", "A, holding that B"),
+        ("during that time", "time"),
+        ("requiring that notice be given", "requiring that notice be given"),
+        ("denying that A is B", None),
+        ("rejecting that A is B", None),
+        ("rejecting the claim that A is B", "rejecting the claim that A is B"),
+    ],
+)
+def test_leading_verb(parenthetical: str, rest: str | None) -> None:
+    assert without_leading_verb(parenthetical) == rest
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A court can't, won't and shan't", "A court cannot, will not and shall not"),
+        ("It isn’t so; they'll say we've erred", "It is not so; they will say we have erred"),
+        ("Don't ask", "Do not ask"),
+        ("he didn't and hadn't", "he did not and had not"),
+        ("Let's see Id. at 5, Miss. law", "Let us see Id. at 5, Miss. law"),
+        ("the State's and the parties' rights", "the State's and the parties' rights"),
+        ("the State’s £5 fee — “a tax” § 5", "the State’s £5 fee — “a tax” § 5"),
+        ("no favour or defence", "no favor or defense"),
+        ("it  can not\n be", "it cannot be"),
+        ("", ""),
+    ],
+)
+def test_normalised(pipeline: Callable, text: str, expected: str) -> None:
+    assert normalised(text, pipeline) == expected
+
+
+@pytest.mark.parametrize(
+    ("parenthetical", "hypothesis"),
+    [
+        ("holding that it didn't [Footnote 2/5] apply", "it did not apply"),
+        ("assuming that it did", None),
+    ],
+)
+def test_hypothesis(pipeline: Callable, parenthetical: str, hypothesis: str | None) -> None:
+    assert hypothesis_of(parenthetical, pipeline) == hypothesis
+
+
+def test_missing_pipeline() -> None:
+    with pytest.raises(BadInput, match=r"no_such_pipeline: the spaCy pipeline cannot be loaded"):
+        tokens_of("no_such_pipeline")
+
+
+@pytest.mark.parametrize(
+    ("name", "sides"),
+    [
+        ("ROE, Plaintiff-Appellant, v. WADE et al., Defendants-Appellees", ("roe", "wade")),
+        ("Roe vs. Wade", ("roe", "wade")),
+        ("Roe against Wade", ("roe", "wade")),
+        ("In re Gault", ("in re gault",)),
+        ("Smith & Co., Petitioner v. Jones, Inc.", ("smith co", "jones inc")),
+        ("", ()),
+    ],
+)
+def test_parties(name: str, sides: tuple[str, ...]) -> None:
+    assert parties(name) == sides

@@ -1,0 +1,117 @@
+"""The index of a corpus's cases."""
+
+from pathlib import Path
+
+import pytest
+
+from caselaw_volume import html, label, metadata, write_zip
+from lextables.caselaw.ingest import write_opinions
+from lextables.errors import BadInput
+from lextables.lawngnli.case_index import AMBIGUOUS, CaseHeading, CaseIndex, CaseRecord, build_case_index
+
+MAJORITY = html(("majority", [f"{label(1)}Text."]), ("dissent", ["No."]))
+TWO = html(("majority", ["One."]), ("majority", ["Two."]))
+
+
+def shard(folder: Path, name: str, *cases: tuple) -> Path:
+    """Write opinions; a case is (id, citation, body, changes of its metadata)."""
+    volume = write_zip(
+        folder / f"{name}.zip", {str(c[0]): (metadata(c[0], c[1], **c[3]), c[2]) for c in cases}
+    )
+    write_opinions([volume], folder / f"{name}.parquet", set_aside=False)
+    return folder / f"{name}.parquet"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> CaseIndex:
+    parallel = {"citations": [{"type": "official", "cite": "1 U.S. 9"}, {"type": "p", "cite": "5 S. Ct. 8"}]}
+    shards = [
+        shard(tmp_path, "b", (7, "2 U.S. 1", MAJORITY, {}), (5, "2 U. S. 5", TWO, {})),
+        shard(
+            tmp_path,
+            "a",
+            (9, "1 U.S. 9", MAJORITY, {**parallel, "jurisdiction": {"name_long": "Elsewhere"}}),
+            (8, "2 U.S. 1", MAJORITY, {}),
+        ),
+    ]
+    counts = build_case_index(shards, tmp_path / "index")
+    assert counts == {
+        "cases": 4,
+        "cases with a single majority opinion": 3,
+        "citations": 4,
+        "citations of two cases": 1,
+    }
+    return CaseIndex(tmp_path / "index")
+
+
+def test_citations(index: CaseIndex) -> None:
+    keys = ["1 U.S. 9", "5 S.Ct. 8", "2 U.S. 5", "2 U.S. 1", "3 U.S. 1"]
+    assert [index.case_of(key) for key in keys] == [9, 9, 5, AMBIGUOUS, None]
+
+
+def test_records(index: CaseIndex) -> None:
+    assert index.record(9) == CaseRecord(9, "Elsewhere", 1, 0)
+    assert index.record(8) == CaseRecord(8, "Testland", 1, 2)
+    assert index.record(5) == CaseRecord(5, "Testland", 0, None)
+    assert index.shards == ("b.parquet", "a.parquet")
+    with pytest.raises(KeyError):
+        index.record(6)
+
+
+def test_case_in_two_files(tmp_path: Path) -> None:
+    shards = [shard(tmp_path, name, (7, "2 U.S. 1", MAJORITY, {})) for name in ("a", "b")]
+    with pytest.raises(BadInput, match=r"a\.parquet, case 7: the case stands also in b\.parquet"):
+        build_case_index(shards, tmp_path / "index")
+
+
+def test_missing_index(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"the case index cannot be read"):
+        CaseIndex(tmp_path)
+
+
+LATER = [
+    ("Roe v. Wade", "1990-05-02", True),
+    ("WADE, Appellant, v. ROE", "1991-01-01", True),
+    ("Roe v. Wade", "1991", True),
+    ("Roe v. Wade", "1990-06", True),
+    ("Roe v. Wade", "1990-05-01", False),
+    ("Roe v. Wade", "1990-04-30", False),
+    ("Roe v. Wade", "1989", False),
+    ("Roe v. Wade", "1990", False),
+    ("Roe v. Wades", "1991-01-01", False),
+    ("In re Roe", "1991-01-01", False),
+]
+
+
+@pytest.mark.parametrize(("name", "date", "later"), LATER)
+def test_later_case_with_the_same_parties(tmp_path: Path, name: str, date: str, later: bool) -> None:
+    cases = (
+        (1, "5 Test 1", MAJORITY, {"name": "ROE v. WADE et al.", "decision_date": "1990-05-01"}),
+        (2, "1 Other 1", MAJORITY, {"name": name, "decision_date": date}),
+    )
+    build_case_index([shard(tmp_path, "a", *cases)], tmp_path / "index")
+    own = CaseHeading(1, "ROE v. WADE et al.", "1990-05-01", "Test", "5", "1")
+    assert CaseIndex(tmp_path / "index").met_again(own) is later
+
+
+@pytest.mark.parametrize(
+    ("citation", "later"),
+    [("5 Test 9", True), ("6 Test 1", True), ("4 Test 9", False), ("5 Test 3", False), ("6 Other 1", False)],
+)
+def test_of_two_cases_of_one_year_the_printed_order_decides(
+    tmp_path: Path, citation: str, later: bool
+) -> None:
+    same = {"name": "Roe v. Wade", "decision_date": "1990"}
+    cases = ((1, "5 Test 5", MAJORITY, same), (2, citation, MAJORITY, same))
+    build_case_index([shard(tmp_path, "a", *cases)], tmp_path / "index")
+    own = CaseHeading(1, "Roe v. Wade", "1990", "Test", "5", "5")
+    assert CaseIndex(tmp_path / "index").met_again(own) is later
+
+
+def test_cases_without_a_name_are_not_alike(tmp_path: Path) -> None:
+    cases = (
+        (1, "5 Test 5", MAJORITY, {"name": " "}),
+        (2, "6 Test 5", MAJORITY, {"name": "", "decision_date": "1999"}),
+    )
+    build_case_index([shard(tmp_path, "a", *cases)], tmp_path / "index")
+    assert not CaseIndex(tmp_path / "index").met_again(CaseHeading(1, "", "1990-05-01", "Test", "5", "5"))

@@ -1,0 +1,190 @@
+import pytest
+
+from lextables.lawngnli.citation_removal import remove_citations, removed_spans
+
+# (text, what is left); sentences of our own around real or made-up citations.
+CASES = {
+    "citation sentence": (
+        "The lessor must mitigate. Roe v. Wade, 410 U.S. 113, 153 (1973). That duty is old.",
+        "The lessor must mitigate. That duty is old.",
+    ),
+    "signal and string cite": (
+        "The rule is old. See also Roe v. Wade, 410 U.S. 113 (1973); Doe v. Bolton, 410 U.S. 179, 184 "
+        "(1973). It stands.",
+        "The rule is old. It stands.",
+    ),
+    "signal with spaces in e. g.": (
+        "The rule is old. See, e. g., Green v. Mansour, 474 U.S. 64, 68 (1985). It stands.",
+        "The rule is old. It stands.",
+    ),
+    "quoting and subsequent history": (
+        "It is settled. Cole v. Dole, 845 F.2d 374, 386 (CA2 1988) (quoting the rule), cert. denied, 488 "
+        "U.S. 1020 (1989). We agree.",
+        "It is settled. We agree.",
+    ),
+    "parallel citations": (
+        "Notice was late. Poe v. Hill, 39 Cal. 3d 35, 48, n. 4, 702 P.2d 543, 549-550, n. 4 (1985). "
+        "It fails.",
+        "Notice was late. It fails.",
+    ),
+    "nested parentheses": (
+        "Intent matters. Poe v. Hill, 426 U.S. 229, 240 (1976) (the rule (as read in Doe) holds) (en banc). "
+        "So here.",
+        "Intent matters. So here.",
+    ),
+    "short form, supra and id.": (
+        "It binds. Burger King, 471 U.S. at 475; Keeton, supra, at 774. It ends. Id. at 476, n. 18. "
+        "Ibid. So be it.",
+        "It binds. It ends. So be it.",
+    ),
+    "after a quotation": (
+        'He called it "a fair trial." Poe v. Hill, 426 U.S. 229 (1976). We agree.',
+        'He called it "a fair trial." We agree.',
+    ),
+    "clause": (
+        "A duty arises, Poe v. Hill, 426 U.S. 229, 240 (1976), and binds both.",
+        "A duty arises, and binds both.",
+    ),
+    "clause at the end": (
+        "A duty arises, see Poe v. Hill, 426 U.S. 229 (1976).",
+        "A duty arises.",
+    ),
+    "clause after a quoted comma": (
+        'The "close link," King v. Ames, 471 U.S. 462, 475 (1985), between the two must be shown.',
+        'The "close link," between the two must be shown.',
+    ),
+    "clause after a quoted comma, at the end": (
+        'It needs a "close link," 28 U.S.C. § 1254(2).',
+        'It needs a "close link".',
+    ),
+    "in parentheses": (
+        "The fee was lawful (see Poe v. Hill, 426 U.S. 229 (1976)) and stays.",
+        "The fee was lawful and stays.",
+    ),
+    "part of the sentence": (
+        "In Poe v. Hill, 426 U.S. 229, 240 (1976), the Court held so.",
+        "In Poe v. Hill, the Court held so.",
+    ),
+    "part of the sentence, two cases": (
+        "Under Poe v. Hill, 426 U.S. 229 (1976), and Doe v. Bolton, 410 U.S. 179 (1973), it falls.",
+        "Under Poe v. Hill, and Doe v. Bolton, it falls.",
+    ),
+    "subject of its sentence": (
+        "The point is old. Poe v. Hill, 426 U.S. 229 (1976), settled it.",
+        "The point is old. Poe v. Hill, settled it.",
+    ),
+    "supra inside a sentence": (
+        "As Graham v. Connor, supra, makes plain, force must be reasonable.",
+        "As Graham v. Connor, makes plain, force must be reasonable.",
+    ),
+    "a name with a comma": (
+        "In Garvey Grain Co. v. Director, Office of Workers Programs, 639 F.2d 366 (CA7 1981), it "
+        "was held so.",
+        "In Garvey Grain Co. v. Director, Office of Workers Programs, it was held so.",
+    ),
+    "a name with a company's comma": (
+        "It was upheld. Hutson v. Fehr Bros., Inc., 584 F.2d 833 (CA8 1978). We follow.",
+        "It was upheld. We follow.",
+    ),
+    "abbreviations in both names": (
+        "It was stayed. See Portland Audubon Soc. v. Cia. Petrolera Caribe, Inc., 754 F.2d 404, 428 "
+        "(1985). Then not.",
+        "It was stayed. Then not.",
+    ),
+    "In re": (
+        "The suit was barred. In re Ayers, 123 U.S. 443, 502 (1887). It still is.",
+        "The suit was barred. It still is.",
+    ),
+    "a statute in its sentence stays": (
+        "She sued under 42 U.S.C. § 1983 for damages.",
+        "She sued under 42 U.S.C. § 1983 for damages.",
+    ),
+    "a statute as a clause goes": (
+        "The Act, 29 U.S.C. § 1054(b)(1), sets a floor.",
+        "The Act, sets a floor.",
+    ),
+    "an article after a signal": (
+        "The test is debated. See Born, Reflections on Jurisdiction, 17 Ga. J. Int'l & Comp. L. 1 "
+        "(1987). So be it.",
+        "The test is debated. So be it.",
+    ),
+    "a bare citation after certiorari": (
+        "We granted certiorari, 475 U.S. 1044 (1986), and now reverse.",
+        "We granted certiorari, and now reverse.",
+    ),
+    "a cross-reference": (
+        "The dissent, post at 746, disagrees. We do not. Ante, at 12-13, n. 4.",
+        "The dissent, disagrees. We do not.",
+    ),
+    "a page label of the report": (
+        "It stood in the Page 480 U. S. 109 forum State.",
+        "It stood in the forum State.",
+    ),
+    "part of the sentence, with a parallel citation and history": (
+        "In Poe v. Hill, 39 Cal. 3d 35, 702 P.2d 543 (1985), aff'd, 498 U.S. 916 (1990), the court held so.",
+        "In Poe v. Hill, the court held so.",
+    ),
+    "part of its sentence, then a citation sentence": (
+        "Notice came first under Teague v. Lane, 489 U.S. 288 (1989). 72 F.3d 1500, 1503 (1996). We agree.",
+        "Notice came first under Teague v. Lane. We agree.",
+    ),
+    "after a footnote's mark": (
+        "It was so held.12 See Poe v. Hill, 426 U.S. 229 (1976). We agree. [Footnote 3] Id. at 230. "
+        "And so on.",
+        "It was so held.12 We agree. [Footnote 3] And so on.",
+    ),
+    "a footnote that is a citation": ("14 See Poe v. Hill, 426 U.S. 229 (1976).", "14"),
+    "after quotations inside each other": (
+        "He said \"'no more.' \" Ibid. (quoting King, 471 U. S., at 475). We agree.",
+        "He said \"'no more.' \" We agree.",
+    ),
+    "odd pincites": (
+        "It was so. Id., at 4a. It was. Id. at 62a-63a. It is. 73 F. 3d, at 1545. Ever. Id., § 31. Yes.",
+        "It was so. It was. It is. Ever. Yes.",
+    ),
+    "nothing to remove": ("The tenant | held over, and paid; rent (in 1973) was due.",) * 2,
+    "empty": ("", ""),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_remove_citations(name):
+    text, expected = CASES[name]
+    assert remove_citations(text) == expected
+
+
+def test_paragraphs_that_were_citations_alone_go_with_their_lines():
+    text = "It is so.\nId. at 113.\n\nIn Poe v. Hill, 426 U.S. 229 (1976), it was said:"
+    assert remove_citations(text) == "It is so.\n\nIn Poe v. Hill, it was said:"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_spans_are_ordered_apart_and_inside(name):
+    text, expected = CASES[name]
+    spans = removed_spans(text)
+    flat = [at for span in spans for at in span]
+    assert flat == sorted(set(flat))
+    assert all(0 <= at <= len(text) for at in flat)
+    kept, at = "", 0
+    for start, end in [*spans, (len(text), len(text))]:
+        kept, at = kept + text[at:start], end
+    assert kept == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See Roe v. Wade, 410 U.S. 113 (1973",
+        "(((((((((( Id. at 5 ))))",
+        "v. v. v. , 410 U.S. 113",
+        "Id.",
+        ", 410 U.S. 113,",
+        "\x00\x07 410 U.S. 113 \ufeff",
+        "See " * 200 + "410 U.S. 113.",
+        "410 U.S. 113 (" + "a (b) " * 300,
+    ],
+)
+def test_odd_text_is_survived(text):
+    shorter = remove_citations(text)
+    letters = iter(text)
+    assert all(character in letters for character in shorter)  # only ever taken out, in order

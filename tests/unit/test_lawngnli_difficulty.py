@@ -1,0 +1,77 @@
+import pytest
+
+from lextables.lawngnli.difficulty import (
+    OVERLAP,
+    QUOTATION,
+    SHORT,
+    bigram_overlap,
+    bigrams,
+    difficulty_fault,
+    has_quotation_mark,
+    words,
+)
+
+PREMISE = "The tenant gave notice in March. The landlord kept the deposit, and the court ordered its return."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The court held, in part, otherwise.", ["the", "court", "held", "in", "part", "otherwise"]),
+        ("the plaintiff’s claim can't stand", ["the", "plaintiff's", "claim", "can't", "stand"]),
+        ("§ 1983 -- a remedy", ["1983", "a", "remedy"]),
+        ("", []),
+    ],
+)
+def test_words(text, expected):
+    assert words(text) == expected
+
+
+def test_bigrams_are_distinct_and_do_not_wrap_round():
+    assert bigrams("no duty, no duty arises") == [" duty arises ", " duty no ", " no duty "]
+    assert bigrams("alone") == []
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "share"),
+    [
+        ("landlord kept the deposit", 1.0),
+        ("LANDLORD, kept the: deposit!", 1.0),
+        ("landlord sold the deposit", 1 / 3),  # only "the deposit"
+        ("lord kept the", 0.5),  # "lord kept" is no part of "landlord kept"
+        ("the insurer paid nothing at all", 0.0),
+        ("deposit", 0.0),
+    ],
+)
+def test_bigram_overlap(hypothesis, share):
+    assert bigram_overlap(hypothesis, PREMISE) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "has"),
+    [
+        ('a "special danger" was needed', True),
+        ("a “special danger” was needed", True),
+        ("a ‘special danger’ was needed", True),
+        ("a 'special danger' was needed", True),
+        ("a ``special danger'' was needed", True),
+        ("the defendants' motion was the court's to deny", False),
+        ("the defendants’ motion was the court’s to deny", False),
+    ],
+)
+def test_quotation_marks_are_not_apostrophes(hypothesis, has):
+    assert has_quotation_mark(hypothesis) is has
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "fault"),
+    [
+        ('"landlord" kept', QUOTATION),  # the first of the faults in the paper's order
+        ("landlord kept it", SHORT),
+        ("the landlord kept a bond", OVERLAP),  # 2 of 4: "at least 50 %"
+        ("the landlord kept a bond instead", None),  # 2 of 5
+        ("an agent may bind its principal", None),
+    ],
+)
+def test_difficulty_fault(hypothesis, fault):
+    assert difficulty_fault(hypothesis, "the landlord kept the deposit") == fault

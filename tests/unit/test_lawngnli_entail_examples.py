@@ -1,0 +1,162 @@
+"""From opinions to Entail examples (LawngNLI, A.1.1 and A.1.2), on a corpus of a few sentences."""
+
+from pathlib import Path
+
+import pytest
+from eyecite.tokenizers import default_tokenizer
+
+from caselaw_volume import html, label, metadata, write_zip
+from lextables import dataset
+from lextables.caselaw.ingest import write_opinions
+from lextables.lawngnli.accuracy import tokens_of
+from lextables.lawngnli.case_index import CaseIndex, build_case_index
+from lextables.lawngnli.entail_examples import (
+    CITATIONS,
+    FUNNEL,
+    HISTORY,
+    MAJORITY,
+    METADATA,
+    MORE_METADATA,
+    PAGES,
+    PARTIES,
+    PINCITE,
+    PREMISE,
+    READ,
+    RESOLVED,
+    VERB,
+    Outcome,
+    merged_funnel,
+    write_candidates,
+    write_parentheticals,
+)
+from lextables.lawngnli.premises import MajorityOpinions
+from lextables.lawngnli.schema import CANDIDATES, CITES, PARENTHETICALS
+
+PAPER = html(
+    ("majority", [f"{label(101)}A fee is due.", f"It is {label(102)}not large.", f"{label(103)}Affirmed."]),
+    ("dissent", [f"{label(104)}I would reverse."]),
+)
+AGAIN = html(("majority", [f"{label(201)}A later suit between the same parties."]))
+TWO = html(("majority", [f"{label(301)}One."]), ("majority", ["Two."]))
+
+# Paragraphs of one opinion, each with the hypothesis that it gives or the step that drops it.
+CITING = {
+    "Fee v. Paper, 1 U.S. 101, 102 (1950) (holding that the fee isn't large).": "the fee is not large",
+    "Fee v. Paper, 1 U.S. 101, 101, 5 S. Ct. 7, 9 (1950) (a fee is owed by all).": "a fee is owed by all",
+    "1 U.S., at 101-102 (the fee is due and small).": "the fee is due and small",
+    "Fee v. Paper, 1 U.S. 101, 102 (1950) (never closed.": READ,
+    "Both v. Both, 1 U.S. 500, 500 (1950) (either of two cases).": RESOLVED,
+    "Away v. Home, 9 U.S. 9, 9 (1950) (not in the corpus).": RESOLVED,
+    "Fee v. Paper, 1 U.S. 101 (1950) (no pincite is given).": PINCITE,
+    "Fee v. Paper, 1 U.S. 101, 102, n. 4 (1950) (the note says so).": PAGES,
+    "Two v. Two, 1 U.S. 301, 301 (1950) (two majority opinions).": MAJORITY,
+    "Fee v. Paper, 1 U.S. 101, 104 (1950) (the page is the dissent's).": PREMISE,
+    "Fee v. Paper, 5 S. Ct. 7, 9 (1950) (the pages of another reporter).": PREMISE,
+    "Fee v. Paper, 1 U.S. 101, 102 (1950) (the fee is small), cert. denied, 2 U.S. 9 (1951).": HISTORY,
+    "Fee v. Paper, 1 U.S. 101, 102 (1950) (citations omitted).": METADATA,
+    "Fee v. Paper, 1 U.S. 101, 102 (1950) (the fee is small) (Roe, J., dissenting).": MORE_METADATA,
+    "Fee v. Paper, 1 U.S. 101, 102 (1950) (denying that the fee is small).": VERB,
+}
+KEPT = [value for value in CITING.values() if value not in FUNNEL]
+# Beside them an opinion whose parties met again.
+DROPPED = [*(value for value in CITING.values() if value in FUNNEL), PARTIES]
+
+
+def corpus(folder: Path, names: tuple[str, ...] = ("a", "b")) -> list[Path]:
+    """Write the corpus in two files, or with one name in one."""
+    parallel = [{"type": "official", "cite": "1 U.S. 101"}, {"type": "parallel", "cite": "5 S. Ct. 7"}]
+    citing = html(("majority", [f"{label(1)}{'</p><p>'.join(CITING)}"]))
+    met = "Fee v. Paper, 1 U.S. 101, 102 (1950) (a case whose parties met again)."
+    old = {"name": "Roe v. Wade", "decision_date": "1960"}
+    cases = [
+        (metadata(101, "1 U.S. 101", citations=parallel, last_page="104"), PAPER),
+        (metadata(301, "1 U.S. 301", last_page="302"), TWO),
+        (metadata(500, "1 U.S. 500"), AGAIN),
+        (metadata(501, "1 U.S. 500", first_page="501", last_page="501"), AGAIN),
+        (metadata(900, "5 U.S. 1", decision_date="1955"), citing),
+        (metadata(901, "5 U.S. 90", **old), html(("majority", [met]))),
+        (metadata(902, "6 U.S. 90", **{**old, "decision_date": "1961"}), AGAIN),
+    ]
+    shards = []
+    for place, name in enumerate(names):
+        part = cases if len(names) == 1 else cases[4 * place : 4 * place + 4]
+        volume = write_zip(folder / f"{name}.zip", {str(entry["id"]): (entry, body) for entry, body in part})
+        write_opinions([volume], folder / f"{name}.parquet", set_aside=False)
+        shards.append(folder / f"{name}.parquet")
+    return shards
+
+
+def built(folder: Path, shards: list[Path]) -> tuple[list[Outcome], list[dict], list[dict], list[dict]]:
+    build_case_index(shards, folder / "index")
+    index, majorities, pipeline = CaseIndex(folder / "index"), MajorityOpinions(shards), tokens_of()
+    outcomes, tables = [], ([], [], [])
+    for shard in shards:
+        paths = [folder / f"{shard.stem}.{name}" for name in ("candidates", "cites", "parentheticals")]
+        outcomes.append(write_candidates(shard, index, default_tokenizer, paths[0], paths[1]))
+        outcomes.append(write_parentheticals(paths[0], index, majorities, pipeline, paths[2]))
+        for table, path in zip(tables, paths, strict=True):
+            table.extend(dataset.read(path))
+    return outcomes, *tables
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple:
+    folder = tmp_path_factory.mktemp("corpus")
+    return built(folder, corpus(folder))
+
+
+def test_hypotheses(tables: tuple) -> None:
+    _, _, _, rows = tables
+    assert [row["hypothesis"] for row in rows] == KEPT
+
+
+def test_funnel_drops_each_where_it_should(tables: tuple) -> None:
+    funnel = merged_funnel(tables[0])
+    assert list(funnel) == list(FUNNEL)
+    dropped_by = [step for step in FUNNEL if step != CITATIONS]
+    left = len(KEPT) + len(DROPPED)
+    for step in dropped_by:
+        left -= DROPPED.count(step)
+        assert (step, funnel[step]) == (step, left)
+
+
+def test_problems_are_counted_and_named(tables: tuple) -> None:
+    outcomes = tables[0]
+    counts = {name: n for outcome in outcomes for name, n in outcome.counts.items()}
+    assert counts["citations of two cases"] == 1
+    assert counts["parentheses not read"] == 1
+    assert counts["pages of a reporter that is not labelled"] == 1
+    (problem,) = (p for outcome in outcomes for p in outcome.problems)
+    assert problem.startswith("900-0, character ")
+    assert problem.endswith(": it is never closed.")
+
+
+def test_rows(tables: tuple) -> None:
+    _, candidates, cites, rows = tables
+    first = rows[0]
+    assert list(first) == [column.name for column in PARENTHETICALS.columns]
+    assert list(candidates[0]) == [column.name for column in CANDIDATES.columns]
+    assert (first["citing_case_id"], first["cited_case_id"]) == (900, 101)
+    assert (first["citation"], first["pincite"], first["pages"]) == ("1 U.S. 101", "102", ["102"])
+    assert first["parenthetical"] == "holding that the fee isn't large"
+    assert first["short_premise"] == "It is not large."
+    assert (first["premise_start"], first["premise_end"]) == (14, 30)
+    assert rows[1]["short_premise"] == "A fee is due.\nIt is not large."
+    case, offset = first["example_id"].split(":")
+    assert case == "900-0"
+    assert offset == str(next(iter(CITING)).index("(holding"))
+    assert [tuple(row.values()) for row in cites] == [(900, 101), (900, 301), (901, 101)]
+    assert [column.name for column in CITES.columns] == ["citing_case_id", "cited_case_id"]
+
+
+def test_shards_do_not_matter(tables: tuple, tmp_path: Path) -> None:
+    _, candidates, cites, rows = built(tmp_path, corpus(tmp_path, ("all",)))
+    assert (candidates, cites, rows) == tuple(tables[1:])
+
+
+def test_empty_volume(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"no zip")
+    write_opinions([tmp_path / "a.zip"], tmp_path / "a.parquet", set_aside=True)
+    outcomes, candidates, cites, rows = built(tmp_path, [tmp_path / "a.parquet"])
+    assert (candidates, cites, rows) == ([], [], [])
+    assert set(merged_funnel(outcomes).values()) == {0}

@@ -1,0 +1,310 @@
+import hashlib
+import random
+
+import numpy as np
+import pytest
+from gensim.corpora import Dictionary
+from gensim.models import OkapiBM25Model
+
+from lextables.lawngnli import neutralization
+from lextables.lawngnli.citation_network import CitationNetwork
+from lextables.lawngnli.neutralization import (
+    OkapiBM25,
+    chosen_premises,
+    neutral_premises,
+    neutralized,
+)
+
+FIELDS = ("cited_case_id", "cited_jurisdiction", "short_premise")
+DIMENSIONS = 32
+
+
+def encode(texts):
+    """A bag of words: each word a fixed random direction, so that shared words bring texts together."""
+    vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+    for at, text in enumerate(texts):
+        for word in text.lower().split():
+            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
+            vectors[at] += np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
+    return vectors
+
+
+def bm25_scores(query, documents):
+    return OkapiBM25(documents).scores(query, range(len(documents)))
+
+
+def row(example_id, citing, cited, hypothesis, premise, place="us", label="neutral"):
+    return {
+        "example_id": example_id,
+        "citing_case_id": citing,
+        "cited_case_id": cited,
+        "cited_jurisdiction": place,
+        "hypothesis": hypothesis,
+        "short_premise": premise,
+        "label": label,
+    }
+
+
+LEASE = "the tenant who holds over owes double rent"
+TAX = "a tax on imports needs the consent of the legislature"
+NOTICE = "notice by post is good when the letter is sent"
+ROWS = [
+    row(1, 100, 200, "a tenant holding over owes rent", "rent falls due each month"),
+    row(2, 101, 201, "an import tax needs consent", LEASE),
+    row(3, 102, 202, "sent letters make notice good", TAX),
+    row(4, 103, 203, "a letter gives notice when posted", NOTICE),
+]
+
+
+def ids_of(pairings):
+    return {key: pairing and pairing.premise_example_id for key, pairing in pairings.items()}
+
+
+def test_the_best_candidate_by_bm25_is_taken():
+    pairings = neutral_premises(ROWS, CitationNetwork([]), encode)
+    assert ids_of(pairings) == {1: 2, 2: 3, 3: 4, 4: 3}
+    # The premise of 4 shares most words with the hypothesis of 3, and comes from another case.
+    others = [r["short_premise"] for r in (ROWS[0], ROWS[1], ROWS[3])]
+    assert pairings[3].bm25 == pytest.approx(max(bm25_scores(ROWS[2]["hypothesis"], others)))
+    assert pairings[3].candidates == 3
+
+
+def test_the_premise_of_the_row_itself_is_no_candidate():
+    rows = [row(1, 1, 2, "rent falls when due", "due rent"), row(2, 3, 4, "x", "nothing alike")]
+    assert ids_of(neutral_premises(rows, CitationNetwork([]), encode)) == {1: 2, 2: 1}
+
+
+@pytest.mark.parametrize(
+    ("edge", "expected"),
+    [
+        ((100, 201), 3),  # the hypothesis's case cites the case of premise 2
+        ((201, 100), 3),  # ... or is cited by it
+        ((100, 555), 2),
+    ],
+)
+def test_neighbours_are_left_out_in_both_directions(edge, expected):
+    rows = [*ROWS[:2], row(3, 102, 202, "unlike", "the tenant owes double"), *ROWS[3:]]
+    assert ids_of(neutral_premises(rows, CitationNetwork([edge]), encode))[1] == expected
+
+
+def test_the_citing_case_itself_is_left_out():
+    rows = [
+        row(1, 200, 300, "rent is due each month", "no word in common"),
+        row(2, 101, 200, "x y z", "rent is owed"),
+    ]
+    assert ids_of(neutral_premises(rows, CitationNetwork([(200, 300), (101, 200)]), encode)) == {
+        1: None,
+        2: 1,
+    }
+
+
+def test_premises_of_another_jurisdiction_are_no_candidates():
+    rows = [row(1, 1, 2, "a b c d", "e f"), row(2, 3, 4, "g h i j", "k l", place="ill")]
+    found = neutral_premises(rows, CitationNetwork([(1, 2), (3, 4)]), encode)
+    assert found == {1: None, 2: None}
+
+
+def test_half_the_bigrams_in_common_is_too_much():
+    rows = [
+        row(1, 1, 2, "the tenant owes double rent", "nothing alike"),
+        row(2, 3, 4, "unlike", "here the tenant owes little"),  # 2 of 4
+        row(3, 5, 6, "unlike", "here the tenant pays little"),  # 1 of 4
+    ]
+    network = CitationNetwork([(1, 2)])
+    pairing = neutral_premises(rows, network, encode)[1]
+    assert (pairing.premise_example_id, pairing.candidates) == (3, 1)
+    assert neutral_premises(rows[:2], network, encode)[1] is None
+
+
+def near_and_far():
+    """One question, 30 premises near to it (ids 1 to 30), 40 far from it that BM25 would like better."""
+    asked = row(0, 1, 2, "owes tenant double rent", "unlike")
+    near = [row(i, 3000 + i, 4000 + i, "unlike", f"rent unpaid {'y' * i}") for i in range(1, 31)]
+    far = [row(100 + i, 1000 + i, 2000 + i, "unlike", f"rent double tenant {'x' * i}") for i in range(40)]
+    vectors = {r["short_premise"]: [1.0, 0.0] for r in near} | {r["short_premise"]: [0.5, 1.0] for r in far}
+    vectors[asked["hypothesis"]] = [1.0, 0.0]
+    return [asked, *far, *near], lambda texts: np.array(
+        [vectors.get(t, [0.0, 0.0]) for t in texts], np.float32
+    )
+
+
+def test_only_the_nearest_thirty_are_scored():
+    rows, stated = near_and_far()
+    pairing = neutral_premises(rows, CitationNetwork([(1, 2)]), stated)[0]
+    assert (pairing.candidates, pairing.similarity) == (30, 1.0)
+    assert pairing.premise_example_id <= 30
+
+
+def test_neighbours_are_left_out_before_the_thirty_are_counted():
+    rows, stated = near_and_far()
+    edges = [(1, 2), *((1, 4000 + i) for i in range(1, 26))]
+    pairing = neutral_premises(rows, CitationNetwork(edges), stated)[0]
+    assert (pairing.candidates, pairing.similarity) == (30, 0.5)
+    assert pairing.premise_example_id == 100
+
+
+def test_one_premise_takes_one_place_under_its_lowest_example_id():
+    rows = [
+        row(1, 1, 2, "rent is due", "unlike"),
+        *(row(i, 10 + i, 50, "x", "rent falls due") for i in (9, 5, 7)),
+    ]
+    pairing = neutral_premises(rows, CitationNetwork([(1, 2)]), encode)[1]
+    assert (pairing.premise_example_id, pairing.candidates) == (5, 1)
+
+
+def test_ties_go_to_the_lower_example_id_even_past_the_thirtieth():
+    # All products are equal, so the thirty are the lowest ids; from 20 on, all BM25 scores are equal too.
+    same = [
+        row(i, 1000 + i, 2000 + i, "x y", f"{'due rent' if i >= 20 else 'none alike'} p{i}")
+        for i in range(2, 90)
+    ]
+    asked = row(1, 1, 2, "rent due now", "unlike")
+
+    def flat(texts):
+        return np.ones((len(texts), 4), dtype=np.float32)
+
+    pairing = neutral_premises([asked, *reversed(same)], CitationNetwork([(1, 2)]), flat)[1]
+    assert (pairing.premise_example_id, pairing.candidates) == (20, 30)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_rows_does_not_matter(seed):
+    drawn = random.Random(11)
+    vocabulary = "rent duty notice tax breach court lease owner agent bond court's claim appeal trust".split()
+    rows = [
+        row(
+            i,
+            drawn.randrange(40),
+            drawn.randrange(40),
+            " ".join(drawn.choices(vocabulary, k=6)),
+            " ".join(drawn.choices(vocabulary, k=14)),
+            drawn.choice(["us", "ill"]),
+        )
+        for i in range(120)
+    ]
+    network = CitationNetwork([(r["citing_case_id"], r["cited_case_id"]) for r in rows])
+    shuffled = random.Random(seed).sample(rows, len(rows))
+    expected = neutral_premises(rows, network, encode)
+    assert list(neutral_premises(shuffled, network, encode).items()) == list(expected.items())
+    assert any(pairing is not None for pairing in expected.values())
+
+
+def test_against_a_search_without_an_index(monkeypatch):
+    monkeypatch.setattr(neutralization, "QUERY_BATCH", 7)
+    monkeypatch.setattr(neutralization, "ENCODE_BATCH", 5)
+    drawn = random.Random(2)
+    rows = [
+        row(
+            i,
+            drawn.randrange(30),
+            drawn.randrange(30),
+            f"q{drawn.randrange(9)} w{drawn.randrange(9)}",
+            f"w{i % 9} q{i % 7} e{i}",
+        )
+        for i in range(80)
+    ]
+    network = CitationNetwork([(r["citing_case_id"], r["cited_case_id"]) for r in rows])
+    found = neutral_premises(rows, network, encode, top=3)
+    for asked in rows:
+        left_out = {
+            asked["citing_case_id"],
+            asked["cited_case_id"],
+            *network.neighbours(asked["citing_case_id"]).tolist(),
+        }
+        allowed = [r for r in rows if r["cited_case_id"] not in left_out]
+        vector = encode([asked["hypothesis"]])[0].astype(np.float64)
+        products = [float(encode([r["short_premise"]])[0].astype(np.float64) @ vector) for r in allowed]
+        top = sorted(range(len(allowed)), key=lambda i: (-round(products[i], 9), allowed[i]["example_id"]))[
+            :3
+        ]
+        top.sort(key=lambda i: allowed[i]["example_id"])
+        kept = [i for i in top if f" {asked['hypothesis']} " not in f" {allowed[i]['short_premise']} "]
+        if not kept:
+            assert found[asked["example_id"]] is None
+            continue
+        scores = bm25_scores(asked["hypothesis"], [allowed[i]["short_premise"] for i in kept])
+        best = kept[int(np.argmax(scores))]
+        assert found[asked["example_id"]].premise_example_id == allowed[best]["example_id"]
+        assert found[asked["example_id"]].similarity == pytest.approx(products[best])
+
+
+def test_bm25_is_okapi_with_gensim_3s_floor_for_negative_idf():
+    documents = ["rent rent is due", "tax is due", "notice is sent"]
+    n, k1, b, mean = 3, 1.5, 0.75, 10 / 3
+    idf = {
+        w: np.log(n - f + 0.5) - np.log(f + 0.5)
+        for w, f in {"rent": 1, "is": 3, "due": 2, "tax": 1, "notice": 1, "sent": 1}.items()
+    }
+    floor = 0.25 * sum(idf.values()) / len(idf)
+    idf = {w: value if value >= 0 else floor for w, value in idf.items()}
+
+    def score(query, document):
+        words = document.split()
+        return sum(
+            idf[w] * words.count(w) * (k1 + 1) / (words.count(w) + k1 * (1 - b + b * len(words) / mean))
+            for w in query.split()
+            if w in words
+        )
+
+    for query in ("rent due", "rent rent due", "is unknown", "Rent"):
+        assert bm25_scores(query, documents) == pytest.approx([score(query, d) for d in documents])
+    assert bm25_scores("rent", ["", ""]).tolist() == [0.0, 0.0]
+    assert bm25_scores("rent", ["", "rent", "due", "tax"])[[0, 2, 3]].tolist() == [0.0, 0.0, 0.0]
+    assert bm25_scores("", documents).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_bm25_is_that_of_a_gensim_dictionary():
+    drawn = random.Random(4)
+    vocabulary = [f"w{i}" for i in range(40)]
+    documents = [" ".join(drawn.choices(vocabulary, k=drawn.randrange(1, 60))) for _ in range(30)]
+    tokens = [document.split() for document in documents]
+    dictionary = Dictionary(tokens)
+    model = OkapiBM25Model(dictionary=dictionary)
+    for _ in range(20):
+        query = drawn.choices([*vocabulary, "unknown"], k=12)
+        asked = dict(dictionary.doc2bow(query))
+        expected = [
+            sum(weight * asked.get(term, 0) for term, weight in model[dictionary.doc2bow(words)])
+            for words in tokens
+        ]
+        assert bm25_scores(" ".join(query), documents) == pytest.approx(expected)
+
+
+def test_bm25_knows_only_the_texts_asked_about():
+    documents = ["rent rent is due", "tax is due", "notice is sent", "rent is paid", ""]
+    whole = OkapiBM25(documents)
+    for positions in ([2, 0], [3], [1, 2, 3], [0, 1, 2, 3, 4]):
+        few = bm25_scores("rent is due", [documents[at] for at in positions])
+        assert whole.scores("rent is due", positions).tolist() == few.tolist()
+
+
+def test_only_neutral_rows_are_paired_again_and_any_may_be_dropped():
+    rows = [
+        row(1, 1, 2, "a", "pa", label="entail"),
+        row(2, 3, 4, "b", "pb", label="neutral"),
+        row(3, 5, 6, "c", "pc", label="contradict"),
+    ]
+    pairings = {
+        1: neutralization.Pairing(3, 1.0, 1.0, 1),
+        2: neutralization.Pairing(3, 1.0, 1.0, 1),
+        3: None,
+    }
+    assert chosen_premises(rows, pairings) == {3}
+    kept = list(neutralized(rows, pairings, {3: rows[2]}, FIELDS))
+    assert kept == [
+        {**rows[0], "premise_example_id": 1},
+        {**rows[1], "cited_case_id": 6, "short_premise": "pc", "premise_example_id": 3},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda texts: np.zeros((1, 3), np.float32), "shape"),
+        (lambda texts: np.zeros(len(texts), np.float32), "shape"),
+        (lambda texts: np.full((len(texts), 3), np.nan, np.float32), "not finite"),
+    ],
+)
+def test_an_encoder_that_breaks_its_word_is_found_out(broken, message):
+    with pytest.raises(ValueError, match=message):
+        neutral_premises(ROWS, CitationNetwork([]), broken)

@@ -1,0 +1,78 @@
+"""Short premises: cited pages grown to whole paragraphs (LawngNLI, A.1.1)."""
+
+from pathlib import Path
+
+import pytest
+
+from caselaw_volume import html, label, metadata, write_zip
+from lextables import dataset
+from lextables.caselaw.ingest import write_opinions
+from lextables.caselaw.opinion import Page
+from lextables.lawngnli import premises
+from lextables.lawngnli.premises import MajorityOpinion, MajorityOpinions, short_premise
+
+# Page marks stand as |n| in the text below.
+MARKED = "|10|First paragraph.\nSecond |11|begins.\n|12|Third.\nFourth |13|and |14|last.\nFifth.\nA note."
+
+
+def opinion(marked: str = MARKED, footnotes: str = "\nA note.") -> MajorityOpinion:
+    text, pages = "", []
+    for number, piece in enumerate(marked.split("|")):
+        if number % 2:
+            pages.append(Page(piece, len(text)))
+        else:
+            text += piece
+    end = text.index(footnotes) if footnotes else len(text)
+    return MajorityOpinion("1-0", text, tuple(pages), end, "Test", "7")
+
+
+@pytest.mark.parametrize(
+    ("pages", "expected"),
+    [
+        (["10"], "First paragraph.\nSecond begins."),
+        (["11"], "Second begins."),
+        (["12"], "Third.\nFourth and last."),
+        (["13"], "Fourth and last."),
+        (["14"], "Fourth and last.\nFifth."),
+        (["11", "13"], "Second begins.\nFourth and last."),
+        (["13", "14"], "Fourth and last.\nFifth."),
+        (["11", "12"], "Second begins.\nThird.\nFourth and last."),
+        (["12", "99"], "Third.\nFourth and last."),
+        (
+            ["10", "11", "12", "13", "14"],
+            "First paragraph.\nSecond begins.\nThird.\nFourth and last.\nFifth.",
+        ),
+    ],
+)
+def test_pages_grow_to_paragraphs_that_stand_once(pages: list[str], expected: str) -> None:
+    whole = opinion()
+    premise = short_premise(whole, pages)
+    assert premise is not None
+    assert premise.text == expected
+    assert premise.text == "\n".join(whole.text[start:end] for start, end in premise.spans)
+    assert list(premise.spans) == sorted(premise.spans)
+
+
+def test_no_cited_page_in_the_opinion() -> None:
+    assert short_premise(opinion(), ["9", "15"]) is None
+    assert short_premise(opinion("No page is labelled.", ""), ["9"]) is None
+
+
+def test_a_page_of_nothing_but_white_space() -> None:
+    assert short_premise(opinion("|1|One.\n|2||3|Two.", ""), ["2"]) is None
+
+
+def test_opinions_are_read_where_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(premises, "HELD", 1)
+    body = html(("majority", [f"{label(1)}Text &lt;1&gt;."]), ("dissent", ["No."]))
+    cases = {str(n): (metadata(n, f"{n} Test 1"), body.replace("1&gt", f"{n}&gt")) for n in range(1, 41)}
+    volume = write_zip(tmp_path / "v.zip", cases)
+    shard = tmp_path / "v.parquet"
+    write_opinions([volume], shard, set_aside=False)
+    rows = list(dataset.read(shard))
+    found = MajorityOpinions([shard])
+    for row in (79, 0, 33, 31, 32, 1):
+        read = found.at(0, row)
+        assert (read.opinion_id, read.text) == (rows[row]["opinion_id"], rows[row]["text"])
+        assert (read.reporter, read.volume) == ("Test", rows[row]["volume"])
+    assert found.at(0, 2).pages == (Page("1", 0),)

