@@ -1,0 +1,199 @@
+"""A loopback server with EDGAR's layout and rules, and builders for the pages it serves.
+
+It refuses a user agent without an e-mail address with 403, and more than ten requests in a second, from all
+clients together, with 429.  Pages lie below ``/Archives/``; what it does not have is a 404.  It keeps a log
+of every request, and can be told to answer badly first.
+"""
+
+import gzip
+import re
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+PREFIX = "/Archives/"
+BLOCK = b"<!DOCTYPE html><html><body><h1>Your request rate is over the limit</h1></body></html>"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request: when it came (seconds), its path below the base, and the status it was answered with."""
+
+    at: float
+    path: str
+    status: int
+    user_agent: str
+
+
+@dataclass(frozen=True)
+class Bad:
+    """An answer in place of a page; ``declared`` adds to the length that the header declares."""
+
+    status: int
+    body: bytes = BLOCK
+    headers: tuple[tuple[str, str], ...] = ()
+    declared: int = 0
+
+
+class EdgarServer(ThreadingHTTPServer):
+    """Serves ``pages`` (path below the base to bytes); ``per_second`` is the limit it enforces."""
+
+    daemon_threads = True
+
+    def __init__(self, pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = True) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.pages, self.per_second, self.packs = dict(pages), per_second, packs
+        self.log: list[Seen] = []
+        self.first: defaultdict[str, deque[Bad]] = defaultdict(deque)
+        # A page named here is not answered: the request is noticed, and then hangs until the test ends.
+        self.hung = ""
+        self.noticed, self.released = threading.Event(), threading.Event()
+        self.lock = threading.Lock()
+        self.arrivals: deque[float] = deque()
+
+    @property
+    def base(self) -> str:
+        """What a client is given for ``https://www.sec.gov/Archives/``."""
+        return f"http://127.0.0.1:{self.server_port}{PREFIX}"
+
+    def answered(self) -> list[str]:
+        """The paths of the pages that were sent whole, in order."""
+        with self.lock:
+            return [seen.path for seen in self.log if seen.status == 200]
+
+    def busiest_second(self) -> int:
+        """The most requests that came within any one second."""
+        times = sorted(seen.at for seen in self.log)
+        return max(sum(start <= at < start + 1 for at in times[i:]) for i, start in enumerate(times))
+
+    def over_the_limit(self, now: float) -> bool:
+        """Note an arrival, and say whether it is one too many."""
+        with self.lock:
+            self.arrivals.append(now)
+            while self.arrivals[0] <= now - 1:
+                self.arrivals.popleft()
+            return len(self.arrivals) > self.per_second
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients that went away: some tests kill theirs."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: EdgarServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        now = time.monotonic()
+        path = self.path.removeprefix(PREFIX)
+        over = self.server.over_the_limit(now)
+        if path == self.server.hung:
+            self.server.noticed.set()
+            self.server.released.wait(30)
+            self.close_connection = True
+            return
+        answer = self._answer(path, over)
+        with self.server.lock:
+            whole = answer.status if not answer.declared else -1
+            self.server.log.append(Seen(now, path, whole, self.headers.get("User-Agent", "")))
+        self.send_response(answer.status)
+        for name, value in answer.headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(answer.body) + answer.declared))
+        self.end_headers()
+        self.wfile.write(answer.body)
+        self.close_connection = bool(answer.declared)
+
+    def _answer(self, path: str, over: bool) -> Bad:
+        if not re.search(r"[^\s@]+@[^\s@]+\.[^\s@]+", self.headers.get("User-Agent", "")):
+            return Bad(403)
+        if over:
+            return Bad(429, headers=(("Retry-After", "1"),))
+        with self.server.lock:
+            if self.server.first[path]:
+                return self.server.first[path].popleft()
+        body = self.server.pages.get(path)
+        if body is None:
+            return Bad(404, b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>")
+        if self.server.packs and "gzip" in self.headers.get("Accept-Encoding", ""):
+            return Bad(200, gzip.compress(body, mtime=0), (("Content-Encoding", "gzip"),))
+        return Bad(200, body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep standard error for the tests."""
+
+
+@contextmanager
+def serving(pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = True) -> Iterator[EdgarServer]:
+    """Run an `EdgarServer` while the block lasts."""
+    with EdgarServer(pages, per_second, packs=packs) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.released.set()
+            server.shutdown()
+            thread.join()
+
+
+def index_page(rows: Iterable[str]) -> bytes:
+    """A ``master.idx`` with ``rows``, each ``CIK|Company Name|Form Type|Date Filed|Filename``."""
+    head = (
+        "Description:           Master Index of EDGAR Dissemination Feed",
+        "Last Data Received:    March 31, 2020",
+        "Comments:              webmaster@sec.gov",
+        " ",
+        "CIK|Company Name|Form Type|Date Filed|Filename",
+        "-" * 80,
+    )
+    return "\n".join((*head, *rows, "")).encode()
+
+
+def row(cik: int, company: str, form: str, filed: str, accession: str) -> str:
+    """One line of the index."""
+    return f"{cik}|{company}|{form}|{filed}|{submission_path(cik, accession)}"
+
+
+def submission_path(cik: int, accession: str) -> str:
+    """Where a full submission text lies below the base."""
+    return f"edgar/data/{cik}/{accession}.txt"
+
+
+def document(
+    type_: str, sequence: int | str, body: str | bytes, description: str = "", filename: str = ""
+) -> bytes:
+    """One document of a submission."""
+    head = [f"<TYPE>{type_}", f"<SEQUENCE>{sequence}"]
+    head += [f"<FILENAME>{filename}"] * bool(filename) + [f"<DESCRIPTION>{description}"] * bool(description)
+    text = body.encode() if isinstance(body, str) else body
+    return b"<DOCUMENT>\n" + "\n".join(head).encode() + b"\n<TEXT>\n" + text + b"\n</TEXT>\n</DOCUMENT>\n"
+
+
+def submission(accession: str, *documents: bytes) -> bytes:
+    """A full submission text."""
+    head = f"<SEC-DOCUMENT>{accession}.txt : 20200102\n<SEC-HEADER>{accession}.hdr.sgml : 20200102\n"
+    filer = "FILER:\n\n\tCOMPANY DATA:\t\n\t\tCOMPANY CONFORMED NAME:\t\t\tACME CORP\n</SEC-HEADER>\n"
+    return (head + filer).encode() + b"".join(documents) + b"</SEC-DOCUMENT>\n"
+
+
+def small_quarter(year: int, number: int, filings: int) -> dict[str, bytes]:
+    """Pages of a quarter with ``filings`` 8-Ks, each with one exhibit EX-10.1 and a press release."""
+    month, rows, pages = number * 3 - 2, [], {}
+    for n in range(filings):
+        cik, accession = 1000 + n, f"{n:010d}-{year % 100:02d}-{number:06d}"
+        rows.append(row(cik, f"COMPANY {n} INC", "8-K", f"{year}-{month:02d}-{n % 27 + 1:02d}", accession))
+        pages[submission_path(cik, accession)] = submission(
+            accession,
+            document("8-K", 1, "<html><body><p>Current report</p></body></html>"),
+            document(
+                "EX-10.1", 2, f"<html><body><p>LEASE No. {n}</p><p>The parties agree.</p></body></html>"
+            ),
+            document("EX-99.1", 3, "A press release."),
+        )
+    pages[f"edgar/full-index/{year}/QTR{number}/master.idx"] = index_page(rows)
+    return pages

@@ -1,0 +1,230 @@
+import hashlib
+import json
+import subprocess
+import sys
+import tracemalloc
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from edgar_server import document, index_page, row, serving, small_quarter, submission, submission_path
+from lextables import dataset
+from lextables.edgar.contracts import TABLE, collect, contracts
+from lextables.edgar.faults import Faults
+from lextables.edgar.index import Quarter, filings
+from lextables.edgar.pace import Pace
+from lextables.edgar.pages import Pages
+from lextables.errors import BadInput
+
+QUARTER = Quarter(2020, 1)
+
+
+def client(server, folder):
+    return Pages(
+        "Jane Doe jane@university.edu",
+        folder / "pages",
+        Pace(folder / "pace", 500),
+        base=server.base,
+        tries=2,
+        first_wait=0.01,
+    )
+
+
+def quarter_of(*submissions: tuple[str, str, str, bytes | None]) -> dict[str, bytes]:
+    """Pages of 2020-QTR1 from (accession, form, date, page or None for one that is listed and missing)."""
+    rows = [row(7, "ACME CORP", form, filed, accession) for accession, form, filed, _ in submissions]
+    pages = {submission_path(7, accession): page for accession, _, _, page in submissions if page is not None}
+    return {QUARTER.path: index_page(rows), **pages}
+
+
+def test_a_filing_becomes_rows_in_the_written_schema(tmp_path):
+    accession = "0000000007-20-000001"
+    page = submission(
+        accession,
+        document("8-K", 1, "report"),
+        document("EX-10.1", 2, "<html><body><p>LEASE</p><p>Rent.</p></body></html>", "Lease", "ex101.htm"),
+        document("EX-10.2", 3, "SUBLEASE\n\nRent."),
+    )
+    with serving(quarter_of((accession, "8-K", "2020-01-02", page)), 1000) as server:
+        report = collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
+    first, second = dataset.read(tmp_path / "q.parquet")
+    assert first == {
+        "date_filed": date(2020, 1, 2),
+        "accession": accession,
+        "sequence": 2,
+        "cik": 7,
+        "filer": "ACME CORP",
+        "co_filers": [],
+        "form": "8-K",
+        "address": f"{server.base}edgar/data/7/{accession}.txt",
+        "exhibit": "EX-10.1",
+        "filename": "ex101.htm",
+        "description": "Lease",
+        "format": "html",
+        "text": "LEASE\n\nRent.",
+        "sha256": hashlib.sha256(b"LEASE\n\nRent.").hexdigest(),
+    }
+    assert (second["exhibit"], second["format"], second["text"]) == ("EX-10.2", "plain", "SUBLEASE\n\nRent.")
+    assert (report["filings"], report["contracts"], report["characters"], report["faults"]) == (1, 2, 27, {})
+
+
+def test_bad_input_is_counted_in_a_sentence_each_and_the_rest_survives(tmp_path, capsys):
+    def one(number, *documents):
+        accession = f"0000000007-20-{number:06d}"
+        return (accession, "8-K", "2020-01-02", submission(accession, *documents) if documents else None)
+
+    good = document("EX-10.1", 2, "A LEASE")
+    cut = one(4, good, document("EX-10.2", 3, "half"))
+    pages = quarter_of(
+        one(1, document("8-K", 1, "report"), document("EX-99.1", 2, "press")),
+        one(
+            2,
+            document("EX-10.1", 2, "<PDF>\nbegin 644 x.pdf\nM)5!$1B\n`\nend\n</PDF>"),
+            document("EX-10.2", 3, "A LEASE"),
+        ),
+        one(3, document("EX-10.1", 2, "<html><body></body></html>"), document("EX-10.2", 3, b"Caf\xe9")),
+        (*cut[:3], cut[3][: cut[3].index(b"half")]),
+        one(5),
+        one(6, good, document("EX-10.1", 2, "A SUBLEASE"), document("EX-10.3", "", "A GRANT")),
+    )
+    pages[QUARTER.path] += b"7|ACME|CORP|8-K|2020-01-02|edgar/data/7/0000000007-20-000009.txt\n"
+    with serving(pages, 1000) as server:
+        report = collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
+    at = f"{server.base}edgar/data/7/0000000007-20-00000"
+    found = {kind: fault["sentences"] for kind, fault in report["faults"].items()}
+    assert found.pop("index line")[0].startswith(
+        f"{server.base}{QUARTER.path}, row 13: the line does not parse"
+    )
+    windows = "the exhibit declares no charset, is not UTF-8, and was read as Windows-1252"
+    assert found == {
+        "no exhibit": [f"{at}1.txt: the 8-K has no exhibit of the types EX-10."],
+        "binary": [
+            f"{at}2.txt, EX-10.1, sequence 2: the exhibit is a PDF or another encoded file, not text."
+        ],
+        "empty": [f"{at}3.txt, EX-10.1, sequence 2: the exhibit has no text."],
+        "charset": [f"{at}3.txt, EX-10.2, sequence 3: {windows}."],
+        "cut short": [f"{at}4.txt: the submission ends inside a document, which is left out."],
+        "not found": [f"{at}5.txt: the index lists the filing, but EDGAR does not have it."],
+        "sequence": [
+            f"{at}6.txt, EX-10.1: sequence 2 after 2 is taken as 3.",
+            f"{at}6.txt, EX-10.3: sequence None after 3 is taken as 4.",
+        ],
+    }
+    rows = [(r["accession"][-1], r["sequence"], r["text"]) for r in dataset.read(tmp_path / "q.parquet")]
+    assert rows == [
+        ("2", 3, "A LEASE"),
+        ("3", 3, "Café"),
+        ("4", 2, "A LEASE"),
+        ("6", 2, "A LEASE"),
+        ("6", 3, "A SUBLEASE"),
+        ("6", 4, "A GRANT"),
+    ]
+    said = capsys.readouterr().err
+    assert "EDGAR 2020-QTR1: 6 of 6 filings to fetch, at least 0 min 0 s at 500 requests a second" in said
+    assert json.dumps(report)
+
+
+def test_only_the_chosen_forms_are_fetched(tmp_path):
+    page = submission(
+        "0000000007-20-000001", document("EX-4.1", 2, "AN INDENTURE"), document("EX-10.1", 3, "A LEASE")
+    )
+    pages = quarter_of(
+        ("0000000007-20-000001", "S-4", "2020-01-02", page),
+        ("0000000007-20-000002", "4", "2020-01-02", b"never asked for"),
+    )
+    with serving(pages, 1000) as server:
+        collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet", forms=["S-4"], exhibits=["EX-4"])
+        assert server.answered() == [QUARTER.path, submission_path(7, "0000000007-20-000001")]
+    assert [r["exhibit"] for r in dataset.read(tmp_path / "q.parquet")] == ["EX-4.1"]
+
+
+def test_the_same_pages_give_the_same_bytes(tmp_path):
+    pages = small_quarter(2020, 1, 40)
+    lines = pages[QUARTER.path].splitlines(keepends=True)
+    with serving(pages, 10_000) as server:
+        collect(QUARTER, client(server, tmp_path / "a"), tmp_path / "a.parquet")
+        server.pages[QUARTER.path] = b"".join(lines[:6] + lines[:5:-1])
+        # The second run fetches in another order and resumes from some of the pages.
+        other = client(server, tmp_path / "b")
+        for path in sorted(server.pages, reverse=True)[::3]:
+            other.fetch(path)
+        collect(QUARTER, other, tmp_path / "b.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    keys = [(r["date_filed"], r["accession"], r["sequence"]) for r in dataset.read(tmp_path / "a.parquet")]
+    assert keys == sorted(keys)
+    assert len(keys) == 40
+
+
+def test_a_quarter_without_an_index_is_one_sentence(tmp_path):
+    with (
+        serving({}, 1000) as server,
+        pytest.raises(BadInput, match="EDGAR has no index of 2020-QTR1; choose another"),
+    ):
+        collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
+
+
+JOB = """
+import sys
+from lextables.edgar.contracts import collect
+from lextables.edgar.index import Quarter
+from lextables.edgar.pace import Pace
+from lextables.edgar.pages import Pages
+base, folder = sys.argv[1:]
+pages = Pages("Jane Doe jane@university.edu", folder + "/pages", Pace(folder + "/pace", 500), base=base)
+collect(Quarter(2020, 1), pages, folder + "/q.parquet")
+"""
+
+
+def test_a_killed_run_goes_on_and_fetches_no_page_twice(tmp_path):
+    pages = small_quarter(2020, 1, 30)
+    workflow = Path(__file__).parents[2] / "workflow"
+    with serving(pages, 10_000) as server:
+        server.hung = submission_path(1012, "0000000012-20-000001")
+        job = subprocess.Popen(
+            [sys.executable, "-c", JOB, server.base, str(tmp_path)],
+            env={"PYTHONPATH": str(workflow), "PATH": "", "OMP_NUM_THREADS": "1"},
+            stderr=subprocess.DEVNULL,
+        )
+        assert server.noticed.wait(30), "the job never came to the page that hangs"
+        job.kill()
+        assert job.wait(10) == -9
+        assert not (tmp_path / "q.parquet").exists()
+        before = server.answered()
+        assert 2 <= len(before) < len(pages)
+        server.hung = ""
+        report = collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
+        assert server.answered()[: len(before)] == before
+        assert sorted(server.answered()) == sorted(pages)
+        # A second run asks for nothing at all.
+        collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
+        assert len(server.log) == len(pages)
+    assert (report["contracts"], report["faults"]) == (30, {})
+
+
+def test_memory_holds_one_filing_at_a_time(tmp_path):
+    accessions = [f"{n:010d}-20-000001" for n in range(24)]
+    body = "The parties agree. " * 20_000
+    pages = quarter_of(
+        *(
+            (a, "8-K", "2020-01-02", submission(a, document("8-K", 1, body), document("EX-10.1", 2, body)))
+            for a in accessions
+        )
+    )
+    peaks = []
+    with serving(pages, 10_000) as server:
+        cache = client(server, tmp_path)
+        for path in pages:
+            cache.fetch(path)
+        chosen = filings(cache.lines(QUARTER.path), ["8-K"], "master.idx", Faults())
+        for some in (chosen[:3], chosen):
+            tracemalloc.start()
+            assert sum(1 for _ in contracts(some, cache, ["EX-10"], Faults())) == len(some)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] < 1.3 * peaks[0]
+
+
+def test_every_column_says_what_it_holds():
+    assert all(column.description for column in TABLE.columns)
+    assert [column.name for column in TABLE.columns][:3] == list(TABLE.key)

@@ -1,0 +1,239 @@
+import email.utils
+import gzip
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from edgar_server import Bad, serving, small_quarter
+from lextables.edgar.index import Quarter
+from lextables.edgar.pace import LONGEST_HOLD, Pace
+from lextables.edgar.pages import Gone, Pages, user_agent
+from lextables.errors import BadInput
+
+CONTACT = "Jane Doe jane.doe@university.edu"
+PATH = "edgar/data/1/0000000001-20-000001.txt"
+BODY = b"<SEC-DOCUMENT>0000000001-20-000001.txt\n" + b"line\n" * 1000
+
+
+def client(server, folder, **settings):
+    pace = Pace(folder / "pace", per_second=500)
+    settings = {"first_wait": 0.01, "tries": 4, **settings}
+    return Pages(CONTACT, folder / "pages", pace, base=server.base, **settings)
+
+
+@pytest.fixture
+def server():
+    with serving({PATH: BODY}, per_second=1000) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "contact",
+    [
+        None,
+        "",
+        "  ",
+        "jane@university.edu",
+        "Jane Doe",
+        "Jane jane@university",
+        "J\nX: y j@u.edu",
+        "Zoë z@u.edu",
+    ],
+)
+def test_a_contact_that_is_absent_or_malformed_is_one_sentence(contact, tmp_path):
+    with pytest.raises(BadInput) as error:
+        Pages(contact, tmp_path, Pace(tmp_path / "pace"))
+    assert str(error.value).startswith("config: edgar_contact ")
+    assert "set it to your name and e-mail address" in str(error.value)
+
+
+def test_the_contact_is_the_user_agent(server, tmp_path):
+    assert user_agent(" Jane Doe <jane.doe@university.edu> ") == CONTACT
+    client(server, tmp_path).fetch(PATH)
+    assert server.log[0].user_agent == CONTACT
+
+
+def test_the_server_refuses_who_does_not_say_who_they_are(server, tmp_path):
+    pages = client(server, tmp_path, tries=2)
+    pages.session.headers["User-Agent"] = "python-requests"
+    with pytest.raises(BadInput, match=r"EDGAR refuses, status 403, try 2\); run again later"):
+        pages.fetch(PATH)
+    assert [seen.status for seen in server.log] == [403, 403]
+
+
+@pytest.mark.parametrize("packs", [True, False], ids=["gzip", "identity"])
+def test_a_page_is_fetched_once_and_kept_whole(server, tmp_path, packs):
+    server.packs = packs
+    for _ in range(2):
+        assert b"".join(client(server, tmp_path).lines(PATH)) == BODY
+    assert server.answered() == [PATH]
+    kept = client(server, tmp_path).kept(PATH)
+    assert kept.relative_to(tmp_path / "pages").as_posix().endswith(f"/Archives/{PATH}.gz")
+    assert gzip.decompress(kept.read_bytes()) == BODY
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Bad(429),
+        Bad(403),
+        Bad(500, b""),
+        Bad(503, b"busy"),
+        Bad(200, BODY, declared=100),
+        Bad(200, b""),
+        Bad(200, b"<!DOCTYPE html><html>undeclared automated tool"),
+        Bad(200, gzip.compress(BODY)[:50], (("Content-Encoding", "gzip"),)),
+        Bad(200, BODY, (("Content-Encoding", "br"),)),
+    ],
+    ids=str,
+)
+def test_what_may_pass_is_tried_again(server, tmp_path, bad):
+    server.first[PATH].extend([bad, bad])
+    assert b"".join(client(server, tmp_path).lines(PATH)) == BODY
+    assert len(server.log) == 3
+    assert not list((tmp_path / "pages").rglob("*.part"))
+
+
+def test_waits_double(server, tmp_path):
+    server.first[PATH].extend([Bad(503), Bad(429), Bad(403)])
+    client(server, tmp_path, first_wait=0.05).fetch(PATH)
+    gaps = [later.at - earlier.at for earlier, later in pairwise(server.log)]
+    assert all(gap >= least for gap, least in zip(gaps, (0.05, 0.1, 0.2), strict=True))
+
+
+def test_a_refusal_makes_every_job_wait(server, tmp_path):
+    server.first[PATH].append(Bad(429, headers=(("Retry-After", "1"),)))
+    before = time.monotonic()
+    client(server, tmp_path).fetch(PATH)
+    assert time.monotonic() - before >= 1
+    Pace(tmp_path / "pace", per_second=500).hold(0.3)
+    before = time.monotonic()
+    Pace(tmp_path / "pace", per_second=500).wait()
+    assert time.monotonic() - before >= 0.29
+
+
+def test_retry_after_may_be_a_date_and_may_not_be_a_day(server, tmp_path):
+    moment = email.utils.formatdate(time.time() + 2, usegmt=True)
+    server.first[PATH].append(Bad(503, headers=(("Retry-After", moment),)))
+    before = time.time()
+    client(server, tmp_path).fetch(PATH)
+    assert time.time() - before >= 0.9
+    server.pages["other"] = BODY
+    server.first["other"].append(Bad(429, headers=(("Retry-After", "86400"),)))
+    with pytest.raises(BadInput, match="cannot be had now"):
+        client(server, tmp_path).fetch("other")
+
+
+@pytest.mark.parametrize(
+    "answer", [None, Bad(403, b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>")]
+)
+def test_a_page_that_is_not_there_is_gone_at_once(server, tmp_path, answer):
+    if answer:
+        server.first["nowhere.txt"].append(answer)
+    with pytest.raises(Gone):
+        client(server, tmp_path).fetch("nowhere.txt")
+    assert len(server.log) == 1
+
+
+def test_other_answers_end_the_job(server, tmp_path):
+    server.first[PATH].append(Bad(301, headers=(("Location", "/elsewhere"),)))
+    with pytest.raises(BadInput, match="answers with status 301; check edgar_base"):
+        client(server, tmp_path).fetch(PATH)
+
+
+def test_a_server_that_is_away_is_one_sentence(tmp_path):
+    with serving({}) as server:
+        pages = client(server, tmp_path, tries=2)
+    with pytest.raises(BadInput, match=r"the connection failed, ConnectionError, try 2\)"):
+        pages.fetch(PATH)
+
+
+def test_a_damaged_kept_page_is_one_sentence(server, tmp_path):
+    pages = client(server, tmp_path)
+    kept = pages.fetch(PATH)
+    kept.write_bytes(kept.read_bytes()[:-20])
+    with pytest.raises(BadInput, match="the kept page is damaged .* remove it, and run again"):
+        list(pages.lines(PATH))
+
+
+def test_what_a_killed_process_left_is_swept_away(server, tmp_path):
+    pages = client(server, tmp_path)
+    kept = pages.kept(PATH)
+    kept.parent.mkdir(parents=True)
+    left = kept.with_name(f".{kept.name}.4711.part")
+    left.write_bytes(b"half")
+    pages.fetch(PATH)
+    assert kept.exists()
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("base", ["www.sec.gov/Archives/", "https://www.sec.gov/Archives", "file:///x/"])
+def test_a_base_that_is_no_web_address_is_refused(tmp_path, base):
+    with pytest.raises(BadInput, match="ends in a slash"):
+        Pages(CONTACT, tmp_path, Pace(tmp_path / "pace"), base=base)
+
+
+def test_a_pace_file_from_a_clock_set_back_is_not_waited_for(tmp_path):
+    for stored in (b"", b"rubbish", f"{time.time() + 3 * LONGEST_HOLD:.6f}".encode()):
+        (tmp_path / "pace").write_bytes(stored)
+        before = time.monotonic()
+        Pace(tmp_path / "pace").wait()
+        assert time.monotonic() - before < 1
+
+
+JOB = """
+import sys
+from lextables.edgar.contracts import collect
+from lextables.edgar.index import Quarter
+from lextables.edgar.pace import Pace
+from lextables.edgar.pages import Pages
+year, base, pace, folder = sys.argv[1:]
+print("ready", flush=True)
+sys.stdin.readline()
+pages = Pages("Jane Doe jane@university.edu", folder + "/pages", Pace(pace), base=base)
+collect(Quarter(int(year), 1), pages, f"{folder}/{year}.parquet")
+"""
+
+
+def test_three_processes_together_keep_to_ten_requests_a_second(tmp_path):
+    years = (2001, 2002, 2003)
+    pages = {path: body for year in years for path, body in small_quarter(year, 1, 8).items()}
+    workflow = Path(__file__).parents[2] / "workflow"
+    with serving(pages) as server:
+        jobs = [
+            subprocess.Popen(
+                [sys.executable, "-c", JOB, str(year), server.base, str(tmp_path / "pace"), str(tmp_path)],
+                env={"PYTHONPATH": str(workflow), "PATH": "", "OMP_NUM_THREADS": "1"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            for year in years
+        ]
+        # All three start together, however long the imports take.
+        assert [job.stdout.readline() for job in jobs] == [b"ready\n"] * 3
+        before = time.monotonic()
+        for job in jobs:
+            job.stdin.write(b"go\n")
+            job.stdin.close()
+        assert [job.wait(60) for job in jobs] == [0, 0, 0]
+        took = time.monotonic() - before
+        for job in jobs:
+            job.stdout.close()
+    assert sorted(server.answered()) == sorted(pages)
+    assert {seen.status for seen in server.log} == {200}
+    assert server.busiest_second() <= 10
+    assert took >= (len(pages) - 1) / 10
+    # The three were at it at the same time, not one after another.
+    last = {year: max(seen.at for seen in server.log if _year(seen.path) == year) for year in years}
+    first = {year: min(seen.at for seen in server.log if _year(seen.path) == year) for year in years}
+    assert max(first.values()) < min(last.values())
+
+
+def _year(path: str) -> int:
+    index = [year for year in (2001, 2002, 2003) if path == Quarter(year, 1).path]
+    return index[0] if index else 2000 + int(path[-13:-11])

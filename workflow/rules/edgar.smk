@@ -1,0 +1,45 @@
+# EDGAR: contracts filed as exhibits, the corpus that CUAD's authors pretrained on.
+#
+#   in    nothing on disk; pages of the archive are fetched at EDGAR's pace and kept in {RESULTS}/sources/edgar
+#   out   {RESULTS}/data/edgar/<quarter>.parquet, with .census.json and .report.json beside it
+#   steps full index -> submissions of the chosen forms -> exhibits of the chosen types -> text
+#
+# Jobs of several quarters share one pace, so three or four at once are as fast as EDGAR allows.
+
+EDGAR = f"{RESULTS}/data/edgar/{{quarter}}"
+
+
+localrules:
+    edgar_quarter,
+    edgar,
+
+
+rule edgar:
+    input:
+        expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters),
+
+
+# The pages are no output: a failed job's outputs are deleted, and these are what it resumes from.
+rule edgar_quarter:
+    output:
+        contracts=f"{EDGAR}.parquet",
+        census=f"{EDGAR}.census.json",
+        report=f"{EDGAR}.report.json",
+    log:
+        f"{RESULTS}/logs/edgar/{{quarter}}.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/edgar/{{quarter}}.tsv"
+    wildcard_constraints:
+        quarter=r"\d{4}-QTR[1-4]",
+    conda:
+        ENVIRONMENT
+    params:
+        pages=lambda wildcards, output: str(Path(output.contracts).parents[2] / "sources/edgar"),
+        base=CONFIG.edgar_base,
+        forms=sorted(CONFIG.edgar_forms),
+        exhibits=sorted(CONFIG.edgar_exhibits),
+        code=code("lextables.edgar.contracts", "lextables.edgar.pages", script="edgar_quarter.py"),
+    message:
+        "Collecting the contracts of {wildcards.quarter} from EDGAR."
+    script:
+        "../scripts/edgar_quarter.py"

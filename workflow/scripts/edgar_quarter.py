@@ -1,0 +1,28 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""One quarter of EDGAR: fetch what is missing, write the contracts, their census and the report."""
+
+import json
+from datetime import date
+
+from lextables import dataset
+from lextables.atomic import write_text
+from lextables.edgar.contracts import TABLE, collect
+from lextables.edgar.index import quarter
+from lextables.edgar.pace import Pace, default_file
+from lextables.edgar.pages import Pages
+from lextables.job import job
+
+with job(snakemake.log[0]):
+    params, output = snakemake.params, snakemake.output
+    # The contact comes from the config and not from a param: another person's name changes no contract.
+    contact = snakemake.config.get("edgar_contact")
+    pages = Pages(contact, params.pages, Pace(default_file()), base=params.base)
+    report = collect(
+        quarter(snakemake.wildcards.quarter, date.today()),
+        pages,
+        output.contracts,
+        forms=params.forms,
+        exhibits=params.exhibits,
+    )
+    dataset.write_census(output.census, dataset.census(TABLE, output.contracts))
+    write_text(output.report, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
