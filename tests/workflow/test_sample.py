@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -22,8 +23,9 @@ TRAINED = "results/sample/runs/acord/finetune/minilm-fresh-head/sample-lr1e-04/s
 def command(folder, *arguments):
     """A call of snakemake that reads this project and writes to ``folder``."""
     return [
-        *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder)),
-        *("--workflow-profile", str(ROOT / "profiles/default"), "--cores", "2", *arguments),
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")),
+        *("--directory", str(folder), "--workflow-profile", str(ROOT / "profiles/default")),
+        *("--cores", "2", *arguments),
     ]
 
 
@@ -31,8 +33,8 @@ def snakemake(folder, *arguments):
     return subprocess.run(command(folder, *arguments), capture_output=True, text=True, check=False)
 
 
-def table(folder, name):
-    with (folder / f"results/sample/tables/acord/{name}.csv").open(encoding="utf-8", newline="") as file:
+def table(folder, name, paper="acord"):
+    with (folder / f"results/sample/tables/{paper}/{name}.csv").open(encoding="utf-8", newline="") as file:
         return {(line["row"], line["column"]): line for line in csv.DictReader(file)}
 
 
@@ -53,10 +55,11 @@ def test_a_second_run_does_nothing(finished):
     assert time.monotonic() - start < 60
 
 
-def test_sample_numbers_stand_without_a_verdict(finished):
-    names = yaml.safe_load((ROOT / "resources/papers/acord.yaml").read_text())["tables"]
+@pytest.mark.parametrize("paper", ["acord", "lawngnli"])
+def test_sample_numbers_stand_without_a_verdict(finished, paper):
+    names = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())["tables"]
     for name in names:
-        lines = list(table(finished, name).values())
+        lines = list(table(finished, name, paper).values())
         assert lines
         for line in lines:
             assert line["verdict"] in ("", "not run")
@@ -88,13 +91,31 @@ def test_the_effective_config_is_kept(finished):
     assert kept["seeds"] == [0, 1, 2]
 
 
+def test_lawngnli_is_whole(finished):
+    folder = finished / "results/sample/data/lawngnli"
+    examples = pq.read_table(folder / "examples.parquet").to_pylist()
+    census = json.loads((folder / "census.json").read_text())
+    assert dict(census["funnel"])["with twins"] == len(examples) > 100
+    assert {row["label"] for row in examples} == {"entail", "neutral", "contradict"}
+    assert sum(row["negated"] for row in examples) * 2 == len(examples)
+    cases = set(pq.read_table(folder / "long_premises.parquet")["case_id"].to_pylist())
+    assert {row["cited_case_id"] for row in examples} == cases
+    pairs = zip(examples[::2], examples[1::2], strict=True)
+    for one, other in pairs:
+        assert (one["is_twin"], other["is_twin"]) == (False, True)
+        assert one["split"] == other["split"]
+        assert one["hypothesis"] != other["hypothesis"]
+        assert (one["label"] == other["label"]) == (one["label"] == "neutral")
+
+
 def test_checkpoints_are_gone_when_the_run_is_done(finished):
     assert list(finished.glob("results/sample/work/acord_finetune/*")) == []
 
 
 def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
     call = command(tmp_path, "--nolock", f"{TRAINED}/predictions.parquet")
-    victim = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    victim = subprocess.Popen(call, **silence, start_new_session=True)
     deadline = time.monotonic() + 300
     while not list(tmp_path.glob("results/sample/work/acord_finetune/*/checkpoint-2/whole")):
         assert victim.poll() is None, "the run ended before it could be killed"

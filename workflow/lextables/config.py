@@ -33,6 +33,9 @@ class Config(BaseModel):
     encoder: str = Field(default="auto", min_length=1)
     edgar_quarters: tuple[Annotated[str, Field(pattern=r"^\d{4}-QTR[1-4]$")], ...] = ()
     edgar_contact: str = ""
+    edgar_forms: tuple[str, ...] = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
+    edgar_exhibits: tuple[str, ...] = ("EX-10",)
+    edgar_base: str = Field(default="https://www.sec.gov/Archives/", pattern=r"^https?://.+/$")
     extra_models: tuple[ExtraModel, ...] = ()
     seeds: tuple[int, ...] = Field(default=(0, 1, 2), min_length=1)
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
@@ -46,7 +49,11 @@ class Config(BaseModel):
             return ()
         return (value,) if isinstance(value, str) else value
 
-    @field_validator("papers", "seeds", "caselaw", "edgar_quarters", "extra_models", mode="before")
+    @field_validator(
+        *("papers", "seeds", "caselaw", "extra_models"),
+        *("edgar_quarters", "edgar_forms", "edgar_exhibits"),
+        mode="before",
+    )
     @classmethod
     def _several(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str | int | Mapping) else value

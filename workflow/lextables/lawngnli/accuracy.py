@@ -33,7 +33,7 @@ _MORE_METADATA = re.compile(
 )
 _SEPARATE_OPINION = re.compile(r"concur|dissent|plurality|, J\.|, C\. ?J\.|opinion of", re.IGNORECASE)
 # A.1.2, fourth.
-_VERB_THAT = re.compile(r"([A-Za-z]*ing) that ")
+_VERB_THAT = re.compile(r"(?!(?i:during|nothing|something|anything|everything) )([A-Za-z]*ing) that ")
 # Verbs of that form whose clause the cited court does not hold, so that without them it reads otherwise.
 _UNSUPPORTIVE = frozenset(
     "arguing alleging asserting assuming challenging claiming complaining contending denying disagreeing "

@@ -18,7 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from lextables.config import ExtraModel
 from lextables.errors import BadInput
 
-Kind = Literal["bi-encoder", "parser", "cross-encoder", "embedding-api", "language-model", "language-model-api"]
+Kind = Literal[
+    "bi-encoder", "parser", "cross-encoder", "embedding-api", "language-model", "language-model-api"
+]
 # What loading needs; the same weights in other formats are left where they are.
 HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 

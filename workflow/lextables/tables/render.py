@@ -144,7 +144,7 @@ def markdown(
     blocks = [f"# {_plain(heading)}", _plain(f"{where}. {data_note}." if data_note else f"{where}.")]
     blocks += [f"![{_plain(heading)}]({figure})"] * bool(figure)
     blocks += ["\n".join(_markdown_grid(grid, numbers)) for grid in pivot(lines)]
-    blocks.append(f"**{tally(lines)}.** {KEY}")
+    blocks += [f"**{tally(lines)}.** {KEY}"] * any(line.published for line in lines)
     blocks += ["\n".join(f"{n}. {_plain(reason)}" for reason, n in numbers.items())] * bool(numbers)
     blocks += ["\n".join(f"- {_plain(note)}" for note in notes)] * bool(notes)
     return "\n\n".join(blocks) + "\n"
@@ -312,7 +312,8 @@ _FRAGMENT = TEMPLATES.from_string("""\
 {% if fold %}
 </details>
 {% endif %}
-<p class="small"><strong>{{ tally }}.</strong>{% if key %} <span class="soft">{{ key }}</span>{% endif %}</p>
+{% if tally %}<p class="small"><strong>{{ tally }}.</strong>{% if key %} <span class="soft">{{ key }}</span>{% endif %}</p>
+{% endif %}
 {% if reasons %}
 <ol class="small">
 {% for reason, n in reasons.items() %}
@@ -385,7 +386,7 @@ def fragment(
     ]
     text = _FRAGMENT.render(
         id=anchor or name or "table", heading=_heading(name, title), level=level, where=where,
-        data_note=data_note, svg=Markup(svg), fold=fold, grids=grids, tally=tally(lines), key=key,
+        data_note=data_note, svg=Markup(svg), fold=fold, grids=grids, tally=tally(lines) if any(line.published for line in lines) else "", key=key,
         reasons=numbers, notes=notes,
     )  # fmt: skip
     return Markup(text)

@@ -1,0 +1,394 @@
+"""The contradiction algorithm over trees: every rule, branch and refusal, on sentences in legal style."""
+
+# ruff: noqa: E501  (a tree stands on one line)
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from lextables.lawngnli.contradiction import NOT, Contradiction, Rejected, contradict
+from lextables.lawngnli.tree import Token, flat, from_brackets
+
+GOLDEN = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "golden/contradictions.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
+]
+CHANGED = [row for row in GOLDEN if "contradiction" in row]
+REFUSED = [row for row in GOLDEN if "rejected" in row]
+
+# What twice applied says the same in other words, or is weaker: the rule has no inverse here.
+NO_INVERSE = {
+    "any person may intervene in the proceeding",  # any → no → some
+    "Anyone may challenge the regulation.",
+    "anybody may inspect the records",
+    "anything said in custody is admissible",
+    "not all searches require a warrant",  # not all → all → all … not
+    "Not every error is reversible.",
+    "no suit may be brought until the agency has ruled",  # until → before
+    "the claim did not accrue until the injury was discovered",
+    "appellate jurisdiction does exist",  # the emphasis is lost
+    "the confession may have been coerced",  # may → could not, may → cannot
+    "the error may be harmless",
+    "the error might be harmless",
+    "the delay may raise due process concerns",
+    "estoppel sometimes runs against the government",  # sometimes → never
+    "the contract was never signed",  # never → … → not
+    "the court has never recognized the defense",
+    "privilege never waived by mere silence",
+    "the exemption is ordinarily not available",  # the adverb changes sides
+    "the parties agreed not to sue",
+    "a plaintiff need not prove malice",  # need not → must → must not
+    "the burden is no greater than the benefit",  # no → … → not
+    "the vessel was no different from a barge",
+    "the trial court saw no error",  # no → some → not any
+    "there is no constitutional right to an appeal",
+    "the plaintiff has no standing",
+    "the statute required nothing more",
+    "the court found no violation of any right",
+    "good faith is no defense",  # no → a → not a
+    "ignorance is no excuse",
+    "the decision may at no time be reopened",
+    "the petition is in no way defective",
+}
+
+
+def apply(*brackets: str, example: str = "golden", seed: int = 0) -> Contradiction | Rejected:
+    return contradict([from_brackets(tree) for tree in brackets], example=example, seed=seed)
+
+
+@pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
+def test_golden_sentences_are_contradicted(row):
+    assert from_brackets(row["tree"]).text == row["text"]
+    assert apply(row["tree"]) == Contradiction(
+        row["contradiction"], row["kind"], row["negated"], sentence=0, rule=row["rule"]
+    )
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["text"])
+def test_golden_sentences_are_refused(row):
+    assert apply(row["tree"]) == Rejected(row["rejected"])
+
+
+@pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
+def test_twice_applied_the_change_is_undone(row):
+    again = apply(row["contradiction_tree"])
+    assert again.text == row["back"]
+    assert (again.text == row["text"]) == (row["text"] not in NO_INVERSE)
+
+
+@pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
+def test_twice_applied_the_negation_flips_back(row):
+    assert apply(row["contradiction_tree"]).negated != row["negated"] or row["text"] in NO_INVERSE
+
+
+def test_the_golden_file_covers_rules_kinds_and_refusals():
+    assert len(GOLDEN) >= 120
+    assert {row["rule"] for row in CHANGED} == {"indefinite_pronoun", "verb_phrase", "adjective_phrase"}
+    assert {row["kind"] for row in CHANGED} == {
+        "negative subject",
+        "negative subject removed",
+        "not in the subject removed",
+        "neither to either",
+        "either to neither",
+        "not added",
+        "not removed",
+        "never removed",
+        "do not added",
+        "do not removed",
+        "no longer to still",
+        "still to no longer",
+        "sometimes to never",
+        "need not to must",
+        "comparative no removed",
+        "negative object removed",
+        "negative phrase removed",
+    }
+    assert len({row["rejected"] for row in REFUSED}) >= 20
+
+
+# Trees that no golden sentence has: contractions, and the mistakes of parsers that rules put right.
+HAND_WRITTEN = [
+    (
+        "(S (NP (DT the) (NN waiver)) (VP (VBZ is) (RB n't) (ADJP (JJ valid))))",
+        "the waiver is valid",
+    ),
+    (
+        "(S (NP (DT the) (NN court)) (VP (MD ca) (RB n't) (VP (VB review) (NP (PRP it)))))",
+        "the court can review it",
+    ),
+    (
+        "(S (NP (DT The) (NN board)) (VP (MD wo) (RB n't) (VP (VB act))))",
+        "The board will act",
+    ),
+    (
+        "(S (NP (NN truck)) (VP (VBN seized) (PP (IN at) (NP (DT the) (NN border))) (VP (VBD was) (ADJP (JJ empty)))))",
+        "truck seized at the border was not empty",
+    ),
+    (
+        "(S (NP (DT the) (NN State)) (VP (VBZ argues) (SBAR (IN that) (S (NP (DT no) (NN duty)) (VP (VBZ exists))))))",
+        "the State does not argue that no duty exists",
+    ),
+    (
+        "(S (NP (NNS bidders)) (VP (VBZ trigger) (NP (DT the) (NN clause))))",
+        "bidders do not trigger the clause",
+    ),
+    (
+        "(S (NP (NN attempt)) (S (VP (TO to) (VP (VB bribe)))) (VBZ violates) (NP (DT the) (NN Act)))",
+        "attempt to bribe does not violate the Act",
+    ),
+    (
+        "(S (CC either) (NP (NN fraud)) (CC or) (NP (NN duress)) (VP (VBZ suffices)))",
+        "neither fraud nor duress suffices",
+    ),
+    (
+        "(NP (NP (NN lien)) (RB not) (JJ valid) (PP (IN against) (NP (NNS creditors))))",
+        "lien valid against creditors",
+    ),
+    (
+        "(S (NP (DT the) (NN rule)) (VP (VP (VBZ binds) (NP (NNS courts))) (CC and) (VP (MD may) (VP (VB change)))))",
+        "the rule does not bind courts and may change",
+    ),
+    (
+        "(S (NP (PRP they)) (VP (VB own) (NP (DT the) (NN land))))",
+        "they do not own the land",
+    ),
+    (
+        "(S (NP (DT the) (NNS owners)) (, ,) (SBAR (WHNP (WP who)) (S (VP (VBD appeared)))) (, ,) (VP (VBD objected)))",
+        "the owners, who appeared, did not object",
+    ),
+    (
+        "(S (NP (NN fear) (PP (IN of) (NP (NN delay) (MD can)))) (VP (VB excuse) (NP (NN silence))))",
+        "fear of delay cannot excuse silence",
+    ),
+    (
+        "(S (NP (DT the) (NN rule)) (VP (ADVP (CC neither)) (VBZ binds) (CC nor) (VBZ guides) (NP (NNS courts))))",
+        "the rule either binds or guides courts",
+    ),
+    (
+        "(S (NP (NNS fees)) (VP (VBP are) (NP (DT no) (NNS penalties))))",
+        "fees are penalties",
+    ),
+    (
+        "(S (NP (NN officer)) (VP (VBN assaulted) (JJ stranded) (NN motorist)))",
+        "officer did not assault stranded motorist",
+    ),
+    (
+        "(S (NP (NN order)) (ADJP (JJ void)) (: ;) (S (NP (NN appeal)) (VP (VBZ is) (ADJP (JJ moot)))))",
+        "order not void; appeal is moot",
+    ),
+    (
+        "(S (NP (NP (DT a) (NN claim)) (CC and) (NP (DT a) (NN defense))) (VP (VBP fail)))",
+        "a claim and a defense do not fail",
+    ),
+    (
+        "(S (S (VP (VBG applying) (NP (NN scrutiny)))) (, ,) (NP (DT the) (NN law)) (VP (VBZ fails)))",
+        "applying scrutiny, the law does not fail",
+    ),
+    (
+        "(S (NP (VBG finding)) (PP (IN of) (NP (NN fraud))) (VP (VBZ binds) (NP (PRP us))))",
+        "finding of fraud does not bind us",
+    ),
+    (
+        "(S (NP (DT the) (NN rule)) (, ,) (PRN (CC or) (RB not)) (, ,) (VP (VBZ binds) (NP (PRP us))))",
+        "the rule, or not, does not bind us",
+    ),
+    (
+        "(S (`` \") (NP (DT the) (NN tax)) (VP (VBZ is) (NP (DT a) (NN penalty))) ('' \"))",
+        '" the tax is not a penalty "',
+    ),
+]
+
+
+@pytest.mark.parametrize(("brackets", "expected"), HAND_WRITTEN, ids=[text for _, text in HAND_WRITTEN])
+def test_hand_written_trees_are_contradicted(brackets, expected):
+    assert apply(brackets).text == expected
+
+
+HAND_REFUSED = [
+    ("(S (NP (WDT which)) (VP (VBD failed)))", "relative or interrogative subject"),
+    ("(S (NP (NN relief)) (VP (VBG requiring) (NP (NN notice))))", "present participle"),
+    ("(S (IN because) (NP (DT the) (NN claim)) (VP (VBZ fails)))", "subordinate clause"),
+    ("(S (NP (NN policy)) (VP (VBZ priority) (NP (NNS workers))))", "not a verb"),
+    ("(S (NP (DT the) (NN rule)) (VP (VBZ does) (RB not)))", "no verb after do"),
+    ("(S (NP (NN motion)) (VP (ADVP (RB again))))", "no rule applies"),
+    ("(S (CC and) (NP (NN case)) (VP (VBN cited) (ADVP (RB therein))))", "no independent clause"),
+    ("(S (NP (NN date)) (ADJP (JJ relative) (PP (TO to) (NP (NN trial)))))", "no independent clause"),
+    (
+        "(S (NP (NN suit)) (VP (VBN filed) (PP (IN in) (NP (NN error))) (VP (VBD had) (VP (VBN ended)))))",
+        "structure unclear",
+    ),
+    (
+        "(S (NP (NN time)) (VP (VBN spent) (PP (IN on) (NP (NN bond))) (RB not) (JJ creditable)))",
+        "structure unclear",
+    ),
+    (
+        "(S (NP (NN dock)) (VP (VBN built) (PP (IN by) (NP (PRP him))) (VP (VBN held) (S (VP (TO to) (VP (VB be)))))))",
+        "structure unclear",
+    ),
+    (
+        "(S (NP (NN shed)) (VP (VP (VBD located) (NP (NN ground))) (CC and) (VP (VBN separated))))",
+        "structure unclear",
+    ),
+    (
+        "(S (NP (NNS records)) (CC and) (VP (VBD misled) (NP (DT the) (NN board))))",
+        "verb phrase without a subject",
+    ),
+    (
+        "(S (S (VP (VBG noting) (IN that))) (, ,) (ADVP (RB again)) (, ,) (NP (DT the) (NN rule)) (VP (VBZ binds)))",
+        "verb phrase without a subject",
+    ),
+    ("(S (NP (RB not) (RB only) (NNS debtors)) (VP (MD may) (VP (VB file))))", "not only"),
+    (
+        "(S (NP (NN goods)) (VP (VBN sold) (PP (IN at) (NP (NN auction))) (RB not) (VBN warranted)))",
+        "structure unclear",
+    ),
+    (
+        "(S (NP (DT the) (NN dock)) (VP (VBZ stands) (PP (IN by) (NP (NN sea))) (VP (MD must) (VP (VB go)))))",
+        "structure unclear",
+    ),
+    ("(S (NP (NN location)) (, ,) (VP (VBP need) (S (VP (TO to) (VP (VB join))))))", "structure unclear"),
+    (
+        "(S (NP (PRP it)) (VP (VP (VBZ is) (RB not) (ADJP (JJ final))) (CC or) (VP (VBZ is) (ADJP (JJ void)))))",
+        "alternative verb phrases",
+    ),
+    ("(S (NP (NN counsel)) (VP (VB appear) (ADVP (RB promptly))))", "bare verb"),
+    (
+        "(S (NP (DT the) (NN order)) (VP (VP (VBZ harms) (NP (PRP us))) (CC or) (VP (VBZ is) (ADJP (JJ void)))))",
+        "alternative verb phrases",
+    ),
+    (
+        "(S (NP (NN relief)) (ADJP (JJ available) (SBAR (RB only) (WHADVP (WRB when)) (S (NP (NN fraud)) (VP (VBZ is)))))"
+        ")",
+        "only if",
+    ),
+    (
+        "(S (NP (DT the) (NN rule)) (VP (VBZ is) (CC neither) (NP (DT a) (CC nor) (DT b) (CC nor) (DT c))))",
+        None,
+    ),
+    ("(S (NP (DT the) (NN tax)) (VP (VBZ is) (ADJP (JJ void))) (. ?))", "question"),
+    ("(SQ (VBZ is) (NP (DT the) (NN tax)) (ADJP (JJ void)))", "no independent clause"),
+]
+
+
+@pytest.mark.parametrize(("brackets", "reason"), HAND_REFUSED, ids=[tree for tree, _ in HAND_REFUSED])
+def test_hand_written_trees_are_refused(brackets, reason):
+    outcome = apply(brackets)
+    assert isinstance(outcome, Rejected)
+    assert outcome.reason == (reason or "neither with several alternatives")
+
+
+def test_nothing_to_change():
+    assert contradict([], example="a", seed=0) == Rejected("empty")
+
+
+def test_a_sentence_that_no_parser_took():
+    tree = flat([Token("the", "DT"), Token("claim", "NN"), Token("fails", "VBZ", "")], "UNPARSED")
+    assert contradict([tree], example="a", seed=0) == Rejected("sentence too long to parse")
+
+
+FIRST = "(S (NP (DT The) (NN appeal)) (VP (VBD was) (VP (VBN dismissed))) (. .))"
+SECOND = "(S (NP (DT The) (NNS fees)) (VP (VBD were) (RB not) (VP (VBN paid))) (. .))"
+FRAGMENT = "(NP (NN statute) (PP (IN of) (NP (NNS limitations))))"
+
+
+def two(first: str, second: str, example: str, seed: int = 0) -> Contradiction | Rejected:
+    trees = [from_brackets(first), from_brackets(second)]
+    spaced = Token(trees[0].tokens[-1].text, trees[0].tokens[-1].tag, "  ")
+    trees[0] = type(trees[0])((*trees[0].tokens[:-1], spaced), trees[0].root)
+    return contradict(trees, example=example, seed=seed)
+
+
+def test_exactly_one_sentence_changes_and_the_spacing_stays():
+    outcomes = {two(FIRST, SECOND, str(example)) for example in range(50)}
+    assert outcomes == {
+        Contradiction(
+            "The appeal was not dismissed.  The fees were not paid.", "not added", False, 0, "verb_phrase"
+        ),
+        Contradiction(
+            "The appeal was dismissed.  The fees were paid.", "not removed", True, 1, "verb_phrase"
+        ),
+    }
+
+
+def test_each_sentence_is_drawn_about_as_often():
+    drawn = Counter(two(FIRST, SECOND, str(example)).sentence for example in range(2000))
+    assert 900 < drawn[0] < 1100
+
+
+def test_the_draw_depends_on_the_example_and_the_seed_alone():
+    once = [two(FIRST, SECOND, str(example), seed=3) for example in range(40)]
+    assert once == [two(FIRST, SECOND, str(example), seed=3) for example in range(40)]
+    assert once != [two(FIRST, SECOND, str(example), seed=4) for example in range(40)]
+
+
+def test_a_drawn_sentence_without_a_clause_rejects_the_hypothesis():
+    outcomes = {type(two(FIRST, FRAGMENT, str(example))) for example in range(50)}
+    assert outcomes == {Contradiction, Rejected}
+
+
+COMPOUND = (
+    "(S (S (NP (DT the) (NN holder)) (VP (VBD signed))) (, ,) (CC {joiner}) "
+    "(S (NP (DT the) (NN bank)) (VP (VBD paid))))"
+)
+
+
+def test_one_clause_of_a_compound_sentence_is_drawn():
+    texts = {apply(COMPOUND.format(joiner="and"), example=str(example)).text for example in range(50)}
+    assert texts == {
+        "the holder did not sign, and the bank paid",
+        "the holder signed, and the bank did not pay",
+    }
+
+
+def test_clauses_joined_by_or_are_left():
+    assert apply(COMPOUND.format(joiner="or")) == Rejected("no independent clause")
+
+
+# What the released code does by mistake (docs/lawngnli-contradiction.md); each must come out otherwise.
+MISTAKES = [
+    ("(S (NP (DT some) (NNS courts)) (VP (VBP disagree)))", "no courts disagree"),
+    ("(S (NP (NN nothing)) (VP (VBZ bars) (NP (DT the) (NN suit))))", "something bars the suit"),
+    ("(S (NP (NN No) (NN one)) (VP (VBD objected)))", "Someone objected"),
+    (
+        "(S (NP (PRP it)) (VP (VBZ has) (ADVP (RB consistently)) (VP (VBN held) (ADVP (RB so)))))",
+        "it has not consistently held so",
+    ),
+    (
+        "(S (NP (PRP it)) (VP (VBZ does) (RB not) (ADVP (RB necessarily)) (VP (VB follow))))",
+        "it necessarily follows",
+    ),
+    ("(S (NP (PRP it)) (VP (VBZ is) (ADVP (RB no) (RBR longer)) (ADJP (JJ valid))))", "it is still valid"),
+    (
+        "(S (NP (PRP it)) (VP (VBZ is) (ADVP (RB ordinarily)) (RB not) (ADJP (JJ valid))))",
+        "it is ordinarily valid",
+    ),
+    ("(S (NP (PRP they)) (VP (VBD saw) (NP (DT the) (NN deed))))", "they did not see the deed"),
+    (
+        "(S (NP (NN award)) (ADJP (JJR larger) (PP (IN than) (NP (JJ statutory) (NN limit)))))",
+        "award not larger than statutory limit",
+    ),
+    (
+        "(S (NP (PRP it)) (VP (VBZ does) (RB not) (VP (VB create) (CC or) (VB expand) (NP (NNS rights)))))",
+        "it creates or expands rights",
+    ),
+]
+
+
+@pytest.mark.parametrize(("brackets", "expected"), MISTAKES, ids=[text for _, text in MISTAKES])
+def test_mistakes_of_the_released_code_are_not_copied(brackets, expected):
+    assert apply(brackets).text == expected
+
+
+def test_only_pivotal_negation_counts():
+    # The negation in the relative clause is not the sentence's, so one is added and none removed.
+    tree = (
+        "(S (NP (NP (DT a) (NN claim)) (SBAR (WHNP (WDT that)) (S (VP (VBZ is) (RB not) (ADJP (JJ ripe))))))"
+        " (VP (VBZ fails)))"
+    )
+    outcome = apply(tree)
+    assert (outcome.text, outcome.negated) == ("a claim that is not ripe does not fail", False)
+    assert "not" in NOT

@@ -1,0 +1,81 @@
+"""How LawngNLI is built: shards of volumes, and which parser and encoder a configuration gives."""
+
+from pathlib import Path
+
+import pytest
+
+from lextables.config import load as load_config
+from lextables.errors import BadInput
+from lextables.lawngnli.plan import Lawngnli, construction, shards
+from lextables.models.resolve import load_models
+from lextables.papers import load
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/lawngnli.yaml", Lawngnli)
+MODELS = load_models(ROOT / "resources/models.yaml")
+
+
+def built(mirror=None, **values):
+    given = {"papers": "lawngnli", "data": "release", "models": "available"} | values
+    if mirror:
+        given["mirror"] = str(mirror)
+    return construction(load_config(given, ["lawngnli"], ROOT), PAPER, MODELS, ROOT)
+
+
+def test_shards_hold_each_volume_once():
+    assert shards(["us:436-438", "ill:7"], 2) == {
+        "us-436": ["us/436", "us/437"],
+        "us-438": ["us/438"],
+        "ill-7": ["ill/7"],
+    }
+    whole = shards(["us:436-544"], 10)
+    assert len(whole) == 11
+    assert sum(map(len, whole.values())) == 109
+
+
+@pytest.mark.parametrize(
+    ("ranges", "sentence"),
+    [
+        (["us:9-7"], "config: caselaw = 'us:9-7' ends before it begins; turn the range round."),
+        (["us:5-9", "us:5"], "config: caselaw names us/5 twice; give each volume once."),
+    ],
+)
+def test_bad_ranges(ranges, sentence):
+    with pytest.raises(BadInput) as error:
+        shards(ranges, 2)
+    assert str(error.value) == sentence
+
+
+def test_a_range_that_does_not_parse_is_a_fault_of_the_config():
+    with pytest.raises(BadInput, match=r"^config: caselaw\.0 = 'us 436' is not allowed"):
+        built(caselaw="us 436")
+
+
+def test_the_sample_is_parsed_without_weights():
+    found = built(data="sample", models="sample")
+    assert found.parser["name"] == "dependencies"
+    assert found.encoder["model"] == "all-minilm-l6-v2"
+    assert sum(map(len, found.shards.values())) == 4
+
+
+def test_parser_by_folder_by_mirror_and_by_name(tmp_path):
+    assert built().parser["name"] == "dependencies"
+    folder = tmp_path / "models/benepar_en_gum"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    assert built(tmp_path).parser == {"name": "benepar", "model": str(folder), "found": "benepar_en_gum"}
+    assert built(tmp_path, parser="dependencies").parser["name"] == "dependencies"
+    assert built(parser=str(folder)).parser["model"] == str(folder)
+    with pytest.raises(BadInput, match="no benepar model is in the mirror's models folder; set parser to"):
+        built(parser="benepar")
+    with pytest.raises(BadInput, match="neither auto, benepar nor dependencies nor a folder"):
+        built(parser="no/such/folder")
+
+
+def test_encoder_the_papers_where_it_is_found():
+    assert built().encoder["model"] == "all-minilm-l6-v2"
+    assert built(models="paper").encoder["model"] == "msmarco-distilbert-base-tas-b"
+    with pytest.raises(BadInput, match=r"encoder = 'bert' is not in resources/models\.yaml"):
+        built(encoder="bert")
+    with pytest.raises(BadInput, match="is not available here; set encoder to auto"):
+        built(encoder="msmarco-distilbert-base-tas-b")

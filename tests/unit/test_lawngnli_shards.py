@@ -1,0 +1,66 @@
+"""LawngNLI from the sample's volumes: the same bytes however they are cut into shards."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lextables.caselaw.ingest import write_opinions
+from lextables.lawngnli import construction as built
+from lextables.lawngnli.accuracy import tokens_of
+from lextables.lawngnli.case_index import CaseIndex, build_case_index
+from lextables.lawngnli.citations import tokenizer
+from lextables.lawngnli.entail_examples import write_candidates, write_parentheticals
+from lextables.lawngnli.parsers import parser
+from lextables.lawngnli.premises import MajorityOpinions
+
+VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw/us").glob("*.zip"))
+
+
+def encode(texts: list[str]) -> np.ndarray:
+    """A stand-in for an encoder: each text has a direction of its own."""
+    seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) for text in texts]
+    return np.stack([np.random.default_rng(seed).normal(size=16) for seed in seeds]).astype(np.float32)
+
+
+def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, bytes]]:
+    """Run every step with ``size`` volumes a shard; return the last counts and the finished files."""
+    tokens, pipeline, trees = tools
+    cuts = [VOLUMES[at : at + size] for at in range(0, len(VOLUMES), size)]
+    opinions = [folder / f"opinions-{n}.parquet" for n in range(len(cuts))]
+    for volumes, path in zip(cuts, opinions, strict=True):
+        write_opinions(volumes, path, set_aside=False)
+    build_case_index(opinions, folder / "index")
+    index, majorities = CaseIndex(folder / "index"), MajorityOpinions(opinions)
+    shards = []
+    for n, path in enumerate(opinions):
+        shard = built.Shard(*(folder / f"{name}-{n}.parquet" for name in ("par", "con", "cites", "long")))
+        write_candidates(path, index, tokens, folder / f"can-{n}.parquet", shard.cites)
+        write_parentheticals(folder / f"can-{n}.parquet", index, majorities, pipeline, shard.parentheticals)
+        built.write_contradictions(shard.parentheticals, trees, 0, shard.contradictions)
+        shards.append(shard)
+    cases = built.cited_cases([s.contradictions for s in shards], [s.parentheticals for s in shards])
+    for n, shard in enumerate(shards):
+        built.write_long_premises(cases, n, index, majorities, shard.long_premises)
+    names = ("examples", "long_premises", "unfiltered")
+    counts = built.write_examples(shards, encode, 0, folder / names[0], folder / names[1])
+    built.write_unfiltered(shards, folder / names[2])
+    return counts, {name: (folder / name).read_bytes() for name in names}
+
+
+@pytest.fixture(scope="module")
+def tools(pytestconfig: pytest.Config):
+    return tokenizer(pytestconfig.cache.mkdir("hyperscan")), tokens_of(), parser("dependencies")
+
+
+def test_same_bytes_for_one_shard_and_for_four(tmp_path: Path, tools) -> None:
+    found = []
+    for size in (1, len(VOLUMES)):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        found.append(build(folder, size, tools))
+    assert found[0] == found[1]
+    counts, files = found[0]
+    assert counts[built.TWINNED] == 2 * counts[built.BALANCED] > 100
+    assert all(files.values())

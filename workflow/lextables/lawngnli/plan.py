@@ -1,0 +1,118 @@
+"""How LawngNLI is built under a configuration: its volumes, parser and encoder; it has no runs yet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lextables.config import Config
+from lextables.errors import BadInput
+from lextables.models.resolve import Model, Weights, resolve
+from lextables.papers import Paper
+from lextables.plan import Plan
+
+
+class Lawngnli(Paper):
+    """`resources/papers/lawngnli.yaml`."""
+
+    seed: int
+    volumes_a_shard: int
+    sample_volumes: tuple[str, ...]
+    encoders: tuple[str, ...]
+    parsers: tuple[str, ...]
+
+
+REGISTRY = Lawngnli
+
+
+@dataclass(frozen=True)
+class Construction:
+    """``shards`` maps a shard's name to its volumes (`<reporter>/<volume>`); the rest is plain settings."""
+
+    shards: dict[str, list[str]]
+    parser: dict[str, Any]
+    encoder: dict[str, Any]
+
+
+def plan(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path, gpu: bool) -> Plan:
+    """No run: the tables that are built so far show the data set alone."""
+    return Plan({})
+
+
+def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path) -> Construction:
+    """Choose volumes, parser and encoder; `BadInput` for a parser or encoder that is missing."""
+    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
+    return Construction(
+        shards(ranges, paper.volumes_a_shard),
+        _parser(config, paper, models, config.mirrors(root)),
+        _encoder(config, paper, models, config.mirrors(root)),
+    )
+
+
+def shards(ranges: Sequence[str], size: int) -> dict[str, list[str]]:
+    """Cut ranges of volumes into shards of ``size``, named by their first volume.
+
+    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``.
+    """
+    found: dict[str, list[str]] = {}
+    for text in ranges:
+        reporter, _, span = text.partition(":")
+        first, _, last = span.partition("-")
+        volumes = range(int(first), int(last or first) + 1)
+        if not volumes:
+            raise BadInput(
+                f"caselaw = {text!r} ends before it begins", where="config", do="turn the range round"
+            )
+        for start in volumes[::size]:
+            part = [f"{reporter}/{volume}" for volume in volumes if start <= volume < start + size]
+            if f"{reporter}-{start}" in found:
+                raise BadInput(f"caselaw names {part[0]} twice", where="config", do="give each volume once")
+            found[f"{reporter}-{start}"] = part
+    return found
+
+
+def _parser(
+    config: Config, paper: Lawngnli, models: Mapping[str, Model], mirrors: Sequence[Path]
+) -> dict[str, Any]:
+    dependencies = {"name": "dependencies", "model": None, "found": "spaCy's dependencies"}
+    if config.parser == "dependencies" or (config.parser == "auto" and config.data == "sample"):
+        return dependencies
+    if config.parser in ("auto", "benepar"):
+        for name in paper.parsers:
+            found = resolve(name, models[name], "available", mirrors, "")
+            if isinstance(found, Weights):
+                return {"name": "benepar", "model": found.location, "found": name}
+        if config.parser == "auto":
+            return dependencies
+        raise BadInput(
+            "parser = 'benepar' but no benepar model is in the mirror's models folder",
+            where="config",
+            do="set parser to a model folder, to dependencies or to auto",
+        )
+    folder = Path(config.parser)
+    if not folder.is_dir():
+        raise BadInput(
+            f"parser = {config.parser!r} is neither auto, benepar nor dependencies nor a folder",
+            where="config",
+        )
+    return {"name": "benepar", "model": str(folder.resolve()), "found": folder.name}
+
+
+def _encoder(
+    config: Config, paper: Lawngnli, models: Mapping[str, Model], mirrors: Sequence[Path]
+) -> dict[str, Any]:
+    names = paper.encoders if config.encoder == "auto" else (config.encoder,)
+    for name in names:
+        if name not in models:
+            raise BadInput(f"encoder = {name!r} is not in resources/models.yaml", where="config")
+        found = resolve(name, models[name], config.models, mirrors, "")
+        if isinstance(found, Weights):
+            return {
+                "model": name,
+                "weights": found.location,
+                "revision": found.revision,
+                "found": found.found,
+            }
+    raise BadInput(
+        f"encoder = {config.encoder!r} is not available here", where="config", do="set encoder to auto"
+    )

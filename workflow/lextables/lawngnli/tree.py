@@ -1,0 +1,438 @@
+"""An immutable constituency tree over the tokens of a sentence, and the few operations that rules need.
+
+Nothing here knows a verb form or a negation: which token is a verb is read from its Penn Treebank tag.
+Tokens keep the white space that followed them, so that an edited sentence keeps the original spacing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+CLAUSES = frozenset({"S", "FRAG", "NP", "X"})
+"""Labels under which a parser may put a whole sentence; headline-like ones are often called NP or FRAG."""
+
+_SEPARATORS = frozenset({",", ":", ".", "CC", "CONJP", "ADVP", "HYPH"})
+_WRAPPERS = frozenset({"", "TOP", "ROOT", "S1"})
+_CLOSING = frozenset(
+    {",", ".", ";", ":", "?", "!", ")", "]", "}", "%", "'s", "’s", "'", "’", "''", "”", "n't", "n’t"}
+)
+_OPENING = frozenset({"(", "[", "{", "$", "``", "“", "‘", "-LRB-"})
+_ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token, its Penn Treebank tag, and the white space after it (possibly none)."""
+
+    text: str
+    tag: str
+    space: str = " "
+
+    @property
+    def lower(self) -> str:
+        return self.text.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A constituent over the tokens ``start`` to ``end`` (exclusive); a leaf's label is its tag."""
+
+    label: str
+    start: int
+    end: int
+    children: tuple["Node", ...] = ()
+
+    @property
+    def is_leaf(self) -> bool:
+        return not self.children
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The parse of one sentence."""
+
+    tokens: tuple[Token, ...]
+    root: Node
+
+    @property
+    def text(self) -> str:
+        """The sentence as it was written, with the white space after it."""
+        return "".join(token.text + token.space for token in self.tokens)
+
+    def words(self, node: Node) -> tuple[str, ...]:
+        """The lower-cased words of ``node``."""
+        return tuple(token.lower for token in self.tokens[node.start : node.end])
+
+    def brackets(self) -> str:
+        """The tree as a bracket string on one line, brackets in words escaped as in the Penn Treebank."""
+        names = {symbol: name for name, symbol in _ESCAPES.items()}
+
+        def write(node: Node) -> str:
+            if node.is_leaf:
+                word = self.tokens[node.start].text
+                return f"({node.label} {names.get(word, word)})"
+            return f"({node.label} {' '.join(map(write, node.children))})"
+
+        return write(self.root)
+
+
+def from_nltk(parse, spaces: Sequence[str] | None = None) -> Tree:
+    """Return the tree of an `nltk.Tree` whose leaves are words under their tags.
+
+    ``spaces`` is the white space after each word; without it the words are spaced as English is.
+    Function tags (``NP-SBJ``) and wrapping roots (``TOP``) are dropped.
+    """
+    words: list[str] = []
+    tags: list[str] = []
+
+    def read(subtree) -> Node:
+        label = subtree.label()
+        if len(subtree) == 1 and isinstance(subtree[0], str):
+            words.append(_ESCAPES.get(subtree[0], subtree[0]))
+            tags.append(label)
+            return Node(label, len(words) - 1, len(words))
+        start = len(words)
+        children = tuple(read(child) for child in subtree)
+        return Node(_plain(label), start, len(words), children)
+
+    root = read(parse)
+    while root.label in _WRAPPERS and len(root.children) == 1:
+        root = root.children[0]
+    if spaces is None:
+        spaces = _spacing(words, tags)
+    if len(spaces) != len(words):
+        raise ValueError(f"{len(spaces)} spaces for {len(words)} words")
+    return Tree(tuple(Token(*token) for token in zip(words, tags, spaces, strict=True)), root)
+
+
+def from_brackets(brackets: str, spaces: Sequence[str] | None = None) -> Tree:
+    """Return the tree that a Penn Treebank bracket string writes out."""
+    import nltk
+
+    return from_nltk(nltk.Tree.fromstring(brackets), spaces)
+
+
+def flat(tokens: Sequence[Token], label: str = "X") -> Tree:
+    """Return a tree with no structure, for a sentence that no parser could take."""
+    leaves = tuple(Node(token.tag, i, i + 1) for i, token in enumerate(tokens))
+    return Tree(tuple(tokens), Node(label, 0, len(tokens), leaves))
+
+
+def _plain(label: str) -> str:
+    if label.startswith("-"):
+        return label
+    return label.split("-")[0].split("=")[0].split("|")[0]
+
+
+def _spacing(words: Sequence[str], tags: Sequence[str]) -> list[str]:
+    """Return the white space after each word, as English is written."""
+    after = []
+    for i, word in enumerate(words):
+        following, tag = (words[i + 1], tags[i + 1]) if i + 1 < len(words) else ("", "")
+        hyphen = "HYPH" in (tags[i], tag)
+        joined = (
+            hyphen or following in _CLOSING or word in _OPENING or (word.lower(), following) == ("can", "not")
+        )
+        after.append("" if not following or joined else " ")
+    return after
+
+
+# Reading the tree.
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield ``node`` and all nodes under it, each before its children, left to right."""
+    yield node
+    for child in node.children:
+        yield from walk(child)
+
+
+def path_to(node: Node, index: int) -> list[Node]:
+    """Return the nodes from ``node`` down to the leaf of token ``index``."""
+    path = [node]
+    while not path[-1].is_leaf:
+        path.append(next(child for child in path[-1].children if child.start <= index < child.end))
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause with one subject: its node, its subject NP and its predicate (the first VP, or an ADJP)."""
+
+    node: Node
+    subject: Node
+    predicate: Node
+
+
+def clauses(tree: Tree) -> tuple[Clause, ...]:
+    """Return the non-compound independent clauses of the sentence, left to right.
+
+    Such a clause has an NP, its subject, before a VP or ADJP at the same level.  The search starts at
+    the root and goes down only through coordinated or wrapped S nodes, so subordinate clauses, inverted
+    clauses and verb phrases without a subject are never found (paper, A.1.5).  Clauses joined by "or" or
+    "nor" are left out: denying one of them does not deny the sentence.
+    """
+    return tuple(_clauses(tree, tree.root))
+
+
+def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
+    if node.is_leaf:
+        return
+    node = _predicated(_joined(tree, _grouped(node)))
+    predicate = None
+    for label in ("VP", "ADJP"):
+        predicate = next((child for child in node.children if child.label == label), None)
+        if predicate is not None:
+            break
+    if predicate is not None and node.label in CLAUSES:
+        subjects = [child for child in node.children if child.label == "NP" and child.end <= predicate.start]
+        if subjects:
+            yield Clause(node, subjects[-1], predicate)
+            return
+    parts = [
+        child
+        for before, child in zip((None, *node.children), node.children, strict=False)
+        if child.label == "S" and (before is None or before.label in _SEPARATORS)
+    ]
+    joiners = {tree.tokens[child.start].lower for child in node.children if child.label in ("CC", "CONJP")}
+    if len(parts) > 1 and joiners & {"or", "nor"}:
+        return
+    for part in parts:
+        yield from _clauses(tree, part)
+
+
+def _grouped(node: Node) -> Node:
+    """Return an S whose noun and finite verb lie bare among its children with an NP and a VP around them.
+
+    Weak parsers leave long subjects so: (S (NN failure) (S (VP to disclose it)) (VBZ violates) (NP ...)).
+    """
+    verb = next(
+        (i for i, child in enumerate(node.children) if child.label in ("MD", "VBZ", "VBP", "VBD")), None
+    )
+    if node.label != "S" or verb is None or any(child.label == "VP" for child in node.children[:verb]):
+        return node
+    noun = next(
+        (i for i, c in enumerate(node.children[:verb]) if c.label.startswith(("NN", "NP", "PRP"))), None
+    )
+    if noun is None:
+        return node
+    stop = next(i for i in range(noun, verb + 1) if i == verb or node.children[i].label in ("ADVP", "RB"))
+    end = len(node.children) - (node.children[-1].label == ".")
+    subject = node.children[noun:stop]
+    phrase = node.children[verb:end]
+    children = (
+        *node.children[:noun],
+        subject[0] if len(subject) == 1 and subject[0].label == "NP" else _over("NP", subject),
+        *node.children[stop:verb],
+        _over("VP", phrase),
+        *node.children[end:],
+    )
+    return Node(node.label, node.start, node.end, children)
+
+
+def _predicated(node: Node) -> Node:
+    """Return a node whose predicate adjective or participle lies bare after its noun with an ADJP around it.
+
+    Weak parsers leave headlines so: (NP (NP evidence) (RB not) (JJ admissible) (PP at trial)).
+    """
+    labels = [child.label for child in node.children]
+    if node.label not in CLAUSES or "VP" in labels or "ADJP" in labels:
+        return node
+    bare = [i for label in ("VBN", "JJ", "JJR") for i in range(len(labels)) if labels[i] == label]
+    place = bare[0] if bare else None
+    if place is None or any(label.startswith("NN") for label in labels[place:]):
+        return node
+    stop = place
+    while stop and labels[stop - 1] in ("RB", "ADVP"):
+        stop -= 1
+    if "NP" not in labels[:stop] and not any(label.startswith("NN") for label in labels[:stop]):
+        return node
+    subject, phrase = node.children[:stop], node.children[place:]
+    plain = len(subject) == 1 and subject[0].label == "NP"
+    children = (
+        subject[0] if plain else _over("NP", subject),
+        *node.children[stop:place],
+        _over("ADJP" if labels[place] != "VBN" else "VP", phrase),
+    )
+    return Node(node.label, node.start, node.end, children)
+
+
+def _joined(tree: Tree, node: Node) -> Node:
+    """Return an S whose coordinated subjects lie side by side with an NP around them.
+
+    Weak parsers leave "neither A nor B" so: (S (CC neither) (NP A) (CC nor) (NP B) (VP ...)).
+    """
+    stop = next((i for i, child in enumerate(node.children) if child.label == "VP"), 0)
+    phrases = [i for i, child in enumerate(node.children[:stop]) if child.label == "NP"]
+    if node.label != "S" or len(phrases) < 2:
+        return node
+    first, last = phrases[0], phrases[-1]
+    between = {child.label for child in node.children[first : last + 1]}
+    if "CC" not in between or between - {"NP", "CC", ",", "ADVP", "RB"}:
+        return node
+    correlative = first > 0 and tree.tokens[node.children[first - 1].start].lower in (
+        "either",
+        "neither",
+        "both",
+    )
+    first -= correlative
+    subject = _over("NP", node.children[first : last + 1])
+    children = (*node.children[:first], subject, *node.children[last + 1 :])
+    return Node(node.label, node.start, node.end, children)
+
+
+def _over(label: str, nodes: Sequence[Node]) -> Node:
+    return Node(label, nodes[0].start, nodes[-1].end, tuple(nodes))
+
+
+def core(node: Node) -> Node:
+    """Return the NP without the phrases that follow its noun; in a coordination, the first NP's.
+
+    An NP before a noun, as the possessive in "the State's interest in revenue", is part of the core.
+    """
+    while node.children and node.children[0].label == "NP":
+        if any(child.label.startswith("NN") for child in node.children[1:]):
+            break
+        node = node.children[0]
+    return node
+
+
+@dataclass(frozen=True, slots=True)
+class Verbs:
+    """The verbs of a verb phrase as token indices.
+
+    ``chain`` runs from the first verb through the auxiliaries to the main verb.  ``peers`` are the first
+    verbs of the phrases coordinated with the whole chain and ``joiners`` their coordinators;
+    ``main_peers`` and ``main_joiners`` those of the main verb alone, when auxiliaries stand before it.
+    """
+
+    chain: tuple[int, ...]
+    peers: tuple[int, ...] = ()
+    joiners: tuple[str, ...] = ()
+    main_peers: tuple[int, ...] = ()
+    main_joiners: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> int:
+        return self.chain[0]
+
+    @property
+    def main(self) -> int:
+        return self.chain[-1]
+
+
+def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = frozenset()) -> Verbs | None:
+    """Return the verbs of the VP ``phrase``, or None if it starts with none.
+
+    ``auxiliary(word, next_tag)`` tells whether a verb leads to a further VP whose first verb has
+    ``next_tag``; ``not_verbs`` are words that a parser may tag as verbs and that are none.
+    """
+
+    def is_verb(node: Node) -> bool:
+        tagged = node.label == "MD" or node.label.startswith("VB")
+        return node.is_leaf and tagged and tree.tokens[node.start].lower not in not_verbs
+
+    def firsts(node: Node) -> tuple[list[tuple[int, tuple[Node, ...]]], list[str]]:
+        """The first verb of each conjunct with what stands after it in its phrase, and the coordinators."""
+        coordinators = [tree.tokens[c.start].lower for c in node.children if c.label in ("CC", "CONJP")]
+        found: list[tuple[int, tuple[Node, ...]]] = []
+        for place, child in enumerate(node.children):
+            if is_verb(child):
+                found.append((child.start, node.children[place + 1 :]))
+            elif child.label == "VP":
+                below, joiners = firsts(child)
+                found.extend(below)
+                coordinators.extend(joiners)
+            elif child.label == "TO" and not found:
+                break
+            if found and not any(c.label in ("CC", "CONJP") for c in node.children):
+                break
+        return found, coordinators if len(found) > 1 else []
+
+    found, joiners = firsts(phrase)
+    if not found:
+        return None
+    peers = tuple(index for index, _ in found[1:])
+    chain = [found[0][0]]
+    main_peers: tuple[int, ...] = ()
+    main_joiners: list[str] = []
+    rest = found[0][1]
+    while True:
+        place = next(
+            (i for i, c in enumerate(rest) if c.label == "VP" or c.label == "CC" or is_verb(c)), None
+        )
+        if place is None or rest[place].label == "CC":
+            break
+        found, below = (
+            ([(rest[place].start, rest[place + 1 :])], []) if rest[place].is_leaf else firsts(rest[place])
+        )
+        if not found or not auxiliary(tree.tokens[chain[-1]].lower, tree.tokens[found[0][0]].tag):
+            break
+        chain.append(found[0][0])
+        main_peers, main_joiners, rest = tuple(index for index, _ in found[1:]), below, found[0][1]
+    return Verbs(tuple(chain), peers, tuple(joiners), main_peers, tuple(main_joiners))
+
+
+# Changing the tokens.
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Put ``words`` in the place of the tokens ``start`` to ``end`` (exclusive); equal ends insert."""
+
+    start: int
+    end: int
+    words: tuple[str, ...] = ()
+
+
+def replace(index: int, *words: str) -> Edit:
+    return Edit(index, index + 1, words)
+
+
+def insert(index: int, *words: str) -> Edit:
+    """Insert ``words`` before token ``index``."""
+    return Edit(index, index, words)
+
+
+def delete(start: int, end: int | None = None) -> Edit:
+    return Edit(start, start + 1 if end is None else end)
+
+
+def edited(tree: Tree, edits: Sequence[Edit]) -> str:
+    """Return the sentence with ``edits`` made, spaced as before, with a capital first letter if it had one.
+
+    Raises ValueError if two edits overlap.
+    """
+    tokens = tree.tokens
+    written: list[list[str]] = []
+    place = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        if edit.start < place:
+            raise ValueError("edits overlap")
+        written.extend([token.text, token.space] for token in tokens[place : edit.start])
+        place = edit.end
+        if edit.start == edit.end:
+            _insert(written, edit.words)
+        elif edit.words:
+            written.extend([word, " "] for word in edit.words)
+            written[-1][1] = tokens[edit.end - 1].space
+        elif written:
+            _close_gap(written, tokens[edit.end - 1].space)
+    written.extend([token.text, token.space] for token in tokens[place:])
+    text = "".join(word + space for word, space in written)
+    if tokens and tokens[0].text[:1].isupper() and text[:1].islower():
+        text = text[0].upper() + text[1:]
+    return text
+
+
+def _insert(written: list[list[str]], words: Sequence[str]) -> None:
+    after = " "
+    if written and not written[-1][1] and written[-1][0] not in _OPENING and written[-1][0] not in {'"', "'"}:
+        written[-1][1], after = " ", ""
+    written.extend([word, " "] for word in words)
+    written[-1][1] = after
+
+
+def _close_gap(written: list[list[str]], space: str) -> None:
+    word, before = written[-1]
+    if not space or (not before and word[-1:].isalnum()):
+        written[-1][1] = space

@@ -1,0 +1,59 @@
+# Case law: opinions with their page labels, in shards of volumes.
+#
+#   in    resources/sources.yaml; a mirror's caselaw/<reporter>/<volume>.zip, or static.case.law
+#   out   {RESULTS}/sources/caselaw/<shard>/, the volumes; {RESULTS}/sources/caselaw/<shard>.json, what they are
+#         {RESULTS}/data/caselaw/<shard>.parquet, one row an opinion; <shard>.json, what was set aside
+#   steps addresses -> zips -> cases -> opinions with page anchors
+#
+# A shard is one job: the whole corpus has 40,000 volumes, which would be as many.
+
+
+localrules:
+    caselaw_volumes,
+
+
+rule caselaw_volumes:
+    output:
+        volumes=directory(f"{RESULTS}/sources/caselaw/{{shard}}"),
+        provenance=f"{RESULTS}/sources/caselaw/{{shard}}.json",
+    log:
+        f"{RESULTS}/logs/caselaw_volumes/{{shard}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/caselaw_volumes/{{shard}}.tsv"
+    wildcard_constraints:
+        shard="|".join(LAWNGNLI.shards),
+    retries: 1
+    conda:
+        ENVIRONMENT
+    params:
+        registry=SOURCE_REGISTRY,
+        volumes=lambda wildcards: LAWNGNLI.shards[wildcards.shard],
+        pins=volume_pins,
+        data=CONFIG.data,
+    message:
+        "Fetching {wildcards.shard} and the volumes after it: a mirror first, then static.case.law."
+    script:
+        "../scripts/caselaw_volumes.py"
+
+
+rule caselaw_opinions:
+    input:
+        volumes=f"{RESULTS}/sources/caselaw/{{shard}}",
+        provenance=f"{RESULTS}/sources/caselaw/{{shard}}.json",
+    output:
+        opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
+        report=f"{RESULTS}/data/caselaw/{{shard}}.json",
+    log:
+        f"{RESULTS}/logs/caselaw_opinions/{{shard}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/caselaw_opinions/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        volumes=lambda wildcards: LAWNGNLI.shards[wildcards.shard],
+        skip=CONFIG.bad_volumes == "skip",
+        code=code("lextables.caselaw.ingest", script="caselaw_opinions.py"),
+    message:
+        "Reading the opinions of {wildcards.shard} and the volumes after it."
+    script:
+        "../scripts/caselaw_opinions.py"

@@ -1,0 +1,158 @@
+# LawngNLI: premises and hypotheses from opinions that cite each other.
+#
+#   in    {RESULTS}/data/caselaw/<shard>.parquet
+#   out   {RESULTS}/data/lawngnli/examples.parquet, long_premises.parquet, unfiltered.parquet, census.json
+#   steps index of cases -> citations with parentheticals -> premises and accuracy filters -> difficulty
+#         filters and contradictions -> long premises -> labels, neutral premises, balance, twins
+
+LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
+LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
+LAWNGNLI_OPINIONS = [f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards]
+LAWNGNLI_INDEX = f"{LAWNGNLI_DATA}/index"
+
+
+rule lawngnli_index:
+    input:
+        LAWNGNLI_OPINIONS,
+    output:
+        directory(LAWNGNLI_INDEX),
+    log:
+        f"{RESULTS}/logs/lawngnli/index.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/index.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lextables.lawngnli.case_index", script="lawngnli_index.py"),
+    message:
+        "Indexing the citations and parties of every case."
+    script:
+        "../scripts/lawngnli_index.py"
+
+
+rule lawngnli_candidates:
+    input:
+        opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
+        index=LAWNGNLI_INDEX,
+    output:
+        candidates=f"{LAWNGNLI_SHARD}/candidates.parquet",
+        cites=f"{LAWNGNLI_SHARD}/cites.parquet",
+        counts=f"{LAWNGNLI_SHARD}/candidates.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/candidates/{{shard}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/candidates/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lextables.lawngnli.entail_examples", script="lawngnli_candidates.py"),
+    message:
+        "Finding the citations of {wildcards.shard} and what their parentheticals say (A.1.1)."
+    script:
+        "../scripts/lawngnli_candidates.py"
+
+
+rule lawngnli_parentheticals:
+    input:
+        candidates=f"{LAWNGNLI_SHARD}/candidates.parquet",
+        index=LAWNGNLI_INDEX,
+        opinions=LAWNGNLI_OPINIONS,
+    output:
+        parentheticals=f"{LAWNGNLI_SHARD}/parentheticals.parquet",
+        counts=f"{LAWNGNLI_SHARD}/parentheticals.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/parentheticals/{{shard}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/parentheticals/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lextables.lawngnli.entail_examples", script="lawngnli_parentheticals.py"),
+    message:
+        "Cutting short premises and filtering for accuracy in {wildcards.shard} (A.1.1, A.1.2)."
+    script:
+        "../scripts/lawngnli_parentheticals.py"
+
+
+rule lawngnli_contradictions:
+    input:
+        parentheticals=f"{LAWNGNLI_SHARD}/parentheticals.parquet",
+    output:
+        contradictions=f"{LAWNGNLI_SHARD}/contradictions.parquet",
+        counts=f"{LAWNGNLI_SHARD}/contradictions.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/contradictions/{{shard}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/contradictions/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        parser=LAWNGNLI.parser,
+        seed=PAPERS["lawngnli"].seed,
+        code=code("lextables.lawngnli.construction", script="lawngnli_contradictions.py"),
+    message:
+        "Parsing the hypotheses of {wildcards.shard} and contradicting them (A.1.3, A.1.5, A.1.6)."
+    script:
+        "../scripts/lawngnli_contradictions.py"
+
+
+rule lawngnli_long_premises:
+    input:
+        opinions=LAWNGNLI_OPINIONS,
+        index=LAWNGNLI_INDEX,
+        parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
+        contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
+    output:
+        f"{LAWNGNLI_SHARD}/long_premises.parquet",
+    log:
+        f"{RESULTS}/logs/lawngnli/long_premises/{{shard}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/long_premises/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        number=lambda wildcards: list(LAWNGNLI.shards).index(wildcards.shard),
+        code=code("lextables.lawngnli.construction", script="lawngnli_long_premises.py"),
+    message:
+        "Taking the citations out of the opinions of {wildcards.shard} that are premises (A.1.9)."
+    script:
+        "../scripts/lawngnli_long_premises.py"
+
+
+rule lawngnli_examples:
+    input:
+        parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
+        contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
+        cites=expand(f"{LAWNGNLI_SHARD}/cites.parquet", shard=LAWNGNLI.shards),
+        long_premises=expand(f"{LAWNGNLI_SHARD}/long_premises.parquet", shard=LAWNGNLI.shards),
+        counts=expand(
+            f"{LAWNGNLI_SHARD}/{{step}}.json",
+            shard=LAWNGNLI.shards,
+            step=["candidates", "parentheticals", "contradictions"],
+        ),
+        opinions=[f"{RESULTS}/data/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
+        provenance=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
+    output:
+        examples=f"{LAWNGNLI_DATA}/examples.parquet",
+        long_premises=f"{LAWNGNLI_DATA}/long_premises.parquet",
+        unfiltered=f"{LAWNGNLI_DATA}/unfiltered.parquet",
+        census=f"{LAWNGNLI_DATA}/census.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/examples.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 4
+    params:
+        encoder=LAWNGNLI.encoder,
+        parser=LAWNGNLI.parser["found"],
+        seed=PAPERS["lawngnli"].seed,
+        device=CONFIG.device,
+        code=code(
+            "lextables.lawngnli.construction", "lextables.models.bi_encoder", script="lawngnli_examples.py"
+        ),
+    message:
+        "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
+    script:
+        "../scripts/lawngnli_examples.py"

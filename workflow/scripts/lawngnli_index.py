@@ -1,0 +1,8 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""The index of cases by citation and by parties."""
+
+from lextables.job import job
+from lextables.lawngnli.case_index import build_case_index
+
+with job(snakemake.log[0]) as log:
+    log.info("%s", build_case_index(snakemake.input, snakemake.output[0]))
