@@ -22,7 +22,7 @@ def tables(mirror, tmp_path_factory):
     # fmt: off
     command = [
         sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
-        "--workflow-profile", str(ROOT / "profiles/default"), "--cores", "2", "--quiet", "all",
+        "--workflow-profile", str(ROOT / "profiles/default"), "--quiet", "all", "--cores", "2",
         *(f"acord_{name}" for name in wanted),
         "--config", "data=release", f"mirror={mirror}", "models=available", "papers=[acord]", "device=cpu",
     ]

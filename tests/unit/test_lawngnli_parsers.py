@@ -11,7 +11,7 @@ import pytest
 
 from lextables.errors import BadInput
 from lextables.lawngnli import parsers
-from lextables.lawngnli.tree import Token
+from lextables.lawngnli.tree import Token, well_formed
 
 
 def converted(written: str) -> str:
@@ -94,6 +94,17 @@ TREES = [
 @pytest.mark.parametrize(("written", "expected"), TREES, ids=[written for written, _ in TREES])
 def test_dependencies_become_constituents(written, expected):
     assert converted(written) == expected
+
+
+@pytest.mark.parametrize("written", [written for written, _ in TREES])
+def test_the_trees_are_well_formed(written):
+    rows = [word.rsplit("/", 3) for word in written.split()]
+    arcs = [(int(head) - 1 if int(head) else i, label) for i, (*_, head, label) in enumerate(rows)]
+    assert well_formed(parsers._dependency_tree([Token(word, tag) for word, tag, *_ in rows], arcs))
+
+
+def test_a_subject_after_its_noun_makes_no_clause():
+    assert converted("Tr/NN/0/ROOT Arg/NN/1/nsubj ././1/punct") == "(NP (NP (NN Tr)) (NP (NN Arg)) (. .))"
 
 
 def test_arcs_that_cross_are_lifted():

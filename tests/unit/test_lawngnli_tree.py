@@ -22,7 +22,7 @@ from lextables.lawngnli.tree import (
     path_to,
     replace,
     verbs,
-    walk,
+    well_formed,
 )
 
 SENTENCE = "(TOP (S (NP-SBJ (DT The) (NN court)) (VP (VBD held) (ADVP (RB so))) (. .)))"
@@ -80,11 +80,12 @@ def test_words_are_spaced_as_english_is(brackets, text):
 
 
 def test_children_cover_their_parent():
-    for node in walk(from_brackets(SENTENCE).root):
-        if not node.is_leaf:
-            assert node.start == node.children[0].start
-            assert node.end == node.children[-1].end
-            assert all(a.end == b.start for a, b in zip(node.children, node.children[1:], strict=False))
+    tree = from_brackets(SENTENCE)
+    assert well_formed(tree)
+    noun, verb, stop = tree.root.children
+    assert not well_formed(Tree(tree.tokens, Node("S", 0, 5, (noun, stop))))
+    assert not well_formed(Tree(tree.tokens, Node("S", 0, 5, (noun, noun, verb, stop))))
+    assert not well_formed(Tree(tree.tokens, noun))
 
 
 def test_the_path_to_a_token():

@@ -206,7 +206,7 @@ def _outside(clause: Clause, start: int, *below: str) -> list[int]:
 
 def _no_clause(tree: Tree) -> Rejected:
     if tree.root.label == "UNPARSED":
-        return Rejected("sentence too long to parse")
+        return Rejected("sentence not parsed")
     node = tree.root
     while len(node.children) == 1:
         node = node.children[0]
@@ -298,8 +298,8 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
                 return Change(
                     (delete(i), *_without_negation(tree, clause, i)), "not in the subject removed", True
                 )
-            case "some" if i + 1 < base.end and tokens[i + 1].tag == "CD":
-                continue  # "some 40 million people" are about as many
+            case "some" if _is_about(tree, i):
+                continue
             case "some" | "any" if not joined:
                 edit = replace(i, *_like(word, "no" if i + 1 < base.end else "none"))
                 return _negative_subject(tree, clause, edit)
@@ -380,7 +380,8 @@ def _group(tree: Tree, clause: Clause) -> Verbs | None:
     if _is_participial(tree, clause, group):
         # A reduced relative that was taken for the predicate: "inmate subjected to discipline is entitled".
         later = _later_finite(tree, clause, group, _FINITE)
-        if later:
+        between = {token.lower for token in tree.tokens[group.main : later[0]]} if later else set()
+        if later and not between & (_SUBORDINATORS | {"after", "before", "since", "until"}):
             return Verbs((later[0],))
     return group
 
@@ -629,8 +630,9 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
     if "or" in group.joiners and len(peers) < len(group.peers):
         return Rejected("alternative verb phrases")
     place = group.first
-    while place > clause.subject.end and tokens[place - 1].tag.startswith("RB"):
-        if tokens[place - 1].lower in _LINKS:
+    while place > clause.subject.start + 1 and tokens[place - 1].tag.startswith("RB"):
+        adverb = tokens[place - 1].lower
+        if adverb in _LINKS or (place <= clause.subject.end and not adverb.endswith("ly")):
             break
         place -= 1
     do, base = (morphology.DO[tense], "not"), morphology.lemma(form, tense)
@@ -679,8 +681,14 @@ def _under_negation(tree: Tree, clause: Clause, first: int, main: int) -> tuple[
     """Return the edits of the words that a new negation changes: "some" to "any", "already" to "yet"."""
     places = [i for i in range(first + 1, main) if tree.tokens[i].lower == "already"]
     places += [i for i in _outside(clause, main + 1, "SBAR") if tree.tokens[i].lower.startswith("some")]
-    words = ((i, tree.tokens[i].lower) for i in places)
+    words = ((i, tree.tokens[i].lower) for i in places if not _is_about(tree, i))
     return tuple(replace(i, _ASSERTED[word]) for i, word in words if word in _ASSERTED)
+
+
+def _is_about(tree: Tree, i: int) -> bool:
+    """Tell whether "some" stands before a number: "some 40 million people" are about as many."""
+    following = tree.tokens[i + 1] if i + 1 < len(tree.tokens) else None
+    return following is not None and (following.tag == "CD" or following.text[0] in "$£€0123456789")
 
 
 # Rule 3.
@@ -743,9 +751,11 @@ def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
             return True
         inside = i < clause.predicate.end
         below = _above(clause.predicate, i) & {"SBAR", "S"} if inside else _above(tree.root, i) & {"SBAR"}
-        if word in _FINITE | {"has", "had"} and not below:
+        if (word in _FINITE | {"has", "had"} or tokens[i].tag in ("VBZ", "VBP")) and not below:
             return True
         following = tokens[i + 1].lower if i + 1 < len(tokens) else ""
+        if tokens[i].tag == "VBD" and following == "that" and not below:
+            return True
         if (
             word in ("held", "found", "deemed")
             and following == "to"

@@ -29,14 +29,14 @@ INTRANSITIVE = frozenset(
 """Verbs whose past form without an object is a past tense and not a passive participle."""
 
 TRANSITIVE = frozenset(
-    "abolish abrogate acquire adopt amend analyze appoint arrest assert assess award ban bar base bind "
-    "challenge cite commit compel confine construe contaminate convict deem defraud deliver deny deprive "
-    "detain dismiss enact enforce enjoin entitle exclude exempt expose file find forbid grant hire "
-    "implicate impose impound incorporate indict inform injure introduce invalidate invest limit locate "
-    "make mandate obtain offer overrule perform permit pre-empt preclude preempt prescribe proffer "
-    "prohibit protect publish question raise ratify receive reject render require restrict review revoke "
-    "seize sentence strike subject submit support suppress suspend sustain tender toll treat uphold use "
-    "vacate violate void waive withhold".split()
+    "abolish abrogate acquire adopt allow amend analyze appoint arrest assert assess authorize award ban "
+    "bar base bind chain challenge cite commit compel confine construe contaminate convict deem defraud "
+    "deliver deny deprive detain dismiss enact enforce enjoin entitle exclude exempt expose file find "
+    "forbid grant hire implicate impose impound incorporate indict inform injure introduce invalidate "
+    "invest limit locate make mandate obtain offer order overrule perform permit pre-empt preclude "
+    "preempt prescribe proffer prohibit protect publish question raise ratify receive reject render "
+    "require restrict review revoke seize sentence shackle strike subject submit subpoena summarize "
+    "support suppress suspend sustain tender toll treat uphold use vacate violate void waive withhold".split()
 )
 """Verbs whose past form without an object is a passive participle, whatever the subject."""
 
@@ -55,7 +55,7 @@ RAISING = frozenset(
 """Verbs that need an object before an infinitive: "plan held to be valid" is passive."""
 
 LINKING = frozenset(
-    "appear be become fall feel get go grow keep lie look plead prove remain seem stand stay turn".split()
+    "appear be become fall feel get go grow lie look plead prove remain seem stand stay turn".split()
 )
 """Verbs that take an adjective themselves; others before one are passive: "search deemed valid"."""
 

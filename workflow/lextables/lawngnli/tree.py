@@ -146,6 +146,16 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+def well_formed(tree: Tree) -> bool:
+    """Tell whether the children of every node cover it from left to right, and the root all tokens."""
+    return (tree.root.start, tree.root.end) == (0, len(tree.tokens)) and all(
+        [node.start, *(child.end for child in node.children)]
+        == [*(child.start for child in node.children), node.end]
+        for node in walk(tree.root)
+        if not node.is_leaf
+    )
+
+
 def path_to(node: Node, index: int) -> list[Node]:
     """Return the nodes from ``node`` down to the leaf of token ``index``."""
     path = [node]
