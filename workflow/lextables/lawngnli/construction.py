@@ -31,6 +31,7 @@ from lextables.lawngnli.neutralization import (
 )
 from lextables.lawngnli.parsers import Parser
 from lextables.lawngnli.premises import MajorityOpinions
+from lextables.lawngnli.prepending import closing_paragraphs
 from lextables.lawngnli.token_count import TokenCounter
 from lextables.lawngnli.twins import twinned
 
@@ -128,6 +129,7 @@ def write_long_premises(
                     "original": opinion.text,
                     "text": text,
                     "tokens": counter.sequence_length(text),
+                    "closing_paragraphs": closing_paragraphs(text, counter.tokens),
                 }
             )
         yield from sorted(found, key=lambda row: row["case_id"])

@@ -87,6 +87,11 @@ LONG_PREMISES = Table(
         Column("original", pa.string(), "the opinion's text, to which all offsets refer"),
         Column("text", pa.string(), "the opinion without citations (A.1.9), nothing prepended"),
         Column("tokens", pa.int32(), "RoBERTa tokens of `text`, the two special tokens among them"),
+        Column(
+            "closing_paragraphs",
+            pa.int32(),
+            "how many paragraphs from the end models get prepended (512 tokens)",
+        ),
     ),
     key=("case_id",),
     row_group=64,
