@@ -31,6 +31,8 @@ class Config(BaseModel):
     bad_volumes: Literal["stop", "skip"] = "stop"
     parser: str = Field(default="auto", min_length=1)
     encoder: str = Field(default="auto", min_length=1)
+    bulk_export: str = ""
+    released_masks: bool = True
     edgar_quarters: tuple[Annotated[str, Field(pattern=r"^\d{4}-QTR[1-4]$")], ...] = ()
     edgar_contact: str = ""
     edgar_forms: tuple[str, ...] = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")

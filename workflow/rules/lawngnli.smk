@@ -156,3 +156,27 @@ rule lawngnli_examples:
         "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
     script:
         "../scripts/lawngnli_examples.py"
+
+
+# The released data set itself, for who has the authors' ID files and the former bulk export.
+rule lawngnli_released:
+    input:
+        ids=f"{RESULTS}/sources/lawngnli_ids/LawngNLI_minus_case_text.xz",
+        masks=f"{RESULTS}/sources/lawngnli_ids/LawngNLI_filter.xz" if CONFIG.released_masks else [],
+    output:
+        released=f"{RESULTS}/data/lawngnli_released/released.parquet",
+        census=f"{RESULTS}/data/lawngnli_released/census.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/released.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/released.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        bulk=CONFIG.bulk_export,
+        masks=CONFIG.released_masks,
+        code=code("lextables.lawngnli.released_dataset", script="lawngnli_released.py"),
+    message:
+        "Rebuilding the released LawngNLI from the authors' ID files."
+    script:
+        "../scripts/lawngnli_released.py"

@@ -1,0 +1,35 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""The released LawngNLI from the authors' ID files and the former bulk export."""
+
+import json
+from pathlib import Path
+
+from lextables.dataset import census, write_census
+from lextables.errors import BadInput
+from lextables.job import job
+from lextables.lawngnli.released_dataset import RELEASED, write_released
+
+with job(snakemake.log[0]) as log:
+    folder = Path(snakemake.params.bulk)
+    bulk = sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.xz")])
+    if not snakemake.params.bulk or not bulk:
+        raise BadInput(
+            f"bulk_export = {snakemake.params.bulk!r} names no folder with .jsonl or .jsonl.xz files",
+            where="config",
+            do="name the folder of the Caselaw Access Project's former bulk export",
+        )
+    counts = write_released(
+        snakemake.input.ids,
+        snakemake.input.masks if snakemake.params.masks else None,
+        bulk,
+        snakemake.resources.tmpdir + "/lawngnli-cases.sqlite",
+        snakemake.output.released,
+    )
+    sources = [json.loads(Path(f"{path}.json").read_text(encoding="utf-8")) for path in snakemake.input]
+    record = {
+        "data": {"released": census(RELEASED, snakemake.output.released)},
+        "notes": counts,
+        "sources": sources,
+    }
+    write_census(snakemake.output.census, record)
+    log.info("%s", counts)
