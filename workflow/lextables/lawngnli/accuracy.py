@@ -34,6 +34,8 @@ _MORE_METADATA = re.compile(
 _SEPARATE_OPINION = re.compile(r"concur|dissent|plurality|, J\.|, C\. ?J\.|opinion of", re.IGNORECASE)
 # A.1.2, fourth.
 _VERB_THAT = re.compile(r"(?!(?i:during|nothing|something|anything|everything) )([A-Za-z]*ing) that ")
+# The same verb or another before a second clause; "and that of the buyer" is a pronoun.
+_NEXT_VERB_THAT = re.compile(r"(?<=\band )(?:([A-Za-z]+ing) )?that (?!of|which|who|is|was)")
 # Verbs of that form whose clause the cited court does not hold, so that without them it reads otherwise.
 _UNSUPPORTIVE = frozenset(
     "arguing alleging asserting assuming challenging claiming complaining contending denying disagreeing "
@@ -72,12 +74,15 @@ def without_leading_verb(parenthetical: str) -> str | None:
 
     ``holding that the search was unlawful`` becomes ``the search was unlawful``.  None if the verb
     does not support its clause (``denying that``): what is left would not be entailed.  A verb that
-    demands its clause (``requiring that``) stays.  The paper removes all of them.
+    demands its clause (``requiring that``) stays.  The paper removes all of them, and leaves a second
+    one behind: here ``noting that A and that B`` becomes ``A and B``, as does ``and holding that B``.
     """
     match = _VERB_THAT.match(parenthetical)
     if match is None or match[1].lower() in _MANDATIVE:
         return parenthetical
-    return None if match[1].lower() in _UNSUPPORTIVE else parenthetical[match.end() :]
+    rest = parenthetical[match.end() :]
+    verbs = {match[1].lower(), *(found[1].lower() for found in _NEXT_VERB_THAT.finditer(rest) if found[1])}
+    return None if verbs & _UNSUPPORTIVE else _NEXT_VERB_THAT.sub("", rest)
 
 
 def normalised(text: str, pipeline: Pipeline) -> str:
