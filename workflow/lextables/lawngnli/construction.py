@@ -21,7 +21,7 @@ from lextables.lawngnli.citation_removal import remove_citations
 from lextables.lawngnli.construction_schema import CONTRADICTIONS, EXAMPLES, LONG_PREMISES, UNFILTERED
 from lextables.lawngnli.contradiction import Rejected, contradict
 from lextables.lawngnli.difficulty import difficulty_fault
-from lextables.lawngnli.labels import LABELS, assign_labels, labelled
+from lextables.lawngnli.labels import assign_labels, labelled
 from lextables.lawngnli.neutralization import (
     PREMISE_FIELDS,
     Encode,
@@ -221,9 +221,3 @@ def write_examples(
     merged = heapq.merge(*(dataset.read(shard.long_premises) for shard in shards), key=itemgetter("case_id"))
     dataset.write(LONG_PREMISES, (row for row in merged if row["case_id"] in used), long_premises)
     return {NEUTRALIZED: len(paired), BALANCED: len(kept), TWINNED: written}
-
-
-def label_counts(examples: str | Path) -> dict[str, int]:
-    """Return how many examples have each label, in the order of the labels."""
-    counts = Counter(row["label"] for row in dataset.read(examples, ["label"]))
-    return {label: counts[label] for label in LABELS}

@@ -5,7 +5,7 @@ never an error in the middle of a run.
 """
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -146,8 +146,3 @@ def download(weights: Weights) -> str:
     if Path(weights.location).is_dir():
         return weights.location
     return snapshot_download(weights.location, revision=weights.revision, allow_patterns=HUB_FILES)
-
-
-def available(resolved: Mapping[str, Weights | Missing]) -> list[str]:
-    """Return the names that resolved, sorted."""
-    return sorted(name for name, found in resolved.items() if isinstance(found, Weights))
