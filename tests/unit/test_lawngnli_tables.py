@@ -43,16 +43,20 @@ def cells(tmp_path, monkeypatch):
         "premise_end": 1,
         "premise_spans": [{"start": 0, "end": 1}],
     }
-    rows = [blank | {"example_id": name, "label": label, "negated": n} for name, label, n, *_ in READ]
+    rows = [
+        blank | {"example_id": name, "hypothesis": name, "label": label, "negated": n}
+        for name, label, n, *_ in READ
+    ]
     write(EXAMPLES, rows, tmp_path / "examples.parquet")
     lines = [
-        "example_id,is_twin,reader,reading,confidence,note",
-        "gone,false,A,entail,high,",
-        "gone,false,B,entail,high,",
+        "pair,reader,reading,confidence,note",
+        "gone,A,entail,high,",
+        "gone,B,entail,high,",
     ]
     for name, _, _, *both in READ:
         lines += [
-            f"{name},false,{who},{label},{sure}," for who, (label, sure) in zip("AB", both, strict=True)
+            f"{tables.pair_name(name, 'p')},{who},{label},{sure},"
+            for who, (label, sure) in zip("AB", both, strict=True)
         ]
     readings = tmp_path / "readings.csv"
     readings.write_text("\n".join(lines) + "\n")
@@ -86,8 +90,8 @@ def test_what_was_not_read_says_so(cells):
 
 def test_a_reading_without_its_twin_is_a_fault(tmp_path):
     path = tmp_path / "lawngnli.csv"
-    path.write_text("example_id,is_twin,reader,reading,confidence,note\na,true,A,entail,high,\n")
-    with pytest.raises(BadInput, match=r"^lawngnli\.csv: example a has not two readings of entail, neutral"):
+    path.write_text("pair,reader,reading,confidence,note\na,A,entail,high,\n")
+    with pytest.raises(BadInput, match=r"^lawngnli\.csv: pair a has not two readings of entail, neutral"):
         tables.load_readings(path)
 
 

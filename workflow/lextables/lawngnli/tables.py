@@ -1,6 +1,7 @@
 """LawngNLI's tables: statistics, the steps of the construction, and the hundred that were read."""
 
 import csv
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -94,11 +95,12 @@ def table3(inputs: Inputs) -> list[Cell]:
 def table4(inputs: Inputs) -> list[Cell]:
     """Table 4: two blind readings an example; gold labels are those that both readers chose.
 
-    Only short premises were read.  Accuracy by label is ours.
+    Only short premises were read.  A reading counts for the pair of texts that was read, so what a later
+    build has changed drops out.  Accuracy by label is ours.
     """
     examples = {
-        (row["example_id"], row["is_twin"]): row
-        for row in read(inputs.data / "examples.parquet", ["example_id", "is_twin", "label", "negated"])
+        pair_name(row["hypothesis"], row["short_premise"]): row
+        for row in read(inputs.data / "examples.parquet", ["hypothesis", "short_premise", "label", "negated"])
     }
     pairs = [(examples[key], pair) for key, pair in load_readings(READINGS).items() if key in examples]
     cells = []
@@ -138,19 +140,22 @@ def _assessed(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
     return Cell(row, column, len(part) / len(whole), low, high)
 
 
-def load_readings(path: Path) -> dict[tuple[str, bool], Pair]:
-    """Read the blind readings: {(example id, whether it is the twin): both readers' readings}."""
-    found: dict[tuple[str, bool], list[Reading]] = {}
+def pair_name(hypothesis: str, premise: str) -> str:
+    """The first 16 hex digits of the SHA-256 of the two texts that a reader had before them."""
+    return hashlib.sha256(f"{hypothesis}\0{premise}".encode()).hexdigest()[:16]
+
+
+def load_readings(path: Path) -> dict[str, Pair]:
+    """Read the blind readings: {`pair_name`: both readers' readings}."""
+    found: dict[str, list[Reading]] = {}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 reading = Reading(row["reading"], row["confidence"] == "high")
-                found.setdefault((row["example_id"], row["is_twin"] == "true"), []).append(reading)
-    for (example_id, _), readings in found.items():
+                found.setdefault(row["pair"], []).append(reading)
+    for pair, readings in found.items():
         if len(readings) != 2 or any(reading.label not in LABELS for reading in readings):
-            raise BadInput(
-                f"example {example_id} has not two readings of {', '.join(LABELS)}", where=path.name
-            )
+            raise BadInput(f"pair {pair} has not two readings of {', '.join(LABELS)}", where=path.name)
     return {key: (first, second) for key, (first, second) in sorted(found.items())}
 
 
