@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from itertools import chain
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from lextables.dataset import census, write_census
 from lextables.job import job
@@ -37,7 +38,7 @@ with job(snakemake.log[0]) as log:
     )
     construction.write_unfiltered(shards, output.unfiltered)
 
-    counts, other = Counter(), Counter()
+    counts = Counter()
     for record in loaded(given.counts):
         counts.update(record.get("funnel", {}) | record["counts"])
     names = (*entail_examples.FUNNEL, *construction.FUNNEL)
@@ -49,15 +50,18 @@ with job(snakemake.log[0]) as log:
     notes["volumes set aside"] = len(set_aside)
 
     # Rebuilt from chosen volumes and not from the paper's export: never comparable, whatever the bytes.
-    sources = {}
+    # One entry for the volumes that are alike; of an address only the host is the same for all.
+    note = "rebuilt from chosen volumes, where the paper had the whole corpus of April 2021"
+    alike = {}
     for record in chain.from_iterable(loaded(given.provenance)):
-        kept = {key: record[key] for key in ("source", "variant", "licence", "citation", "obtained_from")}
-        note = "rebuilt from chosen volumes, where the paper had the whole corpus of April 2021"
-        entry = sources.setdefault(
-            tuple(kept.values()), kept | {"file": "", "bytes": 0, "comparable": False, "note": note}
-        )
-        entry["bytes"] += record["bytes"]
-        entry["file"] = f"{int((entry['file'] or '0').split()[0]) + 1} volumes"
+        place = urlsplit(record["obtained_from"])
+        kept = {key: record[key] for key in ("source", "variant", "licence", "citation")}
+        kept["obtained_from"] = f"{place.scheme}://{place.netloc}" if place.netloc else place.path
+        alike.setdefault(tuple(kept.items()), []).append(record["bytes"])
+    sources = [
+        dict(kept) | {"file": f"{len(sizes)} volumes", "bytes": sum(sizes), "comparable": False, "note": note}
+        for kept, sizes in alike.items()
+    ]
     tables = (
         (EXAMPLES, output.examples),
         (LONG_PREMISES, output.long_premises),
@@ -72,7 +76,7 @@ with job(snakemake.log[0]) as log:
             "set_aside": set_aside,
             "parser": snakemake.params.parser,
             "encoder": chosen["model"],
-            "sources": list(sources.values()),
+            "sources": sources,
         },
     )
     log.info("%s", funnel)

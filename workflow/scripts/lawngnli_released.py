@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from lextables.dataset import census, write_census
 from lextables.errors import BadInput
@@ -18,13 +19,15 @@ with job(snakemake.log[0]) as log:
             where="config",
             do="name the folder of the Caselaw Access Project's former bulk export",
         )
-    counts = write_released(
-        snakemake.input.ids,
-        snakemake.input.masks if snakemake.params.masks else None,
-        bulk,
-        snakemake.resources.tmpdir + "/lawngnli-cases.sqlite",
-        snakemake.output.released,
-    )
+    # A store of its own each time: cases of another export must not be found in it.
+    with TemporaryDirectory(dir=snakemake.resources.tmpdir) as scratch:
+        counts = write_released(
+            snakemake.input.ids,
+            snakemake.input.masks if snakemake.params.masks else None,
+            bulk,
+            Path(scratch) / "cases.sqlite",
+            snakemake.output.released,
+        )
     sources = [json.loads(Path(f"{path}.json").read_text(encoding="utf-8")) for path in snakemake.input]
     record = {
         "data": {"released": census(RELEASED, snakemake.output.released)},

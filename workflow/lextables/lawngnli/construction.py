@@ -93,17 +93,26 @@ def write_contradictions(
 def cited_cases(contradictions: Iterable[str | Path], parentheticals: Iterable[str | Path]) -> set[int]:
     """Return the cases whose opinions are the premises of hypotheses that the algorithm took."""
     cases: set[int] = set()
-    for outcome, source in zip(contradictions, parentheticals, strict=True):
-        for row, example in zip(
-            dataset.read(outcome, ["example_id", "twin"]),
-            dataset.read(source, ["example_id", "cited_case_id"]),
-            strict=True,
-        ):
-            if row["example_id"] != example["example_id"]:
-                raise ValueError(f"{outcome} and {source} are not of one shard")
-            if row["twin"] is not None:
-                cases.add(example["cited_case_id"])
+    for paths in zip(contradictions, parentheticals, strict=True):
+        for outcome, row in _outcomes(*paths, ["example_id", "twin"], ["example_id", "cited_case_id"]):
+            if outcome["twin"] is not None:
+                cases.add(row["cited_case_id"])
     return cases
+
+
+def _outcomes(
+    contradictions: str | Path,
+    parentheticals: str | Path,
+    of_outcome: list[str] | None = None,
+    of_row: list[str] | None = None,
+) -> Iterator[tuple[Row, dict[str, Any]]]:
+    """Yield (outcome, parenthetical) row by row; ValueError if the files are not of one shard."""
+    for outcome, row in zip(
+        dataset.read(contradictions, of_outcome), dataset.read(parentheticals, of_row), strict=True
+    ):
+        if outcome["example_id"] != row["example_id"]:
+            raise ValueError(f"{contradictions} and {parentheticals} are not of one shard")
+        yield outcome, row
 
 
 def write_long_premises(
@@ -151,9 +160,7 @@ def entail_rows(shards: Sequence[Shard]) -> list[dict[str, Any]]:
     """Return the Entail examples that the contradiction algorithm took, sorted by example id."""
     rows = []
     for shard in shards:
-        for outcome, row in zip(
-            dataset.read(shard.contradictions), dataset.read(shard.parentheticals), strict=True
-        ):
+        for outcome, row in _outcomes(shard.contradictions, shard.parentheticals):
             if outcome["twin"] is not None:
                 rows.append(row | {key: outcome[key] for key in ("negated", "twin")})
     return sorted(rows, key=lambda row: row["example_id"])
@@ -165,9 +172,7 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     def rows() -> Iterator[Row]:
         names = [column.name for column in UNFILTERED.columns]
         for shard in shards:
-            for outcome, row in zip(
-                dataset.read(shard.contradictions), dataset.read(shard.parentheticals), strict=True
-            ):
+            for outcome, row in _outcomes(shard.contradictions, shard.parentheticals):
                 whole = row | outcome
                 yield {name: whole[name] for name in names}
 
@@ -188,7 +193,7 @@ def write_examples(
         (row["citing_case_id"], row["cited_case_id"]) for shard in shards for row in dataset.read(shard.cites)
     )
     labels = assign_labels(rows, seed)
-    # Where the case is heard says whose state it is; the label says which hypothesis the example has.
+    # Every hypothesis is asked about as it was before it was labelled, whatever its label.
     pairings = neutral_premises(rows, network, encode)
     converted = [labelled(row, labels[row["example_id"]]) for row in rows]
     wanted = chosen_premises(converted, pairings)
