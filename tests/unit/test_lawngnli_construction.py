@@ -15,8 +15,8 @@ from lextables.lawngnli.labels import LABELS, assign_labels, labelled
 from lextables.lawngnli.neutralization import chosen_premises, neutral_premises, neutralized
 from lextables.lawngnli.prepending import prepended
 from lextables.lawngnli.statistics import funnel, table2
-from lextables.lawngnli.token_count import TokenCounter
 from lextables.lawngnli.twins import twinned
+from lextables.models.token_count import TokenCounter
 
 # (affirmed, denied, what the cited page says)
 SUBJECTS = [

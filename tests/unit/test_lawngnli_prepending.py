@@ -1,7 +1,7 @@
 import pytest
 
 from lextables.lawngnli.prepending import closing_paragraphs, prepended
-from lextables.lawngnli.token_count import TokenCounter
+from lextables.models.token_count import TokenCounter
 
 
 def letters_and_line_ends(text):

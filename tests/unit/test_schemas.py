@@ -11,7 +11,9 @@ FILES = {
     "config": "config.yaml",
     "models": "resources/models.yaml",
     "papers.acord": "resources/papers/acord.yaml",
+    "papers.cuad": "resources/papers/cuad.yaml",
     "papers.lawngnli": "resources/papers/lawngnli.yaml",
+    "papers.maud": "resources/papers/maud.yaml",
     "sources": "resources/sources.yaml",
 }
 

@@ -35,9 +35,51 @@ def _histogram(values: bool) -> list[Line]:
     return build(printed, cells + (bins if values else []), True)
 
 
+def _curves(values: bool) -> list[Line]:
+    printed = [
+        PublishedCell("figure3", row, "Precision@80% Recall", value, 1, "")
+        for row, value in (("DeBERTa", "44.0"), ("RoBERTa", "31.1"))
+    ]
+    cells = []
+    for row, top in (("DeBERTa", 90), ("RoBERTa", 70), ("Mine", 40)):
+        at_80 = Cell(row, "Precision@80% Recall", top / 2 if values else None, reason="no weights")
+        cells += [at_80] * (values or row != "Mine")
+        for recall in range(10, 90, 10) if values else ():
+            cells.append(Cell(row, f"Precision at {recall}% recall", top - recall / 2))
+    return build(printed, cells, True)
+
+
+def _groups(values: bool) -> list[Line]:
+    names = ("Governing Law", "Notice Period To Terminate Renewal", "Parties")
+    printed = [PublishedCell("figure4", name, "Rank", str(n), 0, "") for n, name in enumerate(names, 1)]
+    cells = []
+    for n, name in enumerate(names, 1):
+        cells.append(Cell(name, "Rank", float(n) if values else None, reason="no weights"))
+        for model in ("DeBERTa", "Mine, <b> $x$", "mean of the printed values") if values else ():
+            cells.append(Cell(name, f"AUPR: {model}", 90.0 - 7 * n, decimals=1))
+    cells += [Cell("correlation", "Spearman: DeBERTa", 0.87)] * values
+    return build(printed, cells, True)
+
+
+def _sizes(values: bool) -> list[Line]:
+    row = "RoBERTa / 10% of the contracts"
+    printed = [PublishedCell("figure6", row, "AUPR", "27.6%", 1, "")]
+    cells = []
+    for model in ("RoBERTa", "Mine"):
+        for share in (3, 10, 30, 100):
+            name = f"{model} / {share}% of the contracts"
+            if values or name == row:
+                cells.append(Cell(name, "AUPR", share / 3 if values else None, reason="no weights"))
+                cells.append(Cell(name, "Training annotations", share * 111.8, decimals=0))
+    return build(printed, cells, True)
+
+
 LINES = {
     "bars_before_after": (_bars(57.1), _bars(None), []),
     "histogram": (_histogram(True), _histogram(False), []),
+    "curves": (_curves(True), _curves(False), []),
+    "bars_by_group": (_groups(True), _groups(False), []),
+    "line_by_size": (_sizes(True), _sizes(False), []),
 }
 
 
@@ -85,6 +127,52 @@ def test_the_histogram_sets_printed_centres_beside_ours():
     assert {"Words", "Clauses"} <= texts
     texts = set(_texts(draw("histogram", _histogram(False), "Words")))
     assert {text for text in texts if "mean" in text} == {"printed, mean 225"}
+
+
+def test_curves_are_a_line_a_row_and_keep_what_is_printed():
+    texts = _texts(_full("curves"))
+    for row in ("DeBERTa", "RoBERTa"):
+        assert {f"ours, {row}", f"printed, {row}"} <= set(texts)
+    assert "ours, Mine" in texts and "printed, Mine" not in texts
+    assert {"Recall (%)", "Precision (%)"} <= set(texts)
+    legend = [text for text in _texts(draw("curves", _curves(False), "x")) if ", " in text]
+    assert legend == ["printed, DeBERTa", "printed, RoBERTa"]
+
+
+def _dashes(svg: str) -> set[str]:
+    return set(re.findall(r"stroke-dasharray: ([\d., ]+)", svg))
+
+
+def test_rows_differ_in_more_than_colour():
+    # The first row's line is solid, the second's and the third's are not, and no two are dashed alike.
+    assert len(_dashes(_full("curves"))) == 2
+    assert len(_dashes(_full("line_by_size"))) == 1
+    # The bars of the second and the third series are hatched.
+    hatches = set(re.findall(r"fill: url\(#(\w+)\)", _full("bars_by_group")))
+    assert len(hatches) == 2
+
+
+def test_bars_by_group_stand_in_the_order_of_the_rows_with_their_printed_number():
+    texts = _texts(_full("bars_by_group"))
+    names = ["1 Governing Law", "2 Notice Period To", "Terminate Renewal", "3 Parties"]
+    assert [text for text in texts if text in names] == names
+    assert {"83.0", "69.0", "AUPR (%)", "DeBERTa", "Mine, <b> $x$"} <= set(texts)
+    assert not [text for text in texts if "correlation" in text or "0.87" in text]
+
+
+def test_bars_by_group_leave_out_a_series_without_a_value():
+    lines = [line for line in _groups(True) if not line.published]
+    lines.append(build([], [Cell("Parties", "AUPR: Theirs", None, reason="no weights")], True)[0])
+    assert "Theirs" not in _texts(draw("bars_by_group", lines, "x"))
+    assert _texts(draw("bars_by_group", _groups(False), "x")) == ["No value to draw"]
+
+
+def test_a_line_by_size_has_plain_numbers_on_its_axis():
+    texts = _texts(_full("line_by_size"))
+    assert {"300", "1,000", "3,000", "10,000", "AUPR", "Training annotations"} <= set(texts)
+    assert {"ours, RoBERTa", "printed, RoBERTa", "ours, Mine"} <= set(texts)
+    legend = [text for text in _texts(draw("line_by_size", _sizes(False), "x")) if ", " in text]
+    assert legend == ["printed, RoBERTa"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

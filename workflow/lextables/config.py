@@ -14,7 +14,7 @@ class ExtraModel(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = Field(pattern=r"^[^/\n]{1,60}$")
-    kind: Literal["bi-encoder", "cross-encoder"]
+    kind: Literal["bi-encoder", "cross-encoder", "encoder", "question-answering"]
     model: str = Field(min_length=1)
     revision: str | None = None
 
@@ -38,6 +38,10 @@ class Config(BaseModel):
     edgar_forms: tuple[str, ...] = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
     edgar_exhibits: tuple[str, ...] = ("EX-10",)
     edgar_base: str = Field(default="https://www.sec.gov/Archives/", pattern=r"^https?://.+/$")
+    released_checkpoints: bool = True
+    maud_settings: Literal["authors", "search"] = "authors"
+    contract: str = ""
+    review_model: str = Field(default="auto", min_length=1)
     extra_models: tuple[ExtraModel, ...] = ()
     seeds: tuple[int, ...] = Field(default=(0, 1, 2), min_length=1)
     grid: Literal["auto", "sample", "small", "paper"] = "auto"

@@ -13,7 +13,9 @@ from pydantic import BaseModel, TypeAdapter
 from lextables import ROOT
 from lextables.acord.plan import Acord
 from lextables.config import Config
+from lextables.cuad.plan import Cuad
 from lextables.lawngnli.plan import Lawngnli
+from lextables.maud.plan import Maud
 from lextables.models.resolve import Model
 from lextables.sources import registry
 
@@ -22,7 +24,9 @@ CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
     "config": Config,
     "models": TypeAdapter(dict[str, Model]),
     "papers.acord": Acord,
+    "papers.cuad": Cuad,
     "papers.lawngnli": Lawngnli,
+    "papers.maud": Maud,
     "sources": registry.ADAPTER,
 }
 

@@ -9,15 +9,12 @@ ACORD_DATA = f"{RESULTS}/data/acord"
 ACORD_RUNS = f"{RESULTS}/runs/acord"
 ACORD_SETS = ["clauses", "queries", "judgements", "ratings"]
 ACORD_FORMATS = ["short", "medium", "long"]
-# Models use a GPU where there is one; profiles/default lets one job have it at a time.
-ACORD_GPU = 1 if device.expected(CONFIG.device) else 0
 
 
 rule acord_data:
     input:
         release=f"{RESULTS}/sources/{ACORD.source}/{ACORD.file}",
         provenance=f"{RESULTS}/sources/{ACORD.source}/{ACORD.file}.json",
-        paper=PAPER_FILES["acord"],
     output:
         [f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
         census=f"{ACORD_DATA}/census.json",
@@ -28,6 +25,9 @@ rule acord_data:
     conda:
         ENVIRONMENT
     params:
+        categories=ACORD.categories,
+        query_aliases=ACORD.query_aliases,
+        census=ACORD.census,
         code=code("lextables.acord.raw", "lextables.acord.schema", script="acord_data.py"),
     message:
         "Checking ACORD's zip and writing clauses, queries, judgements and ratings as parquet."
@@ -53,7 +53,7 @@ rule acord_retrieve:
         ENVIRONMENT
     threads: lambda wildcards: 1 if wildcards.model.startswith("bm25") else 4
     resources:
-        gpu=lambda wildcards: 0 if wildcards.model.startswith("bm25") else ACORD_GPU,
+        gpu=lambda wildcards: 0 if wildcards.model.startswith("bm25") else MODEL_GPU,
         mem_mb=8000,
         runtime=120,
     params:
@@ -88,7 +88,7 @@ rule acord_rerank:
         ENVIRONMENT
     threads: 4
     resources:
-        gpu=ACORD_GPU,
+        gpu=MODEL_GPU,
         mem_mb=8000,
         runtime=120,
     params:
@@ -121,7 +121,7 @@ rule acord_finetune:
         ENVIRONMENT
     threads: 4
     resources:
-        gpu=ACORD_GPU,
+        gpu=MODEL_GPU,
         mem_mb=8000,
         runtime=240,
     params:

@@ -23,6 +23,7 @@ os.environ.update(
 from importlib import import_module
 
 from lextables.config import load as load_config
+from lextables.cuad.plan import review_run
 from lextables.errors import BadInput
 from lextables.fingerprint import fingerprint
 from lextables.lawngnli.plan import construction
@@ -49,6 +50,8 @@ except BadInput as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS = CONFIG.results
+# Models use a GPU where there is one; profiles/default lets one job have it at a time.
+MODEL_GPU = 1 if device.expected(CONFIG.device) else 0
 
 
 def code(*modules, script):
@@ -65,6 +68,12 @@ def needs(paper, experiment, model, condition, seed=0):
     """The predictions that one run reads."""
     spec = PLANS[paper].spec(f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}")
     return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in spec.needs]
+
+
+def needed_settings(paper, experiment, model, condition, seed=0):
+    """The settings of the runs whose predictions one run reads."""
+    spec = PLANS[paper].spec(f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}")
+    return [PLANS[paper].specs[run].settings for run in spec.needs]
 
 
 def source_variants(wildcards):

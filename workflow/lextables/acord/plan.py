@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lextables.config import Config
-from lextables.models.resolve import Missing, Model, Weights, resolve, resolve_extra
+from lextables.models.resolve import Missing, Model, Weights, model_settings, resolve, resolve_extra, slug
 from lextables.papers import Entry, Paper
 from lextables.plan import Plan, Spec
 from lextables.run import Run
@@ -276,18 +276,6 @@ class _Planner:
                 )
                 chosen.append(run)
             self.systems.append(self.system(retriever, tuned, {"short": tuple(chosen)}, own=tuned.own))
-
-
-def model_settings(name: str, weights: Weights) -> dict[str, Any]:
-    """The settings that say which weights a run uses."""
-    return {"model": name, "weights": weights.location, "revision": weights.revision, "found": weights.found}
-
-
-def slug(name: str) -> str:
-    """Return ``name`` as part of a folder name."""
-    return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in name.lower()).strip(
-        "-."
-    )
 
 
 def _zero_shot(system: System) -> bool:

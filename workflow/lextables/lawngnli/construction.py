@@ -32,8 +32,8 @@ from lextables.lawngnli.neutralization import (
 from lextables.lawngnli.parsers import Parser
 from lextables.lawngnli.premises import MajorityOpinions
 from lextables.lawngnli.prepending import closing_paragraphs
-from lextables.lawngnli.token_count import TokenCounter
 from lextables.lawngnli.twins import twinned
+from lextables.models.token_count import TokenCounter
 
 BATCH = 1024
 Row = Mapping[str, Any]

@@ -10,7 +10,7 @@ def closing_paragraphs(text: str, count: Callable[[str], int], tokens: int = PRE
 
     A paragraph is a line; the line ends between the paragraphs count as the tokens that they are.  A
     text that holds fewer tokens gives all its paragraphs.  ``count`` gives a text's byte-pair tokens
-    without special tokens (`lextables.lawngnli.token_count.TokenCounter.tokens`).
+    without special tokens (`lextables.models.token_count.TokenCounter.tokens`).
     """
     paragraphs = text.split("\n")
     taken = 1

@@ -13,8 +13,8 @@ from lextables.errors import BadInput
 from lextables.lawngnli.labels import LABELS
 from lextables.lawngnli.statistics import DatasetStatistics, funnel
 from lextables.lawngnli.statistics import table2 as statistics_of
-from lextables.lawngnli.token_count import TokenCounter
 from lextables.metrics.intervals import share_interval
+from lextables.models.token_count import TokenCounter
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
 

@@ -1,6 +1,6 @@
 """Intervals: how far a mean over queries, or a share of examples, would move with another sample."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.stats import bootstrap
@@ -31,4 +31,26 @@ def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
     if trials == 0:
         return None
     low, high = proportion_confint(successes, trials, alpha=1 - LEVEL, method="wilson")
+    return float(low), float(high)
+
+
+def resampled_weights(
+    units: int, seed: int = 0, resamples: int = RESAMPLES, batch: int = 500
+) -> Iterator[np.ndarray]:
+    """Yield int64 [at most ``batch``, ``units``]: how often a resample draws each unit, ``resamples`` in all.
+
+    As many units are drawn with replacement as there are.  For metrics that are no mean of a value a unit:
+    weight the units' counts, and compute the metric of each resample from the sums.
+    """
+    rng = np.random.default_rng(seed)
+    even = np.full(units, 1 / units)
+    for done in range(0, resamples, batch):
+        yield rng.multinomial(units, even, size=min(batch, resamples - done))
+
+
+def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
+    """Return the 95 % percentile interval of ``values``, one a resample; None when all are equal."""
+    if np.ptp(values) == 0:
+        return None
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)

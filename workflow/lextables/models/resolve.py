@@ -8,7 +8,7 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 from huggingface_hub import snapshot_download
@@ -19,7 +19,13 @@ from lextables.config import ExtraModel
 from lextables.errors import BadInput
 
 Kind = Literal[
-    "bi-encoder", "parser", "cross-encoder", "embedding-api", "language-model", "language-model-api"
+    "bi-encoder",
+    "cross-encoder",
+    "encoder",
+    "parser",
+    "embedding-api",
+    "language-model",
+    "language-model-api",
 ]
 # What loading needs; the same weights in other formats are left where they are.
 HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
@@ -123,6 +129,18 @@ def resolve_extra(extra: ExtraModel) -> Weights:
             f"the folder {extra.model!r} does not exist", where=f"config, extra_models, {extra.name}"
         )
     return Weights(extra.model, extra.revision, "hub")
+
+
+def model_settings(name: str, weights: Weights) -> dict[str, Any]:
+    """The settings that say which weights a run uses."""
+    return {"model": name, "weights": weights.location, "revision": weights.revision, "found": weights.found}
+
+
+def slug(name: str) -> str:
+    """Return a model's name as part of a folder name."""
+    return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in name.lower()).strip(
+        "-."
+    )
 
 
 def _package_folder(package: str) -> Path | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -28,8 +29,19 @@ INK = "#010203"  # stands for the page's own ink until the svg is written
 OURS = "#4a7fbf"  # as far from white as from a dark page
 HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")  # a row each; the fill says whose it is
 CENTRES = {"Mean": ("-", OURS), "Median": ("--", "none")}  # the line where printed, the filling where ours
+LOOKS = (
+    ("-", "o"),
+    ("--", "s"),
+    (":", "^"),
+    ("-.", "D"),
+    ((0, (7, 2)), "v"),
+    ((0, (1, 3)), "P"),
+)  # a row each
+MARK_EVERY = 4  # points of a line, to know it by its mark where dashes are too short to see
+LABEL = 21  # letters in a line beside a bar
 
 Drawing = Callable[[Figure, Sequence[Line]], None]
+Point = tuple[float, float]
 
 
 def draw(kind: str, lines: Sequence[Line], title: str) -> str:
@@ -123,9 +135,7 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
 
 def _bars(lines: Iterable[Line]) -> Iterable[Bars]:
     """Each row of the paper as printed and as ours, then the rows of our own."""
-    rows: dict[str, list[Line]] = {}
-    for line in lines:
-        rows.setdefault(line.row, []).append(line)
+    rows = _rows(lines)
     printed = {row for row, cells in rows.items() if any(line.published for line in cells)}
     several = len({row.rpartition(" / ")[0] for row in printed}) > 1
     for (row, cells), hatch in zip(rows.items(), itertools.cycle(HATCHES)):
@@ -177,4 +187,158 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
     figure.set_figheight(4)
 
 
-KINDS: dict[str, Drawing] = {"bars_before_after": bars_before_after, "histogram": histogram}
+def curves(figure: Figure, lines: Sequence[Line]) -> None:
+    """Precision by recall, a line a row over `Precision at 20% recall`; `Precision@80% Recall` is marked."""
+    axes, handles, named = figure.add_subplot(), [], set()
+    for (row, cells), (dash, marker) in zip(_rows(lines).items(), itertools.cycle(LOOKS)):
+        on_line = _points(r"Precision at (\d+)% recall", cells, _ours)
+        marked = _points(r"Precision@(\d+)% Recall", cells, _ours)
+        printed = _points(r"Precision@(\d+)% Recall", cells, lambda line: line.published)
+        handles += _line(axes, row, on_line, marked, dash, marker)
+        handles += _printed(axes, row, printed, marker)
+        named |= {at for at, _ in printed}
+    for at in sorted(named):
+        axes.axvline(at, color=INK, linewidth=0.6, zorder=0)
+    axes.set(xlim=(0, 100), xlabel="Recall (%)", ylabel="Precision (%)")
+    _finish(figure, axes, handles)
+
+
+def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
+    """A value by a size on a logarithmic axis, a line a series.
+
+    Rows are `<series> / <how much>`; the last column is the size.
+    """
+    size = next(reversed(dict.fromkeys(line.column for line in lines)), "")
+    series: dict[str, list[tuple[float, float | None, float | None]]] = {}
+    columns = {}
+    for row, cells in _rows(lines).items():
+        at = next((_number(_ours(line)) for line in cells if line.column == size), None)
+        for line in cells:
+            if at and line.column != size:
+                columns[line.column] = None
+                point = at, _number(_ours(line)), _number(line.published)
+                series.setdefault(row.rpartition(" / ")[0], []).append(point)
+    axes, handles = figure.add_subplot(), []
+    for (name, points), (dash, marker) in zip(series.items(), itertools.cycle(LOOKS)):
+        ours = sorted((at, value) for at, value, _ in points if value is not None)
+        handles += _line(axes, name, ours, ours, dash, marker)
+        handles += _printed(axes, name, [(at, value) for at, _, value in points if value is not None], marker)
+    axes.set_xscale("log")
+    axes.set(xlabel=size, ylabel=", ".join(columns))
+    found = [at for points in series.values() for at, *_ in points]
+    if found:
+        # Not mathematical text, which the svg would hold as its source.
+        steps = [step * 10**power for power in range(10) for step in (1, 3)]
+        ticks = [step for step in steps if min(found) / 2 <= step <= max(found) * 2]
+        axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
+        axes.set_xticks([], minor=True)
+        axes.set_xlim(min(found) / 1.6, max(found) * 1.6)
+    _finish(figure, axes, handles)
+
+
+def _points(column: str, cells: Iterable[Line], text: Callable[[Line], str]) -> list[Point]:
+    """(x, value) of the cells whose column is ``column``, a pattern with x as its group; sorted."""
+    found = [(re.fullmatch(column, line.column), _number(text(line))) for line in cells]
+    return sorted((int(match[1]), value) for match, value in found if match and value is not None)
+
+
+def _rows(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    rows: dict[str, list[Line]] = {}
+    for line in lines:
+        rows.setdefault(line.row, []).append(line)
+    return rows
+
+
+def _line(
+    axes: Axes, name: str, points: Sequence[Point], marked: Sequence[Point], dash: Any, marker: str
+) -> list[Line2D]:
+    """Draw a line of ours with marks on it, and return what the legend shows of it."""
+    if not points and not marked:
+        return []
+    look = {"color": OURS, "linestyle": dash, "linewidth": 2.2}
+    mark = {"marker": marker, "markersize": 8, "markeredgecolor": INK, "markerfacecolor": OURS}
+    axes.plot(*_across(points), **look, **mark, markevery=MARK_EVERY)
+    axes.plot(*_across(marked), linestyle="none", **mark, clip_on=False, zorder=3)
+    return [Line2D([], [], label=f"ours, {name}", **look, **mark)]
+
+
+def _printed(axes: Axes, name: str, points: Sequence[Point], marker: str) -> list[Line2D]:
+    """Draw printed points, larger than ours and hollow, and return what the legend shows of them."""
+    mark = {"marker": marker, "markersize": 12, "markeredgecolor": INK, "markerfacecolor": "none"}
+    mark |= {"linestyle": "none", "markeredgewidth": 1.4}
+    if not points:
+        return []
+    axes.plot(*_across(points), **mark, clip_on=False, zorder=4)
+    return [Line2D([], [], label=f"printed, {name}", **mark)]
+
+
+def _across(points: Sequence[Point]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _finish(figure: Figure, axes: Axes, handles: Sequence[Line2D]) -> None:
+    """Set the legend above the axes, whose values begin at zero."""
+    if not handles:
+        figure.clear()
+        _empty(figure)
+        return
+    axes.set_ylim(bottom=0)
+    for handle in handles:
+        handle.set_label(textwrap.fill(handle.get_label(), 44, break_on_hyphens=False))
+    figure.legend(handles=handles, loc="outside upper left", alignment="left", handlelength=3.4)
+    figure.set_figheight(4 + sum(handle.get_label().count("\n") + 1 for handle in handles) * 19 / 72)
+
+
+def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
+    """Bars by row, one a series: columns are `<measure>: <series>`, of which the first measure is drawn.
+
+    A number that is printed for the row, such as its rank, stands before its name.
+    """
+    found = {line.column: None for line in lines if ": " in line.column and _number(_ours(line)) is not None}
+    measure = next(iter(found), "").partition(": ")[0]
+    columns = [column for column in found if column.startswith(f"{measure}: ")]
+    if not columns:
+        _empty(figure)
+        return
+    looks = {}
+    for column, hatch in zip(columns, itertools.cycle(HATCHES)):
+        fill = "none" if column.endswith("the printed values") else OURS
+        looks[column] = {"facecolor": fill, "edgecolor": INK, "hatch": hatch, "linewidth": 0.8}
+    axes, at, middles, names = figure.add_subplot(), 0.0, [], []
+    for row, cells in _rows(lines).items():
+        values = [
+            (line.column, _ours(line), number)
+            for line in cells
+            if line.column in looks and (number := _number(_ours(line))) is not None
+        ]
+        if not values:
+            continue
+        printed = next((line.published for line in cells if line.published), "")
+        label = textwrap.fill(f"{printed} {row}".strip(), LABEL, break_on_hyphens=True)
+        room = max(len(values), (label.count("\n") + 1) * 1.05)  # a bar is about as high as a line of text
+        first = at + (room - len(values)) / 2
+        for n, (column, text, number) in enumerate(values):
+            axes.barh(first + n, number, height=0.8, **looks[column])
+            axes.annotate(text, (number, first + n), (3, 0), textcoords="offset points", va="center")
+        middles.append(at + (room - 1) / 2)
+        names.append(label)
+        at += room + 0.5
+    axes.set_yticks(middles, names)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(at - 1, -0.7)
+    axes.margins(x=0.16)
+    axes.set_xlabel(f"{measure} (%)")
+    axes.spines["left"].set_position("zero")
+    labels = [textwrap.fill(column.partition(": ")[2], 44, break_on_hyphens=False) for column in columns]
+    patches = [Patch(**look) for look in looks.values()]
+    figure.legend(patches, labels, loc="outside upper left", alignment="left", handlelength=1.6)
+    figure.set_figheight((15 * at + 19 * sum(label.count("\n") + 1 for label in labels) + 50) / 72)
+
+
+KINDS: dict[str, Drawing] = {
+    "bars_before_after": bars_before_after,
+    "histogram": histogram,
+    "curves": curves,
+    "bars_by_group": bars_by_group,
+    "line_by_size": line_by_size,
+}

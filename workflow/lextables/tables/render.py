@@ -117,7 +117,7 @@ def tally(lines: Iterable[Line]) -> str:
 
 def label(name: str) -> str:
     """Return a table's name as the paper writes it: ``table_d4`` is ``Table D-4``."""
-    kind, letter, number = re.fullmatch(r"(table|figure)(?:_([a-z]))?_?(\w+)", name).groups()
+    kind, letter, number = re.fullmatch(r"(table|figure)(?:_([a-z])(?=\d))?_?(\w+)", name).groups()
     return f"{kind.capitalize()} {f'{letter.upper()}-' if letter else ''}{number}"
 
 
@@ -125,6 +125,14 @@ def data_note(sources: Iterable[Mapping[str, Any]]) -> str:
     """Say which data are not comparable with the paper's, from the provenance of its sources; else empty."""
     variants = dict.fromkeys(source["variant"] for source in sources if not source["comparable"])
     return f"{' and '.join(variants)} data: not comparable with the paper" if variants else ""
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as a person reads them: ``4.2 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _heading(name: str, title: str) -> str:

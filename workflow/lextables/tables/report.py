@@ -16,6 +16,7 @@ from markupsafe import Markup
 from lextables.papers import Paper, TableEntry
 from lextables.tables import render
 from lextables.tables.cells import Line, count, from_csv
+from lextables.tables.render import duration
 
 FOLD = 30  # rows from which a table opens at a click
 HISTOGRAM = 8  # values up to which a label's histogram is written out
@@ -384,11 +385,3 @@ def versions(runs: Sequence[RunRecord]) -> list[tuple[list[tuple[str, str]], str
 
 def _some(names: Sequence[str]) -> str:
     return "; ".join(names) if len(names) <= 3 else f"{len(names)} runs, among them {names[0]}"
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as a person reads them: ``4.2 s``, ``3 min 20 s``, ``2 h 5 min``."""
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

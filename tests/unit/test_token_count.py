@@ -1,7 +1,7 @@
 import pytest
 
 from lextables.errors import BadInput
-from lextables.lawngnli.token_count import TokenCounter
+from lextables.models.token_count import TokenCounter
 
 
 @pytest.fixture(scope="module")

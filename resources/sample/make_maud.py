@@ -1,0 +1,498 @@
+"""Make the sample of the MAUD release: ``python resources/sample/make_maud.py``.
+
+It writes ``maud/maud_v1.zip``, ``maud/question_answer_catalogue.json``, ``maud/contract_names_edgar.csv``,
+``maud/best_found_hps/`` and ``maud_extraction/maud_squad_{train,dev,test}.json`` from
+``maud/deal_points.toml``, in the raw formats of the release.  The questions and their answers are named as in
+the release; every text, score and setting is made up.  The bytes depend on that file and this one alone.
+"""
+
+import argparse
+import csv
+import hashlib
+import io
+import json
+import tomllib
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+WRITTEN = (2025, 1, 15, 0, 0, 0)
+SPLITS = ("train", "dev", "test")
+COLUMNS = ("data_type", "contract_name", "text", "answer", "label", "question", "subquestion", "text_type")
+COLUMNS += ("id", "category")
+MARK = "[MULTILABEL]"
+
+# Contracts whose long deal points run over a model's 512 tokens, and those with abridged texts.
+LONG, ABRIDGED = (2, 5), (0, 2, 3, 5, 6)
+# Contracts of the extraction task's dev and test splits; contracts are split there, and rows elsewhere.
+EXTRACTION_SPLIT = {4: "dev", 7: "test"}
+# As Table 12 of the paper writes three of the deal point types.
+TABLE_12 = {
+    "Fiduciary exception:  Board determination (no-shop)": (
+        "Fiduciary exception: Board determination (no-shop)"
+    ),
+    "Fiduciary exception to COR covenant": "Fiduciary exception to COR convent",
+    "Negative interim operating covenant": "Negative interim operating convenant",
+}
+NO_RARE_ANSWERS = "Remedies"  # the one category without rare answers (Table 1)
+
+
+def _key(*parts: object) -> str:
+    """A hash to sort or to choose by, the same on every machine."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
+
+
+def _draw(n: int, *parts: object) -> int:
+    return int(_key(*parts)[:8], 16) % n
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of ``deal_points.toml``, with its 1-based number."""
+
+    number: int
+    written: dict[str, Any]
+    category: str
+    text_type: str
+
+    @property
+    def listed(self) -> str:
+        """The question as the catalogue lists it, with a mark if it is multilabel."""
+        return self.written["question"]
+
+    @property
+    def name(self) -> str:
+        return self.listed.removesuffix(MARK).rstrip()
+
+    @property
+    def multilabel(self) -> bool:
+        return self.listed.endswith(MARK)
+
+    @property
+    def answers(self) -> list[str]:
+        return self.written.get("answers", ["No", "Yes"])
+
+    @property
+    def author_number(self) -> int:
+        """A column of the authors' annotations: they rise with the questions, with gaps."""
+        return 2 * self.number + 1
+
+    def says(self, labels: tuple[int, ...]) -> str:
+        """What a deal point text says for these answers; nothing for an answer by silence."""
+        phrases = [self.written["say"][label] for label in labels]
+        return " ".join(filter(None, [self.written.get("lead", ""), *phrases])) if any(phrases) else ""
+
+
+class Sample:
+    """The contracts and what they answer."""
+
+    def __init__(self) -> None:
+        written = tomllib.loads((HERE / "maud/deal_points.toml").read_text("utf-8"))
+        self.contracts: list[dict[str, str]] = written["contract"]
+        self.fillers: list[str] = [filler["text"] for filler in written["filler"]]
+        self.types: list[dict[str, Any]] = written["type"]
+        asked = [(of, question) for of in self.types for question in of["question"]]
+        self.questions = [
+            Question(number, question, of["category"], of["name"])
+            for number, (of, question) in enumerate(asked, 1)
+        ]
+        self.labels: dict[str, list[tuple[int, ...] | None]] = {}
+        waiting = list(self.questions)
+        while waiting:
+            question = waiting.pop(0)
+            first = question.written.get("with") or question.written.get("only_with", {}).get("question")
+            if first is not None and first not in self.labels:
+                waiting.append(question)
+            else:
+                self.labels[question.name] = self._labels(question)
+
+    def _labels(self, question: Question) -> list[tuple[int, ...] | None]:
+        """The labels that each contract has for the question; None where it is not asked."""
+        (of,) = [of for of in self.types if of["name"] == question.text_type]
+        asked = [number for number in range(len(self.contracts)) if number not in of.get("absent", ())]
+        written = question.written
+        if "labels" in written:
+            given = [None if one == "-" else tuple(map(int, one)) for one in written["labels"]]
+            return [one if number in asked else None for number, one in enumerate(given)]
+        if condition := written.get("only_with"):
+            other = self.labels[condition["question"]]
+            asked = [
+                number
+                for number in asked
+                if other[number] == (condition["label"],) or number in written.get("also", ())
+            ]
+        none = question.answers.index("No") if "No" in question.answers else None
+        found: dict[int, tuple[int, ...]] = {}
+        choices = list(range(len(question.answers)))
+        if "with" in written:
+            other, of_other = self.labels[written["with"]], self._question(written["with"])
+            found = {n: (none,) for n in asked if other[n] == (of_other.answers.index("No"),)}
+            choices.remove(none)
+        rest = sorted((n for n in asked if n not in found), key=lambda n: _key(question.name, n))
+        if not question.multilabel:
+            common = sorted(choices, key=lambda label: _key(question.name, "common", label))[:3]
+            found |= {number: (common[place % len(common)],) for place, number in enumerate(rest)}
+        else:
+            if none is not None:
+                found |= dict.fromkeys(rest[:2], (none,))
+                choices.remove(none)
+            for number in rest[2 * (none is not None) :]:
+                some = [label for label in choices if _draw(5, question.name, number, label) < 2]
+                found[number] = tuple(some or [choices[_draw(len(choices), question.name, number)]])
+        return [found.get(number) for number in range(len(self.contracts))]
+
+    def _question(self, name: str) -> Question:
+        (found,) = [question for question in self.questions if question.name == name]
+        return found
+
+    def has(self, of: dict[str, Any], contract: int) -> bool:
+        return contract not in of.get("absent", ())
+
+    def filled(self, text: str, contract: int) -> str:
+        """``text`` with the parties of the contract."""
+        parties = self.contracts[contract]
+        named = text.replace("{T}", parties["target"]).replace("{P}", parties["buyer"])
+        return named.replace("..", ".")  # "of Ostrava Medical B.V.."
+
+    def pieces(
+        self, of: dict[str, Any], contract: int, instead: tuple[str, tuple[int, ...]] | None = None
+    ) -> list[str]:
+        """The deal point text of a contract in the one or two pieces that it stands in.
+
+        ``instead`` gives the labels of one question where they are not the contract's own.
+        """
+        place = self.types.index(of)
+        said = []
+        for number, question in enumerate(q for q in self.questions if q.text_type == of["name"]):
+            labels = self.labels[question.name][contract]
+            if instead and instead[0] == question.name:
+                labels = instead[1]
+            said.append((question.written.get("said", number), question.says(labels) if labels else ""))
+        heading = f"Section {place // 4 + 1}.{place % 4 + 1} {of['heading']}."
+        # Some headings stand on a line of their own, so that a text may hold a line end.
+        opening = f"{heading}{' ' if _draw(3, of['name'], contract) else chr(10)}{of['open']}"
+        phrases = [opening, *(phrase for _, phrase in sorted(said) if phrase), of["close"]]
+        if of.get("long") and contract in LONG:
+            phrases[-1:] = [*self.fillers, *self.fillers[:4], of["close"]]
+        elif len(phrases) < 20:
+            phrases[-1:] = [self._filler(place, contract), of["close"]]
+        cut = (
+            len(phrases) // 2 if len(phrases) > 2 and _draw(2, of["name"], contract, "cut") else len(phrases)
+        )
+        pieces = [" ".join(phrases[:cut]), " ".join(phrases[cut:])]
+        return [self.filled(piece, contract) for piece in pieces if piece]
+
+    def text(
+        self, of: dict[str, Any], contract: int, instead: tuple[str, tuple[int, ...]] | None = None
+    ) -> str:
+        """The deal point text as an annotator takes it down, with its pages."""
+        pieces, page = self.pieces(of, contract, instead), 9 + 3 * self.types.index(of)
+        pages = f"(Pages {page}-{page + 1})" if len(pieces) > 1 else f"(Page {page})"
+        return " <omitted> ".join(pieces) + " " + pages
+
+    def abridged(self, of: dict[str, Any], contract: int, question: Question) -> str:
+        """What of the deal point text bears on one question."""
+        says = question.says(self.labels[question.name][contract] or ()) or of["close"]
+        page = 9 + 3 * self.types.index(of)
+        return self.filled(f"{of['open']} <omitted> {says} (Page {page})", contract)
+
+    @cached_property
+    def agreements(self) -> list[tuple[str, dict[str, list[tuple[int, str]]]]]:
+        """Each contract's text, and by deal point type the start and text of its pieces."""
+        made = []
+        for contract, parties in enumerate(self.contracts):
+            text = f"AGREEMENT AND PLAN OF MERGER\n\nby and between\n\n{parties['buyer']}\n\nand\n\n"
+            text += f"{parties['target']}\n\n"
+            marks: dict[str, list[tuple[int, str]]] = {}
+            for place, of in enumerate(self.types):
+                if place % 4 == 0:
+                    text += f"ARTICLE {place // 4 + 1}\n\n"
+                if self.has(of, contract):
+                    for number, piece in enumerate(self.pieces(of, contract)):
+                        if number:
+                            text += self.filled(self._filler(contract, place, number), contract) + " "
+                        marks.setdefault(of["name"], []).append((len(text), piece))
+                        text += piece + " "
+                    text = text.rstrip() + "\n\n"
+                text += self.filled(self._filler(contract, place, 9), contract) + "\n\n"
+            made.append((text.rstrip() + "\n", marks))
+        return made
+
+    def _filler(self, *where: int) -> str:
+        return self.fillers[_draw(len(self.fillers), "filler", *where)]
+
+
+def heads(sample: Sample) -> Iterator[tuple[Question, int | None]]:
+    """Yield the heads: a question, and of a multilabel one the label of the answer that it is about."""
+    for question in sample.questions:
+        for label in range(len(question.answers)) if question.multilabel else (None,):
+            yield question, label
+
+
+def label_of(labels: tuple[int, ...], about: int | None) -> int:
+    """The label of a row: the answer's own, or whether the head's answer is among those given."""
+    return labels[0] if about is None else int(about in labels)
+
+
+def rows(sample: Sample) -> dict[str, list[tuple]]:
+    """Return the rows of the csv files by split, heads in order, with main, abridged and rare rows of each.
+
+    As in the release each head is split by itself and by answer: main rows at random, abridged rows with the
+    main row of their contract, rare rows to train and dev.
+    """
+    made: dict[str, list[tuple]] = {split: [] for split in SPLITS}
+    types = {of["name"]: of for of in sample.types}
+    for question, about in heads(sample):
+        of, of_contract = types[question.text_type], sample.labels[question.name]
+        subquestion = "<NONE>" if about is None else question.answers[about]
+        split_of = _splits(
+            {number: label_of(labels, about) for number, labels in enumerate(of_contract) if labels},
+            question.name,
+            subquestion,
+        )
+        found = [
+            (split, "main", f"contract_{contract}", sample.text(of, contract), of_contract[contract])
+            for contract, split in split_of.items()
+        ]
+        # A definition has dozens of questions; half of them have abridged texts.
+        if question.category != "Material Adverse Effect" or question.number % 2:
+            found += [
+                (
+                    split,
+                    "abridged",
+                    f"contract_{contract}",
+                    sample.abridged(of, contract, question),
+                    of_contract[contract],
+                )
+                for contract, split in split_of.items()
+                if contract in ABRIDGED
+            ]
+        found += [
+            (split, "rare_answers", "<RARE_ANSWERS>", text, labels)
+            for split, text, labels in _rare(sample, of, question)
+        ]
+        number = f"{question.author_number}{'' if about is None else f'-{about}'}"
+        for split, kind, contract, text, labels in found:
+            answer = ", ".join(question.answers[label] for label in labels)
+            head = (question.name, subquestion, question.text_type, number, question.category)
+            made[split].append((kind, contract, text, answer, label_of(labels, about), *head))
+    # The release keeps repeated rows of this kind.
+    made["train"].append(next(row for row in reversed(made["train"]) if row[0] == "rare_answers"))
+    return made
+
+
+def _splits(labels: dict[int, int], *head: str) -> dict[int, str]:
+    """The split of each contract's main row: of each answer a quarter to test, a quarter to dev."""
+    found: dict[int, str] = {}
+    for label in sorted(set(labels.values())):
+        contracts = sorted(
+            (contract for contract in labels if labels[contract] == label), key=lambda c: _key(*head, c)
+        )
+        quarter = max(1, len(contracts) // 4)
+        test = quarter if len(contracts) > 1 else 0
+        dev = quarter if len(contracts) > 2 else 0
+        found |= dict.fromkeys(contracts[:test], "test")
+        found |= dict.fromkeys(contracts[test : test + dev], "dev")
+        found |= dict.fromkeys(contracts[test + dev :], "train")
+    return dict(sorted(found.items()))
+
+
+def _rare(
+    sample: Sample, of: dict[str, Any], question: Question
+) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    """Yield (split, text, labels) of texts that are edited to have an answer which few contracts have."""
+    if question.category == NO_RARE_ANSWERS:
+        return
+    asked = [n for n, labels in enumerate(sample.labels[question.name]) if labels]
+    given = Counter(label for labels in sample.labels[question.name] for label in labels or ())
+    rare = [label for label in range(len(question.answers)) if given[label] < 3]
+    if question.multilabel:
+        others = [n for n, answer in enumerate(question.answers) if answer != "No"]
+        answers = [(others[0], others[-1]), (rare or others)[:1]]
+        wanted = [(split, tuple(labels)) for split, labels in zip(("train", "dev"), answers, strict=True)]
+    else:
+        wanted = [(split, (label,)) for label in rare for split in ("train", "dev")]
+    for split, labels in wanted:
+        # An edit of another answer, and in dev of another contract than in train.
+        edited = [n for n in asked if sample.labels[question.name][n] != labels]
+        place = _draw(len(edited), question.name, *labels) + (split == "dev")
+        contract = edited[place % len(edited)]
+        yield split, sample.text(of, contract, (question.name, labels)), labels
+
+
+def catalogue(sample: Sample) -> bytes:
+    """The list of questions."""
+    entries = [
+        {"category": q.category, "text_type": q.text_type, "question": q.listed, "answers": q.answers}
+        for q in sample.questions
+    ]
+    return (json.dumps(entries, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def contract_list(sample: Sample) -> bytes:
+    """The list of contracts; one address has no scheme, as one of the release's has not."""
+    listed = []
+    for number, parties in enumerate(sample.contracts):
+        address = f"{'' if number == 1 else 'https://'}www.example.org/filings/{number}/ex2-1.htm"
+        listed.append((f"{parties['target']}_{parties['buyer']}", address, f"contract_{number}"))
+    return _csv(("Name", "Link to EDGAR Filing", "Name in Dataset"), listed)
+
+
+def settings(sample: Sample) -> dict[str, bytes]:
+    """Best settings of no search: numbers drawn, in the layout of the released files."""
+    numbers = [
+        (question, f"{question.author_number}{'' if about is None else f'.{about}'}")
+        for question, about in heads(sample)
+    ]
+    rates = ("1e-05", "3e-05", "0.0001")
+
+    def drawn(model: str, share: float, number: str, updates: tuple[int, ...]) -> dict[str, Any]:
+        return {
+            "model_name": model,
+            "partial": share,
+            "spec_id": number,
+            "lr": rates[_draw(3, model, share, number, "rate")],
+            "update_num": updates[_draw(len(updates), model, share, number, "updates")],
+            "aupr": round(0.2 + 0.6 * _draw(1000, model, share, number) / 1000, 4),
+        }
+
+    short, long = (100, 200, 300, 400), (200, 400, 600, 800)
+    files = {
+        "basic_post_contract_v1": (
+            [("bert-base-cased", 1.0), ("microsoft/deberta-v3-base", 1.0), ("roberta-base", 1.0)],
+            short,
+            ("partial", "model_name", "spec_id", "update_num", "lr", "aupr", "category"),
+        ),
+        "basic_legal_berts_v1": (
+            [("nlpaueb/legal-bert-base-uncased", 1.0)],
+            short,
+            ("partial", "model_name", "spec_id", "update_num", "lr", "aupr", "category"),
+        ),
+        "basic_bb_post_contract_800_v0": (
+            [("google/bigbird-roberta-base", 1.0)],
+            long,
+            ("spec_id", "partial", "model_name", "lr", "update_num", "aupr"),
+        ),
+        "basic_partial_post_contract_v1": (
+            [("roberta-base", share) for share in (0.05, 0.1, 0.25, 0.5)],
+            short,
+            ("model_name", "partial", "spec_id", "lr", "update_num", "aupr", "category"),
+        ),
+    }
+    made = {}
+    for folder, (models, updates, columns) in files.items():
+        lines = []
+        for model, share in models:
+            for question, number in sorted(numbers, key=lambda pair: pair[1]):
+                record = drawn(model, share, number, updates) | {"category": question.category}
+                lines.append((len(lines), *(record[column] for column in columns)))
+        made[f"best_found_hps/{folder}/df_best_hps_spec_id.csv"] = _csv(("", *columns), lines)
+    panel = ["microsoft/deberta-v3-base", "nlpaueb/legal-bert-base-uncased", "roberta-base"]
+    made["best_found_hps/multi_task.md"] = _grid(panel, "# lr = {}")
+    made["best_found_hps/multi_task_no_abridged.md"] = _grid(panel[-1:], "## {}")
+    return made
+
+
+def _grid(models: list[str], heading: str) -> bytes:
+    """The tables of a multi-task search, one a learning rate; the first has no row numbers."""
+    lines = ["# multi-task training", ""]
+    best = {}
+    for place, rate in enumerate(("1e-4", "1e-5", "3e-5")):
+        lines += [heading.format(rate), "", "```", "  epoch_num  model_name  partial  aupr"]
+        cells = [
+            (epoch, model, _draw(5000, model, rate, epoch) / 10000 + 0.1)
+            for model in models
+            for epoch in range(1, 7)
+        ]
+        for model in models:
+            if place == 1:
+                best[model] = max(aupr for _, one, aupr in cells if one == model)
+        for number, (epoch, model, aupr) in enumerate(cells):
+            mark = " [**] [BEST]" if place == 1 and aupr == best[model] else ""
+            lines.append(f"{number if place else ''}  {epoch}  {model}  1.0  {aupr:.4f}{mark}")
+        lines += ["```", ""]
+    return "\n".join(lines).encode()
+
+
+def squad(sample: Sample) -> dict[str, bytes]:
+    """The extraction task: for each contract and deal point type a question, its pieces the answers."""
+    files: dict[str, list] = {split: [] for split in SPLITS}
+    for contract, (text, marks) in enumerate(sample.agreements):
+        asked = []
+        for of in sample.types:
+            name = TABLE_12.get(of["name"], of["name"])
+            wording = (
+                f'Highlight the parts of the text (if any) related to "{name}"'
+                " that should be reviewed by a lawyer."
+            )
+            answers = [{"text": piece, "answer_start": at} for at, piece in marks.get(of["name"], ())]
+            asked.append(
+                {
+                    "id": f"contract_{contract}__{name}",
+                    "question": wording,
+                    "answers": answers,
+                    "is_impossible": not answers,
+                }
+            )
+        files[EXTRACTION_SPLIT.get(contract, "train")].append(
+            {"title": f"contract_{contract}", "paragraphs": [{"qas": asked, "context": text}]}
+        )
+    return {
+        f"maud_squad_{split}.json": json.dumps({"version": "sample", "data": entries}).encode()
+        for split, entries in files.items()
+    }
+
+
+def _csv(header: Iterable[str], lines: Iterable[tuple]) -> bytes:
+    """As pandas writes csv: a cell with a comma, a quote or a line end is quoted, and lines end in \\n."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+    return text.getvalue().encode()
+
+
+def build() -> dict[str, bytes]:
+    """Return the sample's files by their path below ``resources/sample``."""
+    sample = Sample()
+    members = {f"data/MAUD_{split}.csv": _csv(COLUMNS, lines) for split, lines in rows(sample).items()}
+    members |= {
+        f"data/contracts/contract_{number}.txt": text.encode()
+        for number, (text, _) in enumerate(sample.agreements)
+    }
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(members):
+            entry = zipfile.ZipInfo(name, WRITTEN)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, members[name])
+    return (
+        {
+            "maud/maud_v1.zip": packed.getvalue(),
+            "maud/question_answer_catalogue.json": catalogue(sample),
+            "maud/contract_names_edgar.csv": contract_list(sample),
+        }
+        | {f"maud/{name}": content for name, content in settings(sample).items()}
+        | {f"maud_extraction/{name}": content for name, content in squad(sample).items()}
+    )
+
+
+def main() -> None:
+    """Write the files, and print what the source registry says of each."""
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("--to", type=Path, default=HERE, help="the folder to write to")
+    to = arguments.parse_args().to
+    for name, content in build().items():
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        (to / name).write_bytes(content)
+        print(f"{name}: {len(content)} bytes, sha256:{hashlib.sha256(content).hexdigest()}")
+
+
+if __name__ == "__main__":
+    main()

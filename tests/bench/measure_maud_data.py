@@ -1,0 +1,97 @@
+"""Measure MAUD's data stage at full size: csv to parquet, and parquet to tokens.
+
+Each stage runs in a process of its own, whose peak memory it reports; tokens are made once a text, by the
+function that the training jobs call.
+
+    PYTHONPATH=workflow python tests/bench/make_maud.py /tmp/maud
+    PYTHONPATH=workflow python tests/bench/measure_maud_data.py /tmp/maud --model <folder of a model>
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from lextables.dataset import census, read, write
+from lextables.maud import constraints, raw
+from lextables.maud.schema import EXTRACTION_TABLES, TABLES
+from lextables.models.classification import read_tokens, tokenise
+from make_maud import read_sample_catalogue
+
+LIMIT = 512
+
+
+def data(folder: Path) -> str:
+    """Write the parquet tables of ``folder`` as the rule does, and count each."""
+    catalogue = read_sample_catalogue()
+    numbers = {head.head_id: head.head_id for head in catalogue.heads}
+    release = raw.read_release(folder / "maud_v1.zip", catalogue, numbers)
+    listed = raw.read_contract_list((folder / "contract_names_edgar.csv").read_bytes(), "list")
+    rows = {
+        "examples": release.examples,
+        "texts": release.texts,
+        "questions": catalogue.rows(numbers),
+        "contracts": raw.contract_rows(folder / "maud_v1.zip", listed, release.examples),
+        "answer_counts": constraints.answer_counts(release.examples, catalogue),
+        "split_overlap": constraints.split_overlap(release.examples),
+        "constraint_violations": constraints.constraint_violations(release.examples, {}, []),
+    }
+    found = {}
+    for table in TABLES:
+        if table.name in rows:
+            write(table, rows[table.name], folder / f"{table.name}.parquet")
+            found[table.name] = census(table, folder / f"{table.name}.parquet")["rows"]
+    return str(found)
+
+
+def extraction(folder: Path) -> str:
+    """Write the parquet tables of the extraction task."""
+    files = {split: folder / f"maud_squad_{split}.json" for split in raw.SPLITS}
+    release = raw.read_squad_release(files, read_sample_catalogue(), {})
+    (folder / "extraction").mkdir(exist_ok=True)
+    found = {}
+    for table in EXTRACTION_TABLES:
+        path = folder / "extraction" / f"{table.name}.parquet"
+        write(table, getattr(release, table.name), path)
+        found[table.name] = census(table, path)["rows"]
+    return str(found)
+
+
+def features(folder: Path, model: str) -> str:
+    """Tokenise each text once, and read the tokens as a training job does."""
+    texts = ((row["text_id"], row["text"]) for row in read(folder / "texts.parquet", ["text_id", "text"]))
+    counts = tokenise(texts, model, LIMIT, folder / "tokens.parquet")
+    tokens = read_tokens(folder / "tokens.parquet")
+    lengths = {
+        row["text_id"]: row["length"] for row in read(folder / "tokens.parquet", ["text_id", "length"])
+    }
+    used = [lengths[row["text_id"]] for row in read(folder / "examples.parquet", ["text_id"])]
+    long = sum(length > LIMIT for length in used) / len(used)
+    return f"{counts}, {len(tokens.ids):,} tokens kept, {long:.1%} of examples over {LIMIT} tokens"
+
+
+def main() -> None:
+    """Run the stages, or the one that is named."""
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--model", default="", help="folder of the model whose tokenizer is measured")
+    arguments.add_argument("--stage", choices=["data", "extraction", "features"])
+    options = arguments.parse_args()
+    if options.stage is None:
+        for stage in ("data", "extraction", *(["features"] if options.model else [])):
+            subprocess.run([sys.executable, *sys.argv, "--stage", stage], check=True)
+        return
+    start, cpu = time.perf_counter(), time.process_time()
+    if options.stage == "features":
+        found = features(options.folder, options.model)
+    else:
+        found = {"data": data, "extraction": extraction}[options.stage](options.folder)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    seconds, used = time.perf_counter() - start, time.process_time() - cpu
+    print(f"{options.stage}: {seconds:.1f} s ({used:.1f} s CPU), peak {peak:.2f} GiB; {found}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

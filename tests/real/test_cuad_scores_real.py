@@ -1,0 +1,85 @@
+"""Scores of synthetic predictions for CUAD's real test contracts, pinned.
+
+Every number here was equal to what the released evaluate.py gave on the same predictions when it was pinned
+(tests/bench/measure_cuad_scoring.py runs the two side by side).
+"""
+
+import hashlib
+import json
+import zipfile
+
+import pytest
+
+from bench.make_nbest import make_nbest, table_rows
+from lextables.metrics.spans import (
+    gold,
+    paper_counts,
+    paper_matches,
+    paper_values,
+    released_nbest,
+    scores,
+    sweep,
+)
+
+# The rebuilt file; the released one has other positions and another order of answers.
+TEST_JSON = "1fadab083f84ba4fdf7a6b00679901cdfed3ad63ef9352e53b5d15141ca73c56"
+# Strict mode, and the 95 % interval of paper mode from 1,000 resamples.
+PINNED = (
+    ("AUPR", 0.7122826560875514, 0.6698671571548885, 0.7133575373980107),
+    ("precision at 80% recall", 0.5211718365337272, 0.420710238486547, 0.48602819756810345),
+    ("precision at 90% recall", 0.33027905039566846, 0.20936260244201516, 0.2602896268574019),
+)
+
+
+@pytest.fixture(scope="module")
+def squad(mirror):
+    path = mirror / "cuad/data.zip"
+    if not path.exists():
+        pytest.skip(f"no CUAD here: there is no {path}")
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("test.json")
+    if hashlib.sha256(content).hexdigest() != TEST_JSON:
+        pytest.skip("the numbers are pinned for the rebuilt test.json, and this is another")
+    return json.loads(content)
+
+
+@pytest.fixture(scope="module")
+def nbest(squad):
+    return released_nbest(make_nbest(squad, seed=0), "synthetic predictions")
+
+
+def test_every_number_is_the_released_one(squad, nbest):
+    asked = gold(*table_rows(squad))
+    groups, counted = paper_counts(paper_matches(nbest, asked, "Parties"), asked, sweep())
+    curve = counted.curve()
+    values = {"precision": curve.precision, "recall": curve.recall} | paper_values(curve)
+    digest = hashlib.sha256()
+    for at, group in enumerate(groups):
+        for name, found in values.items():
+            digest.update(f"{group}, {name}: {found[at].tolist()!r}\n".encode())
+    assert len(groups) == 42
+    assert {name: found[0] for name, found in values.items() if found.ndim == 1} == {
+        "AUPR": 0.691622555800199,
+        "precision at 80% recall": 0.44918367346938776,
+        "precision at 90% recall": 0.2374192285098884,
+    }
+    assert digest.hexdigest() == "cf93541df966680786598ae06a08292892906577dc87c85e38423cb83a8e5212"
+
+
+def test_paper_and_strict_mode_differ_where_the_quirks_are(squad, nbest):
+    questions, answers = table_rows(squad)
+    rows = scores(nbest, questions, answers, relaxed="Parties", resamples=1000)
+    found = {(row["metric"], row["group"]): row for row in rows}
+
+    def both(metric, category, column):
+        return [found[metric + mode, f"category: {category}"][column] for mode in ("", ", strict")]
+
+    # 40 further questions, with five gold spans, are about the one contract with Insurance in its title.
+    assert both("AUPR", "Insurance", "n") == [122, 117]
+    assert both("AUPR", "Price Restrictions", "n") == [0, 0]
+    # More than 90 % of the parties are found, but only at the last threshold.
+    assert both("precision at 90% recall", "Parties", "value") == [0.0, 0.5506756756756757]
+    for name, strict, low, high in PINNED:
+        assert found[name + ", strict", "all"]["value"] == pytest.approx(strict, abs=1e-12)
+        interval = [found[name + end, "all"]["value"] for end in (", low", ", high")]
+        assert interval == pytest.approx([low, high])

@@ -1,0 +1,329 @@
+"""From predictions to findings, and the page and csv that show them."""
+
+import csv
+import io
+import random
+import re
+import time
+from html.parser import HTMLParser
+
+import pytest
+
+from lextables.cuad import review
+from lextables.cuad.review import About, Finding
+from lextables.errors import BadInput
+
+TEXT = (
+    'SUPPLY <AGREEMENT>\n\n1.  Buyer & Seller\tagree;  no "party" may assign.\r\n\n   It\'s New York law.\n'
+)
+
+
+def rows(question: str, *predictions: tuple[str, int, int, float]) -> list[dict]:
+    return [
+        {"question_id": question, "rank": rank, "text": text, "start": start, "end": end, "probability": p}
+        for rank, (text, start, end, p) in enumerate(predictions)
+    ]
+
+
+def at(category: str, words: str, probability: float = 0.9, text: str = TEXT) -> Finding:
+    start = text.index(words)
+    return Finding(category, start, start + len(words), words, probability)
+
+
+def none(category: str, probability: float = 0.99) -> Finding:
+    return Finding(category, -1, -1, "", probability)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "expected"),
+    [
+        ([("", -1, -1, 1.0)], [(-1, -1, 1.0)]),
+        ([("", -1, -1, 0.85), ("a", 0, 1, 0.1), ("c", 2, 3, 0.05)], [(-1, -1, 0.85)]),  # at the threshold
+        ([("a", 0, 1, 0.6), ("", -1, -1, 0.4)], [(0, 1, 0.6)]),
+        # The best of overlapping spans, whether it is the longer or the shorter one.
+        ([("abc", 0, 3, 0.5), ("b", 1, 2, 0.3), ("", -1, -1, 0.2)], [(0, 3, 0.5)]),
+        ([("b", 1, 2, 0.5), ("abc", 0, 3, 0.3), ("", -1, -1, 0.2)], [(1, 2, 0.5)]),
+        # A span that overlaps only one that was itself left out stays.
+        ([("abc", 0, 3, 0.4), ("cde", 2, 5, 0.3), ("efg", 4, 7, 0.2)], [(0, 3, 0.4), (4, 7, 0.2)]),
+        # Spans that touch are two; they come in the order of the text.
+        ([("cd", 2, 4, 0.5), ("ab", 0, 2, 0.3)], [(0, 2, 0.3), (2, 4, 0.5)]),
+        # Among equals the better rank.
+        ([("ab", 0, 2, 0.5), ("bc", 1, 3, 0.5)], [(0, 2, 0.5)]),
+        ([("a", 0, 1, 0.09), ("", -1, -1, 0.06)], [(-1, -1, 0.06)]),
+    ],
+)
+def test_findings_of_one_category(predictions: list, expected: list) -> None:
+    found = review.findings(rows("q", *predictions), {"q": "Insurance"})
+    assert [(x.start, x.end, x.probability) for x in found] == expected
+    assert all(x.category == "Insurance" and x.found == (x.start >= 0) for x in found)
+
+
+def test_findings_keep_the_order_of_categories_and_overlaps_between_them() -> None:
+    predictions = rows("b", ("abc", 0, 3, 0.5)) + rows("a", ("bc", 1, 3, 0.3))
+    found = review.findings(predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.2)
+    assert [(x.category, x.text) for x in found] == [("Parties", "abc"), ("Insurance", "bc")]
+    found = review.findings(predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.3)
+    assert found[1] == none("Insurance", 0)
+
+
+def test_a_question_without_predictions_is_an_error() -> None:
+    with pytest.raises(BadInput, match="q2: this question has no predictions"):
+        review.findings(rows("q1", ("", -1, -1, 1.0)), {"q1": "Parties", "q2": "Insurance"})
+
+
+def test_scores_leave_out_what_is_not_shown() -> None:
+    nan = float("nan")
+    table = [
+        ("AUPR", "all", 0.4),
+        ("AUPR, low", "all", 0.3),
+        ("AUPR, strict", "all", 0.5),
+        ("AUPR", "category: Parties", 0.7),
+        ("AUPR", "category: Price Restrictions", nan),
+        ("precision", "threshold: 0.99", 0.2),
+        ("precision at 80% recall", "all", 0.1),
+        ("precision at 80% recall", "category: Parties", 0.6),
+    ]
+    found = review.scores_of({"metric": m, "group": g, "value": v, "n": 1} for m, g, v in table)
+    assert found == ({"AUPR": 0.4, "precision at 80% recall": 0.1}, {"Parties": 0.7})
+
+
+def test_the_model_in_words() -> None:
+    settings = {"model": "minilm", "found": "hub cache", "percent": 100}
+    trained = {"updates": 1600, "training_windows": {"with an answer": 9000, "without": 9001}}
+    assert review.model_of({"settings": settings} | trained) == (
+        "minilm (hub cache), fine-tuned on the training contracts of CUAD: "
+        "1,600 updates on 18,001 windows of text"
+    )
+    part = {"settings": settings | {"percent": 30}} | trained
+    assert "fine-tuned on 30 % of the training contracts" in review.model_of(part)
+    assert review.model_of({"settings": settings}) == "minilm (hub cache), as it was released"
+
+
+@pytest.mark.parametrize(("most", "windows", "said"), [(None, 99, 0), (8, 8, 0), (8, 9, 1)])
+def test_unread_windows(most: int | None, windows: int, said: int) -> None:
+    sentences = review.unread_windows(most, windows)
+    assert len(sentences) == said
+    assert all("9 overlapping windows" in x and "only the 8 were read" in x for x in sentences)
+
+
+def test_41_categories_in_groups() -> None:
+    categories = [category for _, members in review.GROUPS.values() for category in members]
+    assert len(categories) == len(set(categories)) == 41
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [
+        (0, "0 %"),
+        (0.004, "<1 %"),
+        (0.006, "1 %"),
+        (0.5, "50 %"),
+        (0.994, "99 %"),
+        (0.999, ">99 %"),
+        (1, "100 %"),
+    ],
+)
+def test_percent(probability: float, words: str) -> None:
+    assert review.percent(probability) == words
+
+
+@pytest.mark.parametrize(
+    ("category", "name"),
+    [
+        ("Joint Ip Ownership", "Joint IP Ownership"),
+        ("Rofr/Rofo/Rofn", "ROFR/ROFO/ROFN"),
+        ("Termination For Convenience", "Termination For Convenience"),
+    ],
+)
+def test_shown_names(category: str, name: str) -> None:
+    assert review.shown(category) == name
+
+
+def test_csv_has_a_line_for_every_finding_and_every_lack() -> None:
+    text = '=SUM(A1), "x"\nnext'
+    found = [Finding("Parties", 3, 20, text, 0.98765), none("Insurance"), Finding("New", 0, 1, "a", 0.2)]
+    assert list(csv.reader(io.StringIO(review.to_csv(found)))) == [
+        list(review.FIELDS),
+        ["Parties", "General information", "yes", "0.9877", "3", "20", f"'{text}"],
+        ["Insurance", "Liability", "no", "0.9900", "", "", ""],
+        ["New", "Other", "yes", "0.2000", "0", "1", "a"],
+    ]
+
+
+def test_segments_cover_the_text_with_every_overlap() -> None:
+    draw = random.Random(0)
+    for _ in range(200):
+        length = draw.randrange(1, 40)
+        found = []
+        for n in range(draw.randrange(8)):
+            start = draw.randrange(length)
+            found.append(Finding(str(n), start, draw.randrange(start + 1, length + 1), "x", 0.5))
+        placed = review.passages(found)
+        assert [x.number for x in placed] == list(range(1, len(found) + 1))
+        covered = []
+        for start, end, over in review.segments(length, placed):
+            assert start < end
+            assert len({x.lane for x in over}) == len(over)
+            covered += [sorted(x.finding.category for x in over)] * (end - start)
+        assert covered == [sorted(x.category for x in found if x.start <= at < x.end) for at in range(length)]
+
+
+class Page(HTMLParser):
+    """What a page holds: the contract's text, its marks as (classes, text), notes, ids, links, tags."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text, self.notes, self.list = "", [], ""
+        self.marks: list[tuple[tuple[str, ...], str]] = []
+        self.ids, self.links, self.tags, self.titles = [], [], set(), []
+        self._open: list[tuple[str, str]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list) -> None:
+        given = dict(attributes)
+        self.tags.add(tag)
+        for name, kept in (("id", self.ids), ("href", self.links), ("title", self.titles)):
+            if name in given and (name != "title" or tag == "mark"):
+                kept.append(given[name])
+        if tag not in ("meta", "br"):
+            self._open.append((tag, given.get("class") or ""))
+        if (given.get("class") or "").startswith("note "):
+            self.notes.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop()[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        classes = [kind for _, kind in self._open]
+        if any(kind.startswith("note ") for kind in classes):
+            self.notes[-1] += data
+        elif "words" in classes:
+            self.text += data
+            self.marks.append((tuple(kind for tag, kind in self._open if tag == "mark"), data))
+        elif "list" in classes:
+            self.list += data
+
+
+FOUND = [
+    at("Document Name", "SUPPLY <AGREEMENT>", 0.97),
+    at("Parties", "Buyer & Seller", 0.3),
+    at("Anti-Assignment", 'Buyer & Seller\tagree;  no "party" may', 0.8),
+    at("Change Of Control", 'agree;  no "party" may assign.\r\n\n   It\'s', 0.6),
+    none("Insurance"),
+    none("Ip Ownership Assignment", 0.2),
+    at("Something <New>", "It's New York law.\n", 0.999),
+]
+
+
+def test_the_page_keeps_the_contract_and_every_mark() -> None:
+    page = Page(review.to_html(TEXT, FOUND, "Review of a & b.txt", About("a model")))
+    assert page.text == TEXT
+    assert page.notes == [
+        "Document Name 97 %",
+        "Anti-Assignment 80 %",
+        "Parties 30 %",
+        "Change Of Control 60 %",
+        "Something <New> >99 %",
+    ]
+    assert page.marks == [
+        (("general l0 f1",), "SUPPLY <AGREEMENT>"),
+        ((), "\n\n1.  "),
+        (("change l0 f2", "general l1 f3 faint"), "Buyer & Seller"),
+        (("change l0 f2",), "\t"),
+        (("change l0 f2", "change l1 f4"), 'agree;  no "party" may'),
+        (("change l1 f4",), " assign.\r\n\n   "),
+        (("other l0 f5", "change l1 f4"), "It's"),
+        (("other l0 f5",), " New York law.\n"),
+    ]
+    assert page.titles[1] == "Anti-Assignment 80 %\nParties 30 %"
+    listed = " ".join(page.list.split())
+    assert "Document Name 97 % SUPPLY <AGREEMENT>" in listed
+    assert "Not found: Insurance." in listed and "Not found: IP Ownership Assignment (unsure)." in listed
+    assert "Unsure: no span is above 10 %" in listed
+
+
+def test_the_page_has_sound_links_and_needs_nothing_else() -> None:
+    html = review.to_html(TEXT, FOUND, "Review", About("a model"))
+    page = Page(html)
+    assert len(page.ids) == len(set(page.ids))
+    assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
+    assert {f"#f{n}" for n in range(1, 6)} <= set(page.links)
+    assert not page.tags & {"script", "link", "img", "iframe", "object", "base"}
+    assert not re.search(r"https?:|url\(|@import|src=", html)
+
+
+HOSTILE = "</div></style><script>alert(1)</script> \" ' & &lt; <!-- ]]> \u202e {{ 7 * 7 }} {} {0}"
+
+
+def test_everything_is_escaped() -> None:
+    found = [Finding(HOSTILE, 3, len(HOSTILE) - 2, HOSTILE[3:-2], 0.7), none(HOSTILE + "2", 0.1)]
+    about = About(
+        HOSTILE,
+        scores={HOSTILE: 0.5},
+        categories={HOSTILE: 0.5},
+        warning=HOSTILE,
+        unread=(HOSTILE,),
+    )
+    page = Page(review.to_html(HOSTILE, found, HOSTILE, about))
+    assert page.text == HOSTILE
+    assert page.notes == [f"{HOSTILE} 70 %"]
+    assert "script" not in page.tags
+
+
+def test_the_page_says_what_it_is() -> None:
+    about = About(
+        "MiniLM",
+        minimum=0.25,
+        scores={"AUPR": 0.4523, "precision at 80% recall": 0.31},
+        categories={"Joint Ip Ownership": 0.123},
+        warning="Trained on the sample.",
+        unread=("Page 3 was not read.", "Footnotes were not read."),
+    )
+    words = " ".join(re.sub("<[^>]*>", " ", review.to_html(TEXT, FOUND[:5], "R", about)).split())
+    for said in (
+        "4 of CUAD’s 5 categories were found in this contract, in 4 passages.",
+        "This is not legal advice.",
+        "Model: MiniLM.",
+        "it has AUPR 45.2 %, precision at 80% recall 31.0 %.",
+        "25 % or less is left out",
+        "Trained on the sample.",
+        "Page 3 was not read. Footnotes were not read.",
+        "Joint IP Ownership 12.3 %",
+    ):
+        assert said in words
+    plain = review.to_html(TEXT, [none("Insurance")], "R", About("MiniLM"))
+    assert "Its scores on test contracts are not known." in plain
+    assert "Not read" not in plain and "AUPR" not in plain
+    assert "in 0\npassages" in plain and Page(plain).marks == [((), TEXT)]
+
+
+@pytest.mark.parametrize("wrong", [Finding("Parties", 0, 3, "xyz", 0.5), Finding("Parties", 3, 3, "", 0.5)])
+def test_a_finding_that_is_not_in_the_contract_is_an_error(wrong: Finding) -> None:
+    with pytest.raises(ValueError, match="Parties: at"):
+        review.to_html(TEXT, [wrong], "R", About("m"))
+
+
+def test_a_contract_of_300_000_characters_makes_a_small_page_fast() -> None:
+    draw = random.Random(0)
+    text = "The term of this Agreement is two years.\n\n" * 7200
+    found = []
+    for n in range(400):
+        start = draw.randrange(len(text) - 1000)
+        end = start + draw.randrange(1, 900)
+        found.append(Finding(f"Category {n % 41}", start, end, text[start:end], draw.random()))
+    begun = time.monotonic()
+    html = review.to_html(text, found, "R", About("m"))
+    assert time.monotonic() - begun < 3
+    assert len(html) < 3 * len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a\n  b", "a b"), ("x" * 91, "x" * 90 + " …"), ("a  b " * 100, ("a b " * 30)[:90].rstrip() + " …")],
+)
+def test_snippet(text: str, line: str) -> None:
+    assert review.snippet(text) == line
+
+
+def test_title_of() -> None:
+    assert review.title_of("contracts/My lease.pdf") == "Review of My lease.pdf"

@@ -1,0 +1,188 @@
+"""Pretraining on contracts, on a model of two layers with weights of its own."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
+
+from lextables.errors import BadInput
+from lextables.models import masked_lm, span_extraction
+
+CPU = torch.device("cpu")
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+WORDS = [f"w{number}" for number in range(12)]
+MAX_LENGTH = 18
+SETTINGS = {
+    "updates": 12,
+    "batch_size": 4,
+    "max_length": MAX_LENGTH,
+    "learning_rate": 5e-3,
+    "seed": 3,
+    "save_every": 4,
+    "bf16": False,
+    "device": CPU,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    ids = {word: index for index, word in enumerate([*SPECIAL, *WORDS])}
+    backend = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tokenizer, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("model")
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=32,
+    )
+    BertForMaskedLM(config).save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return str(path)
+
+
+def texts(count: int = 12, words: int = 40) -> list[str]:
+    """Texts that say one word over and over, so that a masked word can be told from its neighbours."""
+    return [" ".join([WORDS[number % len(WORDS)]] * words) for number in range(count)]
+
+
+def losses(work: Path) -> list[float]:
+    last = max(work.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+    history = json.loads((last / "trainer_state.json").read_text())["log_history"]
+    return [entry["loss"] for entry in history if "loss" in entry]
+
+
+def test_texts_are_packed_into_blocks_with_separators_between_them(tokenizer, tmp_path):
+    path = tmp_path / "blocks.bin"
+    count = masked_lm.pack(tokenizer, ["w0 w1 w2", "", "w3 w4", "w5 w6 w7 w8"], path, 6, most=100)
+    blocks = masked_lm.Blocks(path, tokenizer, 6)
+    words = [tokenizer.convert_ids_to_tokens(blocks[at]["input_ids"].tolist()) for at in range(len(blocks))]
+    assert count == 3
+    assert words == [
+        ["[CLS]", "w0", "w1", "w2", "[SEP]", "[SEP]"],
+        ["[CLS]", "w3", "w4", "[SEP]", "w5", "[SEP]"],
+        ["[CLS]", "w6", "w7", "w8", "[SEP]", "[SEP]"],
+    ]
+
+
+def test_no_more_texts_are_read_than_are_needed(tokenizer, tmp_path):
+    def endless():
+        while True:
+            yield "w1 w2 w3"
+
+    assert masked_lm.pack(tokenizer, endless(), tmp_path / "blocks.bin", 6, most=70) == 70
+    assert (tmp_path / "blocks.bin").stat().st_size == 70 * 4 * 2
+
+
+def test_too_little_text_is_refused(tokenizer, tmp_path):
+    with pytest.raises(BadInput, match="hold 3 tokens, fewer than one block of 4"):
+        masked_lm.pack(tokenizer, ["w1 w2"], tmp_path / "blocks.bin", 6, most=1)
+    assert not (tmp_path / "blocks.bin").exists()
+
+
+def test_masks_depend_on_the_seed_and_the_blocks_and_on_nothing_else(tokenizer):
+    ids = np.array([tokenizer.cls_token_id, *[7] * 500, tokenizer.sep_token_id])
+
+    def masked(seed, *indices):
+        torch.manual_seed(len(indices))
+        state = torch.get_rng_state()
+        batch = masked_lm.Masking(tokenizer, seed)([{"index": i, "input_ids": ids} for i in indices])
+        assert torch.equal(torch.get_rng_state(), state)
+        return batch["labels"]
+
+    labels = masked(0, 1, 2)
+    assert torch.equal(labels, masked(0, 1, 2))
+    assert not torch.equal(labels, masked(1, 1, 2))
+    assert not torch.equal(labels, masked(0, 2, 1).flip(0))
+    assert not torch.equal(labels[0], labels[1])
+    assert (labels[:, [0, -1]] == -100).all()
+    assert 0.11 < (labels != -100).float().mean() < 0.19
+
+
+def test_the_loss_falls_and_the_weights_serve_span_extraction(folder, tmp_path):
+    work, output = tmp_path / "work", tmp_path / "pretrained"
+    settings = SETTINGS | {"updates": 60, "batch_size": 16, "save_every": 60, "learning_rate": 1e-2}
+    assert masked_lm.pretrain(folder, texts(60), work=work, output=output, **settings) == 0
+    found = losses(work)
+    assert found[-1] < 0.6 * found[0]
+    model = span_extraction.load(str(output), CPU)
+    trained = load_file(output / "model.safetensors")
+    assert torch.equal(
+        model.bert.encoder.layer[1].output.dense.weight, trained["bert.encoder.layer.1.output.dense.weight"]
+    )
+    assert (output / "tokenizer.json").exists()
+
+
+class Killed(Exception):
+    """Stands for the end of the process."""
+
+
+def test_a_killed_pretraining_goes_on_to_the_same_weights(folder, tmp_path, monkeypatch):
+    def train(name, some):
+        return masked_lm.pretrain(
+            folder, some, work=tmp_path / name / "work", output=tmp_path / name / "model", **SETTINGS
+        )
+
+    # Thirty blocks are eight updates, so that the kill falls into the second pass.
+    few = texts(12)
+    assert train("unbroken", few) == 0
+    monkeypatch.setattr(masked_lm.Blocks, "__getitem__", dying(masked_lm.Blocks.__getitem__, 36))
+    with pytest.raises(Killed):
+        train("broken", few)
+    monkeypatch.undo()
+    assert not (tmp_path / "broken" / "model").exists()
+    # The blocks are there: no text is read again.
+    assert train("broken", iter(())) == 8
+    one, other = (
+        (tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("unbroken", "broken")
+    )
+    assert one == other
+
+
+def dying(get, left: int):
+    def getitem(self, index):
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Killed
+        return get(self, index)
+
+    return getitem
+
+
+def test_bfloat16_trains(folder, tmp_path):
+    settings = SETTINGS | {"updates": 4, "bf16": True}
+    masked_lm.pretrain(folder, texts(), work=tmp_path / "work", output=tmp_path / "model", **settings)
+    assert all(
+        part.dtype == torch.float32 for part in load_file(tmp_path / "model" / "model.safetensors").values()
+    )
+    assert np.isfinite(losses(tmp_path / "work")).all()

@@ -1,0 +1,691 @@
+"""MAUD's files: what comes out of them, and one sentence with file and row for each thing that is wrong."""
+
+import csv
+import io
+import json
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from lextables.dataset import census, read, write
+from lextables.errors import BadInput
+from lextables.maud import raw
+from lextables.maud.catalogue import OTHER, author_number, read_author_settings, read_catalogue
+from lextables.maud.schema import EXTRACTION_TABLES, TABLES
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "resources/sample/maud"
+ZIP = SAMPLE / "maud_v1.zip"
+SQUAD = {split: ROOT / f"resources/sample/maud_extraction/maud_squad_{split}.json" for split in raw.SPLITS}
+PRINTED = {
+    "Fiduciary exception to COR convent": "Fiduciary exception to COR covenant",
+    "Negative interim operating convenant": "Negative interim operating covenant",
+}
+SINGLE = [
+    f"best_found_hps/{folder}/df_best_hps_spec_id.csv"
+    for folder in (
+        "basic_post_contract_v1",
+        "basic_legal_berts_v1",
+        "basic_bb_post_contract_800_v0",
+        "basic_partial_post_contract_v1",
+    )
+]
+MULTI = {"best_found_hps/multi_task.md": True, "best_found_hps/multi_task_no_abridged.md": False}
+
+
+def settings_files():
+    single = {name: (SAMPLE / name).read_bytes() for name in SINGLE}
+    return single, {name: ((SAMPLE / name).read_bytes(), abridged) for name, abridged in MULTI.items()}
+
+
+LISTED = (SAMPLE / "question_answer_catalogue.json").read_bytes()
+CATALOGUE = read_catalogue(LISTED, "catalogue.json", 92, 144)
+SETTINGS = read_author_settings(*settings_files(), CATALOGUE)
+
+
+def release(path=ZIP):
+    return raw.read_release(path, CATALOGUE, SETTINGS.author_numbers)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return release()
+
+
+@pytest.fixture(scope="module")
+def members():
+    with zipfile.ZipFile(ZIP) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.fixture
+def altered(members, tmp_path):
+    """Write the zip with one file changed, or dropped for None, and return the new zip's path."""
+
+    def alter(suffix, change):
+        path = tmp_path / "maud_v1.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in members.items():
+                content = change(content) if name.endswith(suffix) else content
+                if content is not None:
+                    archive.writestr(name, content)
+        return path
+
+    return alter
+
+
+def records(content):
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+
+
+def edited(edit):
+    """A change of a csv file by ``edit``, which is given the list of its records."""
+
+    def change(content):
+        found = records(content)
+        header = list(found[0])
+        found = edit(found) or found
+        text = io.StringIO()
+        writer = csv.DictWriter(text, header, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(found)
+        return text.getvalue().encode()
+
+    return change
+
+
+def where_of(content, place):
+    """The line at which record ``place`` (0-based) of a csv file begins."""
+    lines = io.StringIO(content.decode(), newline="")
+    reader = csv.reader(lines)
+    next(reader)
+    begins = reader.line_num + 1
+    for _ in range(place):
+        next(reader)
+        begins = reader.line_num + 1
+    return begins
+
+
+def first(found, **wanted):
+    """The place of the first record with these cells."""
+    return next(i for i, r in enumerate(found) if all(r[column] == value for column, value in wanted.items()))
+
+
+# The questions
+
+
+def test_the_catalogue_makes_92_questions_and_144_heads():
+    assert (len(CATALOGUE.questions), len(CATALOGUE.heads)) == (92, 144)
+    assert len(CATALOGUE.text_types) == 22
+    multilabel = [question for question in CATALOGUE.questions if question.multilabel]
+    assert [len(question.answers) for question in multilabel] == [14, 4, 3, 4, 5, 5, 7, 6, 10, 4]
+    assert Counter(question.category for question in CATALOGUE.questions) == {
+        "Conditions to Closing": 9,
+        "Deal Protection and Related Provisions": 31,
+        "General Information": 1,
+        "Knowledge": 3,
+        "Material Adverse Effect": 39,
+        "Operating and Efforts Covenant": 8,
+        "Remedies": 1,
+    }
+
+
+def test_heads_are_in_order_of_their_ids():
+    ids = [head.head_id for head in CATALOGUE.heads]
+    assert ids == sorted(set(ids)) and ids[5:8] == ["06-00", "06-01", "06-02"]
+    assert [head.position for head in CATALOGUE.heads] == list(range(144))
+    assert CATALOGUE.heads[0].answers == CATALOGUE.questions[0].answers
+    assert CATALOGUE.heads[5].answers == (OTHER, "Approval")
+
+
+def test_a_question_is_found_whatever_its_blanks():
+    wording = "Fiduciary exception: Board  determination standard-Answer (no-shop)"
+    assert CATALOGUE.question(wording).number == 63
+    assert CATALOGUE.question("A/P/C application to-Answer").multilabel
+    assert CATALOGUE.question("no such question") is None
+    question = CATALOGUE.question("FLS (MAE) applies to")
+    assert CATALOGUE.head(question, "No").head_id == "15-00"
+    assert CATALOGUE.head(question, None) is None
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (
+            lambda entries: entries.pop(3),
+            "catalogue.json: 91 questions make 143 heads where the paper has 92",
+        ),
+        (
+            lambda entries: entries[5]["answers"].pop(),
+            "92 questions make 143 heads where the paper has 92 and",
+        ),
+        (
+            lambda entries: entries.append(entries[0]),
+            "entry 93: the question 'Type of Consideration-Answer' st",
+        ),
+        (
+            lambda entries: entries[2]["answers"].reverse(),
+            "entry 3: the answers of 'Accuracy of Target \"Gen",
+        ),
+        (
+            lambda entries: entries[1].pop("text_type"),
+            "entry 2: has no 'text_type'; give category, text_type",
+        ),
+    ],
+)
+def test_a_catalogue_with_a_fault(edit, sentence):
+    entries = json.loads(LISTED)
+    edit(entries)
+    with pytest.raises(BadInput) as error:
+        read_catalogue(json.dumps(entries).encode(), "catalogue.json", 92, 144)
+    assert sentence in str(error.value)
+
+
+def test_a_catalogue_that_is_no_json():
+    with pytest.raises(BadInput, match=r"catalogue.json: not a JSON list \(.*\); fetch it again"):
+        read_catalogue(LISTED[:-10], "catalogue.json", 92, 144)
+
+
+# The authors' settings
+
+
+def test_settings_are_one_a_model_share_and_head():
+    assert len(SETTINGS.hyperparameters) == 9 * 144
+    assert Counter((row["model"], row["share"]) for row in SETTINGS.hyperparameters) == {
+        ("bert-base-cased", 1.0): 144,
+        ("google/bigbird-roberta-base", 1.0): 144,
+        ("microsoft/deberta-v3-base", 1.0): 144,
+        ("nlpaueb/legal-bert-base-uncased", 1.0): 144,
+        **{("roberta-base", share): 144 for share in (0.05, 0.1, 0.25, 0.5, 1.0)},
+    }
+    assert len(SETTINGS.multi_task_grid) == 4 * 3 * 6
+    assert {row["learning_rate"] for row in SETTINGS.multi_task_grid} == {1e-5, 3e-5, 1e-4}
+    chosen = [(row["model"], row["abridged"]) for row in SETTINGS.multi_task_grid if row["chosen"]]
+    assert len(chosen) == len(set(chosen)) == 4
+
+
+def test_the_authors_tenth_answer_is_not_their_first():
+    """As numbers, 13.1 and 13.10 would be one."""
+    assert SETTINGS.author_numbers["06-01"] == "13.1"
+    assert SETTINGS.author_numbers["06-10"] == "13.10"
+    assert author_number("13-10") == "13.10"
+
+
+def changed(name, old, new, count=1):
+    single, multi = settings_files()
+    for files in (single, multi):
+        if name in files:
+            content = files[name] if files is single else files[name][0]
+            assert old in content
+            content = content.replace(old, new, count)
+            files[name] = content if files is single else (content, files[name][1])
+    return single, multi
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "sentence"),
+    [
+        (SINGLE[0], b"update_num", b"updates", "the column 'update_num' is missing"),
+        (SINGLE[1], b",100,", b",a hundred,", "the update_num 'a hundred' is not a number"),
+        (SINGLE[2], b"bigbird-roberta-base", b"bigbird", "has no settings for question"),
+        (SINGLE[0], b",13.3,", b",13.33,", "binary questions of number 13 where 'Accuracy of Fundamental"),
+        (SINGLE[1], b",Remedies", b",Knowledge", "is of a second category, Knowledge"),
+        (SINGLE[3], b",13.2,", b",13.1,", "roberta-base has a second row for question 13.1"),
+        (SINGLE[3], b",13.2,", b",x.2,", "the spec_id 'x.2' is no number of a question"),
+        (next(iter(MULTI)), b"  1.0  ", b"  1.0 what is ", "row 7: is no row of a table below a learning r"),
+    ],
+)
+def test_settings_with_a_fault(name, old, new, sentence):
+    with pytest.raises(BadInput) as error:
+        read_author_settings(*changed(name, old, new), CATALOGUE)
+    assert sentence in str(error.value)
+
+
+# The examples
+
+
+def test_rows_come_sorted_and_fit_their_schemas(rows, tmp_path):
+    listed = raw.read_contract_list((SAMPLE / "contract_names_edgar.csv").read_bytes(), "list.csv")
+    found = {
+        "examples": rows.examples,
+        "texts": rows.texts,
+        "questions": CATALOGUE.rows(SETTINGS.author_numbers),
+        "contracts": raw.contract_rows(ZIP, listed, rows.examples),
+        "hyperparameters": SETTINGS.hyperparameters,
+        "multi_task_grid": SETTINGS.multi_task_grid,
+    }
+    counts = {}
+    for table in TABLES:
+        if table.name in found:
+            assert write(table, found[table.name], tmp_path / table.name) > 0
+            counts[table.name] = census(table, tmp_path / table.name)
+    assert counts["examples"]["rows"] == len(rows.examples)
+    assert counts["questions"]["rows"] == 144
+    assert counts["contracts"]["rows"] == 8
+    assert [row["text"][:9] for row in read(tmp_path / "contracts")] == ["AGREEMENT"] * 8
+
+
+def test_every_row_of_the_csv_files_is_an_example(rows, members):
+    texts = {row["text_id"]: row["text"] for row in rows.texts}
+    written = {
+        f"{split}-{place:05d}": (split, record)
+        for split in raw.SPLITS
+        for place, record in enumerate(records(members[f"data/MAUD_{split}.csv"]), 1)
+    }
+    assert [row["example_id"] for row in rows.examples] == sorted(written)
+    heads = {head.head_id: head for head in CATALOGUE.heads}
+    for row in rows.examples:
+        split, record = written[row["example_id"]]
+        assert (row["split"], row["answer"], row["label"]) == (split, record["answer"], int(record["label"]))
+        assert texts[row["text_id"]] == record["text"]
+        assert row["data_type"] == raw.DATA_TYPES[record["data_type"]]
+        assert row["contract"] == (None if row["data_type"] == "rare" else record["contract_name"])
+        assert (row["subquestion"] or "<NONE>") == record["subquestion"]
+        head = heads[row["head_id"]]
+        if row["subquestion"] is None:
+            assert head.answers[row["label"]] == row["answer"]
+        else:
+            assert row["label"] == (row["subquestion"] in row["answer"].split(", "))
+    assert sum(row["examples"] for row in rows.texts) == len(rows.examples)
+    assert any("\n" in text for text in texts.values())
+
+
+def test_what_is_odd_is_counted(rows):
+    assert rows.notes == {
+        "answers_outside_the_list": 0,
+        "rare_rows_that_stand_twice": 1,
+        "rows_whose_id_is_not_the_authors": 0,
+        "rows_without_a_contract": sum(row["data_type"] == "rare" for row in rows.examples),
+    }
+
+
+def test_columns_may_stand_in_another_order_and_lines_end_as_on_windows(altered, rows):
+    def reorder(content):
+        found = records(content)
+        text = io.StringIO()
+        writer = csv.DictWriter(text, [*reversed(list(found[0])), "more"], restval="x", lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(found)
+        return b"\xef\xbb\xbf" + text.getvalue().encode()
+
+    assert release(altered("MAUD_dev.csv", reorder)) == rows
+
+
+def test_none_is_an_answer_and_no_missing_value(rows):
+    assert [row["label"] for row in rows.examples if row["answer"] == "None"]
+    assert not [row for row in rows.examples if not row["answer"]]
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (
+            {"data_type": "synthetic"},
+            "the data type 'synthetic' is not known; use one of main, abridged, rare_an",
+        ),
+        (
+            {"answer": "Some Cash"},
+            "the answer 'Some Cash' is not in the list of 'Type of Consideration-Answer'; use",
+        ),
+        (
+            {"label": "3"},
+            "the label is 3 where the answer 'All Cash' has the label 0; correct the one or the other",
+        ),
+        ({"label": "all"}, "the label 'all' is not a whole number"),
+        ({"label": "1.0"}, "the label '1.0' is not a whole number"),
+        ({"question": "Is it cash?"}, "the question 'Is it cash?' is not in the catalogue"),
+        (
+            {"subquestion": "All Cash"},
+            "'Type of Consideration-Answer' has no subquestion 'All Cash'; write <NONE>",
+        ),
+        (
+            {"text_type": "No-Shop"},
+            "the text_type is 'No-Shop' where 'Type of Consideration-Answer' has 'Type of",
+        ),
+        (
+            {"category": "Remedies"},
+            "the category is 'Remedies' where 'Type of Consideration-Answer' has 'General",
+        ),
+        ({"text": " \n"}, "the text is empty; restore it from the release"),
+    ],
+)
+def test_each_faulty_cell_has_a_sentence(altered, members, edit, sentence):
+    content = members["data/MAUD_test.csv"]
+    place = first(records(content), answer="All Cash", data_type="main")
+    path = altered("MAUD_test.csv", edited(lambda found: found[place].update(edit)))
+    with pytest.raises(BadInput) as error:
+        release(path)
+    assert f"MAUD_test.csv, row {where_of(content, place)}: {sentence}" in str(error.value)
+
+
+def test_a_label_that_contradicts_a_multilabel_answer(altered, members):
+    content = members["data/MAUD_test.csv"]
+    place = first(records(content), question="FLS (MAE) applies to", subquestion="No", label="0")
+
+    def swap(found):
+        found[place]["label"] = "1"
+
+    with pytest.raises(BadInput, match=r"the label is 1 where the answer .* has the label 0; correct"):
+        release(altered("MAUD_test.csv", edited(swap)))
+
+
+def test_an_answer_outside_the_list_of_a_multilabel_question(altered, members):
+    """The release took the lists from the main data alone, so other rows may have one; it is no head's."""
+    content = members["data/MAUD_train.csv"]
+    for kind, stops in (("main", True), ("abridged", False), ("rare_answers", False)):
+        place = first(records(content), question="Limitations on FTR Exercise-Answer", data_type=kind)
+
+        def add(found, place=place):
+            found[place]["answer"] += ", an unheard-of breach"
+
+        path = altered("MAUD_train.csv", edited(add))
+        if stops:
+            with pytest.raises(BadInput, match="the answer 'an unheard-of breach' is not in the list of"):
+                release(path)
+        else:
+            assert release(path).notes["answers_outside_the_list"] == 1
+
+
+@pytest.mark.parametrize("kind", ["main", "abridged"])
+def test_a_row_that_stands_twice(altered, members, kind):
+    content = members["data/MAUD_dev.csv"]
+    place = first(records(content), data_type=kind)
+    begins = where_of(content, place)
+    path = altered("MAUD_dev.csv", edited(lambda found: found.insert(place + 1, found[place])))
+    with pytest.raises(
+        BadInput, match=rf"the row stands twice \(first at MAUD_dev.csv, row {begins}\); drop one"
+    ):
+        release(path)
+
+
+def test_a_rare_row_may_stand_twice_as_in_the_release(altered, members):
+    place = first(records(members["data/MAUD_dev.csv"]), data_type="rare_answers")
+    path = altered("MAUD_dev.csv", edited(lambda found: found.append(found[place])))
+    assert release(path).notes["rare_rows_that_stand_twice"] == 2
+
+
+def test_another_id_is_counted(altered, rows):
+    path = altered("MAUD_dev.csv", edited(lambda found: [r.update(id="0") for r in found] and found))
+    notes = release(path).notes
+    assert notes["rows_whose_id_is_not_the_authors"] == sum(row["split"] == "dev" for row in rows.examples)
+
+
+# The csv itself
+
+
+def line(content, number, new):
+    lines = content.split(b"\n")
+    lines[number - 1] = new(lines[number - 1])
+    return b"\n".join(lines)
+
+
+@pytest.mark.parametrize("column", raw.COLUMNS)
+def test_a_missing_column(altered, column):
+    def rename(content):
+        return line(content, 1, lambda header: header.replace(column.encode(), b"other", 1))
+
+    if column in ("question", "text"):
+
+        def rename(content):
+            return line(
+                content, 1, lambda header: header.replace(b"," + column.encode() + b",", b",other,", 1)
+            )
+
+    with pytest.raises(
+        BadInput, match=f"MAUD_train.csv, row 1: the column '{column}' is missing; the columns"
+    ):
+        release(altered("MAUD_train.csv", rename))
+
+
+@pytest.mark.parametrize(
+    ("stray", "sentence"),
+    [
+        # A comma that is not quoted makes a cell more.
+        (
+            b"main,contract_0,a, b,All Cash,0,q,<NONE>,t,3,c",
+            "has 11 cells where there should be 10; quote the ce",
+        ),
+        # A quote inside a quoted cell that is not doubled.
+        (b'main,contract_0,"the "Offer", as made",All Cash,0,q,<NONE>,t,3,c', "is no csv ('"),
+        # A quote that opens and is never closed runs over all rows below.
+        (b'main,contract_0,"the Offer,All Cash,0,q,<NONE>,t,3,c', "is no csv ("),
+        (b"main,contract_0", "has 2 cells where there should be 10; quote the cells that hold a comma."),
+    ],
+)
+def test_stray_commas_and_quotes_name_the_row_that_they_spoil(altered, members, stray, sentence):
+    content = members["data/MAUD_dev.csv"]
+    begins = where_of(content, 40)
+    path = altered(
+        "MAUD_dev.csv", lambda content: line(content, begins - 1, lambda last: last + b"\n" + stray)
+    )
+    with pytest.raises(BadInput) as error:
+        release(path)
+    assert str(error.value).startswith(f"MAUD_dev.csv, row {begins}: ")
+    assert sentence in str(error.value)
+
+
+def test_commas_quotes_and_line_ends_in_quoted_cells_are_text(altered, rows):
+    text = 'The "Offer", so called,\nis open,, for "ten" days.\r\n(Page 4)'
+    path = altered("MAUD_dev.csv", edited(lambda found: found[7].update(text=text)))
+    found = release(path)
+    texts = {row["text_id"]: row["text"] for row in found.texts}
+    assert texts[found.examples[7]["text_id"]] == text
+    assert len(found.examples) == len(rows.examples)
+
+
+def test_a_byte_that_is_not_utf8(altered, members):
+    begins = where_of(members["data/MAUD_dev.csv"], 30)
+    path = altered("MAUD_dev.csv", lambda content: line(content, begins, lambda text: b"\x93" + text))
+    with pytest.raises(BadInput, match=rf"MAUD_dev.csv, row {begins}: the byte 0x93 is not UTF-8; restore"):
+        release(path)
+
+
+# The zip and the contracts
+
+
+@pytest.mark.parametrize("kept", [0, 100, 40_000])
+def test_a_zip_cut_short(tmp_path, kept):
+    path = tmp_path / "maud_v1.zip"
+    path.write_bytes(ZIP.read_bytes()[:kept])
+    with pytest.raises(
+        BadInput, match=r"^maud_v1.zip: the zip is cut short or damaged \(.*\); fetch it again"
+    ):
+        release(path)
+
+
+def test_a_missing_file(altered):
+    with pytest.raises(BadInput, match="holds 0 files called MAUD_dev.csv where there should be one; fetch"):
+        release(altered("MAUD_dev.csv", lambda _: None))
+
+
+def contracts(path, rows, listed=None):
+    content = (SAMPLE / "contract_names_edgar.csv").read_bytes() if listed is None else listed
+    return list(raw.contract_rows(path, raw.read_contract_list(content, "list.csv"), rows.examples))
+
+
+def test_contracts_have_their_parties_and_text(rows, members):
+    found = contracts(ZIP, rows)
+    assert [row["contract_id"] for row in found] == [f"contract_{n}" for n in range(8)]
+    assert found[3]["text"] == members["data/contracts/contract_3.txt"].decode()
+    assert found[1]["address"] == "https://www.example.org/filings/1/ex2-1.htm"
+    assert sum(row["examples"] for row in found) == sum(row["contract"] is not None for row in rows.examples)
+
+
+def test_a_contract_without_a_text_is_kept(altered, rows):
+    found = contracts(altered("contract_3.txt", lambda _: None), rows)
+    assert [row["contract_id"] for row in found if row["text"] is None] == ["contract_3"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "change", "sentence"),
+    [
+        ("contract_3.txt", lambda _: b" \n", "data/contracts/contract_3.txt: the contract is empty; restore"),
+        (
+            "contract_3.txt",
+            lambda text: text[:9] + b"\xa0" + text[9:],
+            "the byte 0xa0 at 9 is not UTF-8; rest",
+        ),
+    ],
+)
+def test_a_contract_with_a_fault(altered, rows, suffix, change, sentence):
+    with pytest.raises(BadInput) as error:
+        contracts(altered(suffix, change), rows)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (b"contract_7", b"contract_6", "list.csv, row 9: contract_6 stands twice; drop one of the two."),
+        (
+            b"contract_7",
+            b"contract_9",
+            "contract_7 is not in the list of contracts; add its parties and address",
+        ),
+        (b"Name in Dataset", b"Name", "list.csv, row 1: the column 'Name in Dataset' is missing"),
+        (b"contract_7", b"", "list.csv, row 9: a contract needs a name, parties and an address"),
+    ],
+)
+def test_a_list_of_contracts_with_a_fault(rows, old, new, sentence):
+    listed = (SAMPLE / "contract_names_edgar.csv").read_bytes().replace(old, new)
+    with pytest.raises(BadInput) as error:
+        contracts(ZIP, rows, listed)
+    assert sentence in str(error.value)
+
+
+# The extraction task
+
+
+def extraction(files=SQUAD):
+    return raw.read_squad_release(files, CATALOGUE, PRINTED)
+
+
+def test_extraction_rows_fit_their_schemas(tmp_path):
+    found = extraction()
+    for table in EXTRACTION_TABLES:
+        assert write(table, getattr(found, table.name), tmp_path / table.name) > 0
+    assert Counter(row["split"] for row in found.contracts) == {"train": 6, "dev": 1, "test": 1}
+    assert len(found.questions) == 8 * 22
+    assert {row["category"] for row in found.questions} == set(CATALOGUE.text_types)
+    unanswered = [row for row in found.questions if not row["answers"]]
+    assert len(unanswered) == 4 == found.notes["questions_without_an_answer"]
+    assert len(found.training_examples) == len(found.answers) + len(unanswered)
+    texts = {row["contract_id"]: row["text"] for row in found.contracts}
+    contract_of = {row["question_id"]: row["contract_id"] for row in found.questions}
+    for row in found.answers:
+        assert texts[contract_of[row["question_id"]]][row["start"] : row["end"]] == row["text"]
+
+
+def altered_squad(tmp_path, edit):
+    content = json.loads(SQUAD["train"].read_bytes())
+    edit(content["data"])
+    path = tmp_path / "maud_squad_train.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return SQUAD | {"train": path}
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (
+            lambda data: data[0]["paragraphs"][0]["qas"][1].update(question="What is this about?"),
+            "asks about no known deal point type: 'What is this about?'",
+        ),
+        (
+            lambda data: data[0]["paragraphs"][0]["qas"][1].update(
+                question=data[0]["paragraphs"][0]["qas"][0]["question"]
+            ),
+            "asks contract_0 about 'Type of Consideration' again, after 'contract_0__Type of Consideration'",
+        ),
+        (
+            lambda data: data[0].update(title="contract_7"),
+            "contract_7 is in test and in train; keep it in one split.",
+        ),
+        (
+            lambda data: data[0]["paragraphs"][0]["qas"][0]["answers"][0].update(answer_start=1),
+            "does not start at character 1",
+        ),
+    ],
+)
+def test_extraction_with_a_fault(tmp_path, edit, sentence):
+    with pytest.raises(BadInput) as error:
+        extraction(altered_squad(tmp_path, edit))
+    assert sentence in str(error.value)
+
+
+QUERIES = {"Where is the No-Shop Clause": "No-Shop", "What is the Knowledge": "Knowledge Definition"}
+
+
+def spans_file(tmp_path, edit=lambda tests: None):
+    """LegalBench-RAG's file of the sample's spans of two deal point types, and of a query of no type."""
+    found = extraction()
+    of_question = {}
+    for row in found.answers:
+        of_question.setdefault(row["question_id"], []).append(row)
+    tests = []
+    for question in found.questions:
+        for query, text_type in (*QUERIES.items(), ("About something else", "Specific Performance")):
+            if question["category"] == text_type:
+                snippets = [
+                    {
+                        "file_path": f"maud/Parties {question['contract_id']}.txt",
+                        "span": [row["start"], row["end"]],
+                        "answer": row["text"],
+                    }
+                    for row in of_question[question["question_id"]]
+                ]
+                tests.append({"query": f'Consider the "X"; {query}', "snippets": snippets})
+    edit(tests)
+    path = tmp_path / "extraction_spans.json"
+    path.write_text(json.dumps({"tests": tests}), encoding="utf-8")
+    return path
+
+
+def test_spans_of_legalbench_rag_are_mapped_onto_the_contracts(tmp_path):
+    found = raw.read_legalbench_rag(spans_file(tmp_path), ZIP, CATALOGUE, QUERIES)
+    whole = extraction()
+    same = {
+        (row["question_id"], row["start"], row["end"])
+        for row in whole.answers
+        if row["question_id"].endswith(("__No-Shop", "__Knowledge Definition"))
+    }
+    assert {(row["question_id"], row["start"], row["end"]) for row in found.answers} == same
+    assert (len(found.contracts), len(found.questions)) == (8, 16)
+    assert found.notes["annotations"] == 24 and found.notes["annotations_of_no_type"] == 8
+    assert found.notes["spans"] == len(same) + found.notes["spans_of_no_type"]
+    assert all(row["answers"] for row in found.questions)
+    assert Counter(row["split"] for row in found.contracts) == {"train": 6, "dev": 1, "test": 1}
+
+
+def another_file(tests):
+    tests[0]["snippets"].append(tests[-1]["snippets"][0])
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (
+            lambda tests: tests[0]["snippets"][0].update(answer="elsewhere"),
+            "stand in no contract; take the spans",
+        ),
+        (
+            lambda tests: tests.append(tests[0]),
+            "test 25: asks 'What is the Knowledge' of maud/Parties contract_0",
+        ),
+        (another_file, "test 1: has spans of 2 files where there should be one"),
+        (lambda tests: tests[2].pop("snippets"), "test 3: is no query with snippets (KeyError('snippets'))"),
+    ],
+)
+def test_spans_with_a_fault(tmp_path, edit, sentence):
+    with pytest.raises(BadInput) as error:
+        raw.read_legalbench_rag(spans_file(tmp_path, edit), ZIP, CATALOGUE, QUERIES)
+    assert sentence in str(error.value)
+
+
+def test_contracts_are_dealt_80_10_10_whatever_their_order():
+    contracts = [f"contract_{number}" for number in range(152)]
+    splits = raw.split_contracts(contracts)
+    assert Counter(splits.values()) == {"train": 122, "dev": 15, "test": 15}
+    assert raw.split_contracts(reversed(contracts)) == splits

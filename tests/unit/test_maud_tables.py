@@ -1,0 +1,407 @@
+"""MAUD's tables over a data set small enough to count by hand."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from lextables.dataset import write
+from lextables.maud import tables
+from lextables.maud.plan import Maud, Panel
+from lextables.maud.schema import EXAMPLES, HYPERPARAMETERS, QUESTIONS, SPLIT_OVERLAP, TEXTS
+from lextables.models import squad
+from lextables.run import SCORES
+from lextables.tables.cells import build
+from lextables.tables.figures import draw
+from lextables.tables.inputs import Inputs
+from lextables.tables.published import load
+
+ROOT = Path(__file__).parents[2]
+PRINTED = load(ROOT / "resources/published/maud.csv")
+CATEGORIES = [
+    row for row in dict.fromkeys(c.row for c in PRINTED if c.table == "table1") if row != "All Categories"
+]
+NAMES = [row for row in dict.fromkeys(c.row for c in PRINTED if c.table == "table3") if row != "Overall"]
+CLOSING, KNOWLEDGE, REMEDIES = "Conditions to Closing", "Knowledge", "Remedies"
+PAPER = Maud.model_construct(
+    categories=dict(zip(CATEGORIES, NAMES, strict=True)),
+    printed_types={"Fiduciary exception to COR convent": "Fiduciary exception to COR covenant"},
+    models={
+        "bert": Panel(row="BERT", model="bert", single=True, published="bert-base-cased"),
+        "minilm": Panel(row="MiniLM", model="minilm", single=True, multi=True, own=True),
+    },
+)
+PANEL = ["BERT", "RoBERTa", "LegalBERT", "DeBERTa", "BigBird"]
+HEADS = [  # head, question, sub-question, category, answers
+    ("01", "Standard", None, CLOSING, ["a", "b", "c"]),
+    ("02-0", "Who", "x", KNOWLEDGE, ["<OTHER>", "x"]),
+    ("02-1", "Who", "y", KNOWLEDGE, ["<OTHER>", "y"]),
+    ("03", "Performance", None, REMEDIES, ["no", "yes"]),
+]
+ROWS = [  # head, split, data type, label, text
+    *[("01", "test", "main", label, "short") for label in (0, 0, 1, 2)],
+    *[("01", "test", "abridged", label, "short") for label in (0, 1)],
+    *[("01", "train", "rare", label, "with specials") for label in (0, 1)],
+    *[("02-0", "test", "main", label, "long") for label in (0, 1, 1, 1)],
+    *[("02-1", "test", "abridged", label, "long") for label in (0, 1)],
+    ("02-1", "dev", "main", 0, "short"),
+]
+TOKENS = {"short": 3, "with specials": 511, "long": 600}
+GROUPS = [  # groups that `scores` gives a value, and the share of one
+    ("all", 0.6), ("category: Conditions to Closing", 0.5), ("category: Knowledge", 0.7),
+    ("question: Standard", 0.5), ("question: Who", 0.7),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results") / "data" / "maud"
+    of_head = {head: (question, sub, category, answers) for head, question, sub, category, answers in HEADS}
+    examples = []
+    for n, (head, split, data_type, label, text) in enumerate(ROWS):
+        question, sub, category, answers = of_head[head]
+        examples.append(
+            {
+                "example_id": f"{n:03}", "split": split, "data_type": data_type, "contract": f"contract_{n}",
+                "head_id": head, "question": question, "subquestion": sub, "text_type": "t",
+                "category": category, "answer": answers[label], "label": label, "text_id": text,
+            }
+        )  # fmt: skip
+    questions = [
+        {
+            "head_id": head, "position": n, "question_number": int(head[:2]), "question": question,
+            "subquestion": sub, "category": category, "text_type": "t", "answers": answers,
+            "multilabel": sub is not None, "author_number": str(n),
+        }
+        for n, (head, question, sub, category, answers) in enumerate(HEADS)
+    ]  # fmt: skip
+    texts = [
+        {"text_id": name, "text": " the" * count, "words": count, "examples": 1}
+        for name, count in sorted(TOKENS.items())
+    ]
+    overlap = [
+        {"kind": kind, "key": key, "train": train, "dev": dev, "test": test, "heads": heads}
+        for kind, key, train, dev, test, heads in (
+            ("contract", "c1", 1, 1, 0, 0), ("contract", "c2", 1, 0, 2, 0), ("text", "t1", 0, 1, 1, 1),
+        )
+    ]  # fmt: skip
+    best = [
+        {
+            "model": model, "share": share, "head_id": head, "learning_rate": 1e-5, "updates": 100,
+            "validation_aupr": value,
+        }
+        for model, share, head, value in (
+            ("bert-base-cased", 0.5, "01", 0.1), ("bert-base-cased", 1.0, "01", 0.4),
+            ("bert-base-cased", 1.0, "02-0", 0.8), ("bert-base-cased", 1.0, "02-1", 0.6),
+            ("bert-base-cased", 1.0, "03", 0.9),
+        )
+    ]  # fmt: skip
+    for table, rows in (
+        (EXAMPLES, examples), (QUESTIONS, questions), (TEXTS, texts), (SPLIT_OVERLAP, overlap),
+        (HYPERPARAMETERS, best),
+    ):  # fmt: skip
+        write(table, rows, folder / f"{table.name}.parquet")
+    asked = [
+        {
+            "question_id": f"{n}", "contract_id": "c", "category": category, "question": "", "split": split,
+            "answers": answers,
+        }
+        for n, (category, split, answers) in enumerate(
+            [
+                ("No-Shop", "train", 3), ("No-Shop", "test", 2), ("MAE Definition", "dev", 0),
+                ("Fiduciary exception to COR covenant", "train", 1),
+                ("Fiduciary exception:  Board determination (no-shop)", "train", 4),
+            ]
+        )
+    ]  # fmt: skip
+    write(squad.QUESTIONS, asked, folder.parent / "maud_extraction" / "questions.parquet")
+    return folder
+
+
+def run(data, name, shift=0.0, setting="single", values=(), **more):
+    """Write a run's scores and record below the folder of ``data``, and return its own."""
+    rows = {
+        ("random AUPR", "data type: abridged"): (0.3, 1),
+        ("random AUPR, strict", "data type: abridged"): (0.35, 2),
+        ("AUPR, low", "all"): (0.5, 9), ("AUPR, high", "all"): (0.7, 9),
+        ("answers left out", "all"): (2.0, 9),
+    }  # fmt: skip
+    for metric, less in (("AUPR", 0), ("random AUPR", 0.4), ("micro F1", 0.1), ("macro F1", 0.2)):
+        rows |= {(metric, group): (value - less + shift, 2) for group, value in GROUPS}
+        rows[metric, "category: Remedies"] = rows[metric, "question: Performance"] = math.nan, 0
+    rows |= dict(values)
+    written = [{"metric": m, "group": g, "value": v, "n": n} for (m, g), (v, n) in sorted(rows.items())]
+    folder = data / "runs" / name
+    write(SCORES, written, folder / "scores.parquet")
+    settings = {
+        "grid": "small", "setting": setting, "learning_rates": [3e-4], "rounds": [40], "published": None,
+        "batch_size": 16, "max_length": 128, "bf16": True,
+    }  # fmt: skip
+    record = {
+        "settings": settings, "points": {"01": [3e-4, [40]]}, "device": "a processor", "seconds": 100.0,
+        "training_examples": 3,
+    } | more  # fmt: skip
+    (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    return f"runs/{name}"
+
+
+def system(row, runs=None, setting="single", own=False, reason="not here"):
+    runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
+    return {
+        "row": row, "setting": setting, "family": "", "own": own, "reason": "" if runs else reason,
+        "parameters": 1, "runs": runs,
+    }  # fmt: skip
+
+
+def inputs(data, table, *systems):
+    return Inputs(data, data, systems, [cell for cell in PRINTED if cell.table == table], PAPER)
+
+
+def computed(data, table, *systems):
+    found = tables.cells(table, inputs(data, table, *systems))
+    return {(cell.row, cell.column): cell for cell in found}
+
+
+def lines(data, table, *systems, comparable=False):
+    given = inputs(data, table, *systems)
+    return build(given.published, tables.cells(table, given), comparable)
+
+
+def test_table1_counts_by_category_and_data_type(data):
+    cells = computed(data, "table1")
+    assert cells[CLOSING, "Main Dataset"].value == 4
+    assert cells[CLOSING, "Rare Answers Dataset"].value == 2
+    assert cells[CLOSING, "All Datasets"].value == 8
+    assert cells["Material Adverse Effect", "All Datasets"].value == 0
+    assert cells["All Categories", "Abridged Dataset"].value == 4
+    assert cells["All Categories", "All Datasets"].value == len(ROWS)
+
+
+def test_table2_counts_by_split_and_says_what_stands_in_several(data):
+    cells = computed(data, "table2")
+    assert cells["main", "test"].value == 8
+    assert cells["rare", "train"].value == 2
+    assert cells["overall", "dev"].value == 1
+    assert cells["overall", "overall"].value == len(ROWS)
+    several = ("In more than one split", "In test and in train or dev")
+    of_head = "In more than one split for one and the same head"
+    assert [cells["contracts", column].value for column in (*several, of_head)] == [2, 1, 0]
+    assert [cells["texts", column].value for column in (*several, of_head)] == [1, 1, 1]
+
+
+def test_table9_counts_tokens_with_the_special_ones_and_without(data):
+    cells = computed(data, "table9")
+    share, without = "Percent Long Texts", "Percent Long Texts, special tokens not counted"
+    assert cells[CLOSING, share].value == pytest.approx(100 * 2 / 8)
+    assert cells[CLOSING, without].value == 0
+    assert cells["All Categories", share].value == pytest.approx(100 * 8 / len(ROWS))
+    once = "All Categories, each different text once"
+    assert (cells[once, share].value, cells[once, without].value) == pytest.approx((200 / 3, 100 / 3))
+    assert cells["All Categories", "Deal Point Questions"].value == 3
+    assert cells["All Categories", "Questions with examples in these data"].value == 2
+    assert cells[REMEDIES, share].reason == "no example of this category in these data"
+
+
+def test_table3_sets_categories_and_our_model_beside_the_printed_ones(data):
+    runs = [run(data, "s0"), run(data, "s1", shift=0.1)]
+    found = lines(data, "table3", *map(system, PANEL), system("MiniLM", runs, own=True))
+    cells = {(line.row, line.column): line for line in found}
+    ours = cells[CLOSING, "MiniLM"]
+    assert (ours.ours, ours.runs, ours.low) == ("55.0", " ".join(runs), "")
+    overall = cells["Overall", "MiniLM"]
+    assert (overall.ours, overall.low, overall.high, overall.verdict) == ("65.0", "50.0", "70.0", "")
+    assert cells[REMEDIES, "MiniLM"].reason == "no question of this category can be scored in these data"
+    assert cells[REMEDIES, "Random"].verdict == "not run"
+    assert cells["Knowledge", "Random"].ours == "30.0"
+    assert (cells["Overall", "BERT"].verdict, cells["Overall", "BERT"].reason) == ("not run", "not here")
+    # Our column stands in each printed row.
+    assert [line.column for line in found if line.row == "Knowledge"] == ["Random", *PANEL, "MiniLM"]
+    about = {column: line.ours for (row, column), line in cells.items() if row == "MiniLM"}
+    assert about == {
+        "Questions scored": "2",
+        "Answers left out": "2",
+        "Overall, least to greatest run": "60.0 to 70.0",
+        "Settings": "grid small: learning rate 0.0003, 40 updates of 16 examples for each head, "
+        "texts cut at 128 tokens, bfloat16",
+        "Time": "2 seeds, 3 min 20 s on a processor",
+    }
+
+
+def test_a_value_of_comparable_data_is_judged(data):
+    roberta = system("RoBERTa", [run(data, "judged")])
+    found = lines(data, "table3", roberta, comparable=True)
+    overall = next(line for line in found if (line.row, line.column) == ("Overall", "RoBERTa"))
+    assert (overall.published, overall.reproduced, overall.verdict) == ("55.5%", "60.0", "near")
+
+
+def test_random_is_computed_from_the_data_where_nothing_ran(data):
+    cells = computed(data, "table3", *map(system, PANEL))
+    # Of six: 3, 2 and 1.  Of four: 1; of two: 1; the question is the mean of its two heads.
+    assert cells[CLOSING, "Random"].value == pytest.approx(100 * (3 + 2 + 1) / 6 / 3)
+    assert cells["Knowledge", "Random"].value == pytest.approx(100 * (1 / 4 + 1 / 2) / 2)
+    assert cells[REMEDIES, "Random"].value is None
+
+
+@pytest.mark.parametrize(("table", "value"), [("table4", 70), ("table7", 60), ("table8", 50)])
+def test_multi_task_tables_differ_in_the_metric(data, table, value):
+    cells = computed(data, table, system("MiniLM", [run(data, "m0", setting="multi")], "multi", own=True))
+    assert cells["Knowledge", "MiniLM"].value == pytest.approx(value)
+    assert cells["Knowledge", "RoBERTa"].reason == "not in the panel of models"
+
+
+def test_table6_has_a_strict_row_where_there_is_a_value(data):
+    values = {
+        ("AUPR", "data type: abridged"): (0.6, 1), ("AUPR", "data type: main"): (0.5, 1),
+        ("AUPR, strict", "data type: abridged"): (0.55, 2),
+        ("AUPR, strict", "data type: main"): (math.nan, 0),
+    }  # fmt: skip
+    cells = computed(data, "table6", system("RoBERTa", [run(data, "t6", values=values)], "multi"))
+    assert cells["Abridged", "RoBERTa"].value == pytest.approx(60)
+    assert cells["Abridged, strict", "RoBERTa"].value == pytest.approx(55)
+    assert cells["Abridged, strict", "Random"].value == pytest.approx(35)
+    assert "Main, strict" not in {row for row, _ in cells}
+    questions = {row: cell.value for (row, column), cell in cells.items() if column == "Questions"}
+    assert list(questions.values()) == [1, 2]
+
+
+def test_table6_of_data_without_such_heads_says_so(data):
+    cells = computed(data, "table6", *map(system, PANEL[1:4]))
+    # Head 01 lacks an answer among its abridged examples; 02-1 has both, but none in the main test data.
+    assert cells["Abridged", "Random"].value == pytest.approx(50)
+    assert (
+        cells["Main", "Random"].reason
+        == "no head with every answer among the abridged test examples can be scored in these data"
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (
+            {"published": "bert-base-cased", "setting": "single"},
+            "learning rate 1e-05 to 0.0001, 100 to 400 updates of 16 examples for each head, "
+            "the best that the authors found",
+        ),
+        (
+            {"published": None, "setting": "multi"},
+            "learning rate 1e-05 to 0.0001, 100 to 400 updates of 16 examples for all heads together, "
+            "the best of 12 settings on dev",
+        ),
+    ],
+)
+def test_settings_say_who_chose_them(record, words):
+    settings = {"grid": "paper", "learning_rates": [1e-5, 3e-5, 1e-4], "rounds": [100, 200, 300, 400]}
+    settings |= {"batch_size": 16, "max_length": 512, "bf16": False} | record
+    points = {"a": [1e-5, [400]], "b": [1e-4, [100]]}
+    found = tables.settings_in_words({"settings": settings, "points": points})
+    assert found == f"grid paper: {words}, texts cut at 512 tokens"
+
+
+def test_figure2_reads_a_stepwise_curve_and_draws_it(data):
+    steps = {"0.000000000": 1.0, "0.333333333": 0.8, "0.600000000": 0.6, "1.000000000": 0.2}
+    values = {("precision", f"recall: {recall}"): (value, 2) for recall, value in steps.items()}
+    mine = system("MiniLM", [run(data, "curve", values=values)], "multi", own=True)
+    found = computed(data, "figure2", system("RoBERTa", setting="multi"), mine)
+    curve = {column: cell.value for (row, column), cell in found.items() if row == "MiniLM"}
+    assert curve.pop("AUPR") == pytest.approx(60)
+    assert curve == pytest.approx(
+        {
+            f"Precision at {recall}% recall": 80 if recall < 34 else 60 if recall <= 60 else 20
+            for recall in range(5, 101, 5)
+        }
+    )
+    assert found["RoBERTa", "AUPR"].reason == "not here"
+    drawing = draw("curves", lines(data, "figure2", mine), "x")
+    assert "ours, MiniLM" in drawing
+
+
+def test_figure3_has_the_printed_differences_and_a_line_by_size(data):
+    runs = {
+        share: [run(data, f"p{share}", shift, training_examples=size)]
+        for share, shift, size in (("5", -0.2, 20), ("50", -0.05, 200), ("100", 0.0, 400))
+    }
+    row = "AUPR on all training examples less that on a subset (points)"
+    both = system("RoBERTa", runs), system("MiniLM", {"100": runs["100"]}, own=True)
+    cells = computed(data, "figure3", *both)
+    assert cells[row, "5% of the training examples"].value == pytest.approx(20)
+    assert cells[row, "50% of the training examples"].value == pytest.approx(5)
+    assert cells["RoBERTa / 5% of the training examples", "AUPR"].value == pytest.approx(40)
+    assert cells["RoBERTa / 5% of the training examples", "Training examples"].value == 20
+    assert cells["MiniLM / 100% of the training examples", "AUPR"].value == pytest.approx(60)
+    drawing = draw("line_by_size", lines(data, "figure3", *both), "x")
+    assert all(text in drawing for text in ("ours, RoBERTa", "ours, MiniLM", "Training examples", ">AUPR<"))
+
+
+def test_figure3_of_another_model_stands_beside_the_printed_row(data):
+    runs = {share: [run(data, f"o{share}", -1 / int(share))] for share in ("5", "100")}
+    cells = computed(data, "figure3", system("RoBERTa", reason="gated"), system("MiniLM", runs, own=True))
+    row = "AUPR on all training examples less that on a subset (points)"
+    assert cells[row, "5% of the training examples"].reason == "gated"
+    assert cells[f"{row}: MiniLM", "5% of the training examples"].value == pytest.approx(19)
+
+
+def test_table12_counts_spans_and_sets_the_joined_row_beside(data):
+    values = {
+        ("AUPR", "category: No-Shop"): (0.25, 2), ("AUPR", "category: MAE Definition"): (0.0, 0),
+        ("AUPR, strict", "all"): (0.61, 2),
+    }  # fmt: skip
+    more = {"updates": 100, "point": {"learning_rate": 1e-4, "epochs": 4}}
+    joined = run(data, "joined", values=values, settings={"n_best": 20}, updates=None)
+    cells = computed(
+        data,
+        "table12",
+        system("RoBERTa-base", [run(data, "spans", values=values, **more)]),
+        system("RoBERTa-base, joined", [joined], own=True),
+    )
+    column, fiduciary = "RoBERTa-base (AUPR)", "Fiduciary exception: Board determination (no-shop)"
+    assert [cells["No-Shop", split].value for split in ("Train", "Dev", "Test")] == [3, 0, 2]
+    assert cells["Fiduciary exception to COR convent", "Train"].value == 1
+    assert cells[fiduciary, "Train"].value == 4
+    assert cells["Overall", "Train"].value == 8
+    assert cells["Specific Performance", "Test"].reason == "these data ask nothing about this type"
+    assert cells["No-Shop", column].value == 25
+    assert cells["MAE Definition", column].reason == "no test span of this type in these data"
+    assert (cells["Overall", column].value, cells["Overall", column].low) == pytest.approx((60, 50))
+    assert cells["No-Shop", "RoBERTa-base, joined (AUPR)"].value == 25
+    assert cells["RoBERTa-base", "Overall AUPR, strict"].value == pytest.approx(61)
+    assert cells["RoBERTa-base", "Training"].value == (
+        "grid small: learning rate 0.0001 for 4 epochs, 100 updates of 16 windows of 128 tokens"
+    )
+    assert ("RoBERTa-base, joined", "Training") not in cells
+
+
+def test_the_validation_table_keeps_the_splits_apart(data):
+    runs = [run(data, "v0"), run(data, "v1", shift=0.1)]
+    mine = system("MiniLM", runs, own=True), system("MiniLM", setting="multi", own=True, reason="gated")
+    found = lines(data, "table_validation", *mine)
+    cells = {(line.row, line.column): line for line in found}
+    assert list(dict.fromkeys(row for row, _ in cells)) == ["Standard", "Who", "Mean of these questions"]
+    assert cells["Standard", "Test examples here"].ours == "6"
+    # Of the authors' values only those on all data count, and the two heads of a question are averaged.
+    authors = "BERT (authors, dev)"
+    assert [cells[row, authors].ours for row in ("Standard", "Who", "Mean of these questions")] == [
+        "40.0",
+        "70.0",
+        "55.0",
+    ]
+    ours = "MiniLM, single-task (ours, test)"
+    assert (cells["Who", ours].ours, cells["Who", ours].low) == ("75.0", "")
+    assert cells["Who", f"{ours}, least to greatest run"].ours == "70.0 to 80.0"
+    mean = cells["Mean of these questions", ours]
+    assert (mean.ours, mean.low, mean.high) == ("65.0", "50.0", "70.0")
+    assert cells["Who", "Random, our test"].ours == "30.0"
+    assert cells["Who", "MiniLM, multi-task (ours, test)"].reason == "gated"
+    assert {line.verdict for line in found} == {"", "not run"}
+
+
+@pytest.mark.parametrize("table", sorted(tables.TABLES))
+@pytest.mark.parametrize("ran", [True, False])
+def test_every_printed_cell_gets_a_place(data, table, ran):
+    rows = ["RoBERTa-base"] if table == "table12" else PANEL
+    values = {("AUPR", "data type: abridged"): (math.nan, 0), ("AUPR", "data type: main"): (math.nan, 0)}
+    folder = [run(data, "every", values=values, point={"learning_rate": 1e-4, "epochs": 1}, updates=1)]
+    found = lines(data, table, *(system(row, folder if ran else None) for row in rows))
+    printed = [cell.value for cell in PRINTED if cell.table == table]
+    assert [line.published for line in found if line.published] == printed
+    assert not [line for line in found if "NaN" in (line.ours, line.reproduced, line.low, line.high)]

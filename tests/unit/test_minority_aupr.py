@@ -1,0 +1,318 @@
+"""MAUD's AUPR: hand-made cases, scikit-learn's average precision, and the averages over questions."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, f1_score
+
+from lextables.dataset import write
+from lextables.errors import BadInput
+from lextables.metrics.f1 import macro_f1, micro_f1
+from lextables.metrics.minority_aupr import (
+    Answered,
+    area,
+    averaged_curve,
+    binarised,
+    curve,
+    head_aupr,
+    head_auprs,
+    margins,
+    mean_curve,
+    random_aupr,
+    resampled_auprs,
+    scores,
+    weighted_precisions,
+)
+from lextables.run import SCORES
+
+
+def head(labels, logits, *, name="1", question=None, category="Knowledge", data_types=None, units=None):
+    labels = np.asarray(labels)
+    return Answered(
+        name,
+        question or f"Q{name}",
+        category,
+        labels,
+        np.asarray(logits, dtype=np.float32),
+        np.asarray(data_types or ["main"] * len(labels)),
+        np.asarray(units or [str(i) for i in range(len(labels))]),
+    )
+
+
+def binary(labels, score):
+    """A head of two answers whose margin of answer 1 is ``score``."""
+    return head(labels, [[0, value] for value in score])
+
+
+@pytest.mark.parametrize(
+    ("labels", "score", "expected"),
+    [
+        # Answer 1 has 2 of 5 and is the minority, for both answers: (1/1 + 2/3) / 2.
+        ([1, 0, 1, 0, 0], [9, 8, 7, 6, 5], 5 / 6),
+        # Answer 1 has 3 of 5, so the others are the positive side, lowest scores first: (1/1 + 2/5) / 2.
+        ([1, 1, 0, 1, 0], [7, 6, 8, 5, 4], (1 / 1 + 2 / 5) / 2),
+        # All scores tie: one step, and its precision is the share of the minority.
+        ([1, 0, 0, 0], [3, 3, 3, 3], 1 / 4),
+        # A positive ties with a negative: 1/1 for the first, then both at once, 2/3.
+        ([1, 1, 0, 0, 0], [9, 5, 5, 1, 0], (1 + 2 / 3) / 2),
+    ],
+)
+def test_hand_made_cases(labels, score, expected):
+    assert head_aupr(binary(labels, score)) == pytest.approx(expected)
+
+
+def test_with_half_the_examples_the_answer_itself_is_the_positive_side():
+    # Answer 1: ranks 1 and 4 are right, (1 + 2/4) / 2.  Answer 0, ranked the other way: (1/2 + 2/3) / 2.
+    tied = binary([1, 0, 0, 1], [4, 3, 2, 1])
+    assert head_aupr(tied) == pytest.approx((0.75 + 7 / 12) / 2)
+    assert [side[0].tolist() for side in binarised(tied)] == [
+        [False, True, True, False],
+        [True, False, False, True],
+    ]
+
+
+def test_the_paper_s_example_of_sides():
+    # A.5: answers with 50, 10 and 10 examples; for the first the 20 others are the positive side.
+    labels = [0] * 50 + [1] * 10 + [2] * 10
+    sides = list(binarised(head(labels, np.random.default_rng(0).normal(size=(70, 3)))))
+    assert [int(positive.sum()) for positive, _ in sides] == [20, 10, 10]
+    assert random_aupr(head(labels, np.zeros((70, 3)))) == pytest.approx((20 + 10 + 10) / 70 / 3)
+
+
+def test_margins_are_the_released_ones():
+    assert margins(np.array([[3.0, 1.0, -2.0]])).tolist() == [[4.0, 0.0, -6.0]]
+
+
+def random_heads(seed=0, rounded=False):
+    """Six heads in four questions; ``rounded`` logits have many ties."""
+    generator = np.random.default_rng(seed)
+    heads = []
+    for index, (question, answers) in enumerate([("A", 2), ("A", 2), ("A", 2), ("B", 3), ("C", 4), ("D", 2)]):
+        labels = np.concatenate([np.arange(answers), generator.choice(answers, 30)])
+        logits = generator.normal(size=(len(labels), answers))
+        logits[np.arange(len(labels)), labels] += 0.7
+        heads.append(
+            head(
+                labels,
+                np.round(logits) if rounded else logits,
+                name=f"{question}-{index}",
+                question=question,
+                category="MAE" if question in "AB" else "Remedies",
+                data_types=["abridged" if i % 3 == 0 else "main" for i in range(len(labels))],
+                units=[f"contract_{i % 9}" for i in range(len(labels))],
+            )
+        )
+    return heads
+
+
+@pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
+def test_a_head_is_the_mean_of_scikit_learn_s_average_precisions(rounded):
+    for found in random_heads(rounded=rounded):
+        values = []
+        for answer in range(found.logits.shape[1]):
+            positive, score = found.labels == answer, 2 * found.logits[:, answer] - found.logits.sum(axis=1)
+            if positive.sum() * 2 > len(positive):
+                positive, score = ~positive, -score
+            values.append(average_precision_score(positive, score))
+        assert head_aupr(found) == pytest.approx(np.mean(values), abs=1e-12)
+
+
+def test_a_curve_keeps_the_best_precision_at_each_recall():
+    recalls, precisions = curve(np.array([False, True, False, True]), np.array([4.0, 3.0, 2.0, 1.0]))
+    assert recalls.tolist() == [0, 0.5, 1]
+    assert precisions.tolist() == [1, 0.5, 0.5]
+    assert area(recalls, precisions) == 0.5
+
+
+def test_the_mean_curve_takes_the_precision_of_the_next_higher_recall():
+    halves = np.array([0, 0.5, 1]), np.array([1, 0.8, 0.4])
+    thirds = np.array([0, 1 / 3, 1]), np.array([1, 0.6, 0.2])
+    recalls, precisions = mean_curve([halves, thirds])
+    assert recalls.tolist() == [0, 1 / 3, 0.5, 1]
+    assert precisions == pytest.approx([1, (0.8 + 0.6) / 2, (0.8 + 0.2) / 2, (0.4 + 0.2) / 2])
+    assert area(recalls, precisions) == pytest.approx((area(*halves) + area(*thirds)) / 2)
+
+
+@pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
+def test_the_area_under_the_mean_curve_is_the_overall_score(rounded):
+    heads = random_heads(rounded=rounded)
+    recalls, precisions, questions = averaged_curve(heads)
+    by_question = [
+        np.mean([head_aupr(h) for h in heads if h.question == question]) for question in ("A", "B", "C", "D")
+    ]
+    assert questions == 4
+    assert area(recalls, precisions) == pytest.approx(np.mean(by_question), abs=1e-12)
+
+
+@pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
+def test_weights_count_an_example_as_often(rounded):
+    generator = np.random.default_rng(1)
+    positive, score = generator.random(20) < 0.4, generator.normal(size=20)
+    score = np.round(score) if rounded else score
+    weights = generator.integers(0, 4, (5, 20))
+    repeated = [average_precision_score(np.repeat(positive, row), np.repeat(score, row)) for row in weights]
+    assert weighted_precisions(positive, score, weights) == pytest.approx(repeated, abs=1e-12)
+
+
+def test_a_resample_is_the_score_of_its_contracts():
+    heads = random_heads()
+    units = np.unique(heads[0].units)
+    found = resampled_auprs(heads, units, 3, seed=5)
+    from lextables.metrics.intervals import resampled_weights
+
+    for value, weights in zip(found, next(resampled_weights(len(units), 5, 3)), strict=True):
+        times = dict(zip(units, weights, strict=True))
+        again = [h.only(np.repeat(np.arange(len(h.labels)), [times[u] for u in h.units])) for h in heads]
+        by_question = [
+            np.mean([head_aupr(h) for h in again if h.question == q]) for q in ("A", "B", "C", "D")
+        ]
+        assert value == pytest.approx(np.mean(by_question), abs=1e-7)
+
+
+def tables(heads):
+    """The rows that `scores` takes for these heads."""
+    predictions, examples, questions = [], [], []
+    for h in heads:
+        questions.append(
+            {
+                "head_id": h.head_id,
+                "question": h.question,
+                "category": h.category,
+                "answers": [str(i) for i in range(h.logits.shape[1])],
+            }
+        )
+        for i, label in enumerate(h.labels):
+            key = {"head_id": h.head_id, "example_id": f"{h.head_id}/{i:03}"}
+            predictions.append(key | {"logits": h.logits[i].tolist()})
+            examples.append(key | {"label": int(label), "data_type": h.data_types[i], "contract": h.units[i]})
+    return predictions, examples, questions
+
+
+def by_key(rows):
+    return {(row["metric"], row["group"]): row for row in rows}
+
+
+def test_heads_are_averaged_into_questions_first(tmp_path):
+    heads = random_heads()
+    rows = scores(*tables(heads), resamples=50)
+    assert write(SCORES, rows, tmp_path / "scores.parquet") == len(rows)
+    found = by_key(rows)
+    expected = {
+        question: np.mean([head_aupr(h) for h in heads if h.question == question]) for question in "ABCD"
+    }
+    for question, value in expected.items():
+        assert found["AUPR", f"question: {question}"]["value"] == pytest.approx(value)
+    assert found["AUPR", "question: A"]["n"] == 3
+    assert (found["AUPR", "all"]["value"], found["AUPR", "all"]["n"]) == (
+        pytest.approx(np.mean(list(expected.values()))),
+        4,
+    )
+    assert found["AUPR", "category: MAE"]["value"] == pytest.approx((expected["A"] + expected["B"]) / 2)
+    assert found["AUPR, low", "all"]["value"] < found["AUPR", "all"]["value"]
+    assert found["AUPR, high", "all"]["value"] > found["AUPR", "all"]["value"]
+    assert found["AUPR, low", "all"]["n"] == 9
+    assert found["answers left out", "all"]["value"] == 0
+    steps = [row for row in rows if row["metric"] == "precision"]
+    widths = np.diff([float(row["group"].removeprefix("recall: ")) for row in steps])
+    assert steps[0]["group"] == "recall: 0.000000000" and steps[0]["value"] == 1
+    assert sum(widths * [row["value"] for row in steps[1:]]) == pytest.approx(
+        found["AUPR", "all"]["value"], abs=1e-7
+    )
+    assert head_auprs(*tables(heads)) == {h.head_id: head_aupr(h) for h in heads}
+
+
+def test_f1_is_of_the_most_likely_answer():
+    # Chosen: 0, 0, 1, 1.  F1: answer 0 2/3, answer 1 1/2, answer 2 0.
+    logits = [[9, 0, 0], [9, 0, 0], [0, 9, 0], [0, 9, 0]]
+    heads = [head([0, 1, 1, 2], logits, units=["a", "a", "b", "b"])]
+    found = by_key(scores(*tables(heads), resamples=10))
+    assert found["micro F1", "all"]["value"] == 0.5
+    assert found["macro F1", "all"]["value"] == pytest.approx((2 / 3 + 1 / 2) / 3)
+    labels, chosen = np.array([0, 0, 1]), np.array([0, 2, 1])
+    assert micro_f1(labels, chosen) == pytest.approx(f1_score(labels, chosen, average="micro"))
+    assert macro_f1(labels, chosen) == pytest.approx(f1_score(labels, chosen, average="macro"))
+
+
+def typed(name, question, abridged_labels):
+    """A head with both answers in the main data, and these answers in the abridged data."""
+    labels = [0, 1, 1, 0, 1, *abridged_labels]
+    score = [-1, 2, 1, 1.5, -2, *range(len(abridged_labels))]
+    return head(
+        labels,
+        [[0, value] for value in score],
+        name=name,
+        question=question,
+        data_types=["main"] * 5 + ["abridged"] * len(abridged_labels),
+    )
+
+
+def test_data_types_apart():
+    heads = [typed("A", "A", [0, 1, 1]), typed("B", "B", [0, 0, 0]), typed("C", "C", [])]
+    found = by_key(scores(*tables(heads), resamples=10))
+    main = heads[0].only(heads[0].data_types == "main")
+    # As printed: heads of which every answer is among the abridged examples.  By the text: B counts too.
+    assert found["AUPR", "data type: main"]["n"] == 1
+    assert found["AUPR", "data type: main"]["value"] == pytest.approx(head_aupr(main))
+    assert found["AUPR", "data type: abridged"]["value"] == 1
+    assert found["random AUPR", "data type: abridged"]["value"] == pytest.approx(1 / 3)
+    assert found["AUPR, strict", "data type: main"]["n"] == 2
+    assert found["AUPR, strict", "data type: abridged"]["n"] == 1
+
+
+def test_without_abridged_examples_there_is_no_table_of_data_types():
+    found = by_key(scores(*tables([typed("A", "A", [])]), resamples=10))
+    assert math.isnan(found["AUPR", "data type: main"]["value"])
+
+
+def test_an_answer_without_test_examples_is_refused_unless_the_data_are_partial():
+    logits = np.random.default_rng(0).normal(size=(6, 3))
+    gap, one = head([0, 0, 0, 1, 1, 0], logits, name="1"), head([0] * 6, logits[:, :2], name="2")
+    with pytest.raises(BadInput, match=r"answer 2 of head '1' has 0 of the 6 test examples, and so no AUPR"):
+        scores(*tables([gap]))
+    with pytest.raises(BadInput, match="answer 0 of head '2' has 6 of the 6 test examples"):
+        scores(*tables([one]))
+    found = by_key(scores(*tables([gap, one]), partial=True, resamples=20))
+    assert math.isnan(found["AUPR", "question: Q2"]["value"])
+    assert (found["AUPR", "all"]["n"], found["AUPR", "all"]["value"]) == (1, pytest.approx(head_aupr(gap)))
+    assert (found["answers left out", "all"]["value"], found["answers left out", "all"]["n"]) == (3, 5)
+
+
+def test_probabilities_serve_where_there_are_no_logits():
+    predictions, examples, questions = tables(random_heads())
+    shares = [
+        {key: row[key] for key in ("head_id", "example_id")}
+        | {"probabilities": (1 / (1 + np.exp(-np.float64(row["logits"])))).tolist()}
+        for row in predictions
+    ]
+    want = head_auprs(predictions, examples, questions)
+    assert head_auprs(shares, examples, questions) == pytest.approx(want)
+    certain = [row | {"probabilities": [1.0, *row["probabilities"][1:]]} for row in shares]
+    assert not any(map(math.isnan, head_auprs(certain, examples, questions).values()))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p, e, q: p.pop(), "examples of head 'D-5' have no prediction, the first 'D-5/031'"),
+        (lambda p, e, q: e[0].update(label=2), "example A-0/000: label 2 where head 'A-0' has 2 answers"),
+        (lambda p, e, q: e[0].update(head_id="Z"), "example A-0/000: head 'Z' is not among the heads"),
+        (
+            lambda p, e, q: p[0].update(logits=[1.0]),
+            "example A-0/000: 1 scores where head 'A-0' has 2 answers",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(change, message):
+    predictions, examples, questions = tables(random_heads())
+    change(predictions, examples, questions)
+    with pytest.raises(BadInput, match=message):
+        scores(predictions, examples, questions)
+
+
+def test_predictions_for_other_examples_are_passed_over():
+    predictions, examples, questions = tables(random_heads())
+    more = [*predictions, {"head_id": "A-0", "example_id": "dev", "logits": [0.0, 0.0]}]
+    assert scores(more, examples, questions, resamples=5) == scores(
+        predictions, examples, questions, resamples=5
+    )

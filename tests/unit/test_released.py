@@ -1,0 +1,42 @@
+"""The authors' weights come out of their zip; pickles beside them do not."""
+
+import zipfile
+
+import pytest
+
+from lextables.errors import BadInput
+from lextables.models.released import unpack
+
+
+def packed(path, *names):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, name)
+    return path
+
+
+def test_only_what_loading_needs_is_unpacked(tmp_path):
+    names = ("roberta-base/config.json", "roberta-base/pytorch_model.bin", "roberta-base/vocab.json")
+    pickles = (
+        "roberta-base/training_args.bin",
+        "roberta-base/optimizer.pt",
+        "__MACOSX/roberta-base/._vocab.json",
+    )
+    archive = packed(tmp_path / "roberta-base.zip", *names, *pickles)
+    kept = unpack(archive, tmp_path / "model")
+    assert kept == ["config.json", "pytorch_model.bin", "vocab.json"]
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == kept
+    assert (tmp_path / "model/config.json").read_text() == "roberta-base/config.json"
+
+
+@pytest.mark.parametrize("names", [("vocab.json",), ("a/config.json", "b/config.json")])
+def test_a_zip_of_no_or_two_models_is_refused(tmp_path, names):
+    with pytest.raises(BadInput, match=rf"^model.zip: the zip holds {len(names) // 2 * 2} files config.json"):
+        unpack(packed(tmp_path / "model.zip", *names), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_file_that_is_no_zip_is_refused(tmp_path):
+    (tmp_path / "model.zip").write_text("<html>")
+    with pytest.raises(BadInput, match="not a zip"):
+        unpack(tmp_path / "model.zip", tmp_path / "model")

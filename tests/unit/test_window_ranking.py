@@ -1,0 +1,171 @@
+"""The windows that a question reads on a small budget."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+from lextables.dataset import Column, Table, write
+from lextables.errors import BadInput
+from lextables.models import window_ranking
+from lextables.models.span_windows import WindowSettings, open_windows, write_features
+from lextables.models.squad import EXAMPLES
+
+SETTINGS = WindowSettings(max_length=24, step=8, max_question_length=4)
+# The second question is longer, so that its windows are shorter and may be more.
+QUESTIONS = {"Governing Law": "which law", "Parties": "who are the parties"}
+CLUES = {
+    "Governing Law": "this agreement is governed by the laws of Ohio",
+    "Parties": "made between the buyer and the seller",
+}
+FILLER = "the goods shall be sent to a place that is named in each order and paid for at once".split()
+CONTRACTS = Table(
+    "contracts",
+    "Contracts of filler with two clauses.",
+    (Column("contract_id", pa.string(), "contract"), Column("text", pa.string(), "text")),
+    key=("contract_id",),
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    words = sorted({*FILLER, *" ".join((*CLUES.values(), *QUESTIONS.values())).split()})
+    ids = {word: index for index, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words])}
+    backend = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+    )
+
+
+def features(folder: Path, tokenizer, seed: int, labelled: bool) -> dict[str, str]:
+    """Write the windows of twenty contracts with both clauses each; return the contracts' texts."""
+    generator = np.random.default_rng(seed)
+    texts, rows = {}, []
+    for number in range(20):
+        name = f"c{number:02d}"
+        parts = [*generator.choice(FILLER, 60).tolist()]
+        for clue in CLUES.values():
+            parts.insert(int(generator.integers(len(parts))), clue)
+        texts[name] = " ".join(parts)
+        for category, clue in CLUES.items():
+            start = texts[name].index(clue)
+            example = f"{name} {category}"
+            place = {"start": start, "end": start + len(clue)} if labelled else {"start": -1, "end": -1}
+            ids = {"example_id": example, "question_id": example, "contract_id": name, "category": category}
+            rows.append(ids | place)
+    folder.mkdir()
+    contracts, examples = folder / "contracts.parquet", folder / "examples.parquet"
+    write(CONTRACTS, ({"contract_id": n, "text": t} for n, t in texts.items()), contracts)
+    write(EXAMPLES, rows, examples)
+    write_features(contracts, examples, QUESTIONS, folder, tokenizer, SETTINGS, labelled=labelled, shards=3)
+    return texts
+
+
+@pytest.fixture(scope="module")
+def ranker(tokenizer, tmp_path_factory) -> window_ranking.Ranker:
+    folder = tmp_path_factory.mktemp("ranking") / "train"
+    found = window_ranking.passages(folder, features(folder, tokenizer, 1, labelled=True))
+    return window_ranking.fit(found.texts, window_ranking.answered(found), seed=0)
+
+
+def test_passages_are_the_longest_text_from_each_start(tokenizer, tmp_path):
+    folder = tmp_path / "train"
+    texts = features(folder, tokenizer, 1, labelled=True)
+    found = window_ranking.passages(folder, texts)
+    windows = open_windows(folder)
+    starts = {
+        (windows.contract[row], windows.token_from[row]): found.passage[row] for row in range(len(windows))
+    }
+    assert len(starts) == len(found.texts) < len(windows)
+    for row in range(len(windows)):
+        words = texts[windows.contracts[windows.contract[row]]].split()
+        text = found.texts[found.passage[row]].split()
+        assert (
+            text[: windows.token_to[row] - windows.token_from[row]]
+            == (words[windows.token_from[row] : windows.token_to[row]])
+        )
+    longest = [
+        max(windows.token_to[found.passage == n] - windows.token_from[found.passage == n]) for n in (0, 1)
+    ]
+    assert [len(text.split()) for text in found.texts[:2]] == longest
+    for category, held in window_ranking.answered(found).items():
+        assert all(CLUES[category] in text for text, one in zip(found.texts, held, strict=True) if one)
+        assert 20 <= held.sum() <= 60
+
+
+def test_the_likeliest_windows_hold_the_answer(ranker, tokenizer, tmp_path):
+    folder = tmp_path / "test"
+    texts = features(folder, tokenizer, 2, labelled=False)
+    windows, found = open_windows(folder), window_ranking.passages(folder, texts)
+    chosen = window_ranking.choose(ranker, folder, texts, 1)
+    assert len(chosen) == 40
+    assert sorted(windows.example[chosen].tolist()) == list(range(40))
+    right = [
+        CLUES[windows.categories[windows.category[row]]] in found.texts[found.passage[row]] for row in chosen
+    ]
+    assert sum(right) >= 38
+    more = window_ranking.choose(ranker, folder, texts, 3)
+    assert more.dtype == np.int64 and (np.diff(more) > 0).all()
+    assert set(chosen.tolist()) < set(more.tolist())
+    assert np.bincount(windows.example[more]).tolist() == [3] * 40
+    everything = window_ranking.choose(ranker, folder, texts, 1000)
+    assert everything.tolist() == list(range(len(windows)))
+
+
+def test_equally_likely_windows_are_read_in_their_order(ranker, tokenizer, tmp_path):
+    folder = tmp_path / "test"
+    texts = features(folder, tokenizer, 2, labelled=False)
+    nothing = window_ranking.Ranker(
+        ranker.terms, ranker.idf, ranker.categories, np.zeros_like(ranker.weights)
+    )
+    chosen = window_ranking.choose(nothing, folder, texts, 2)
+    assert open_windows(folder).window[chosen].tolist() == [0, 1] * 40
+
+
+def test_a_ranker_comes_back_as_it_was_saved(ranker, tmp_path):
+    for name in ("one.npz", "two.npz"):
+        window_ranking.save(ranker, tmp_path / name)
+    again = window_ranking.load(tmp_path / "one.npz")
+    assert (again.terms, again.categories) == (ranker.terms, ranker.categories)
+    assert np.array_equal(again.idf, ranker.idf) and np.array_equal(again.weights, ranker.weights)
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    texts = list(CLUES.values())
+    assert np.array_equal(window_ranking.scores(again, texts), window_ranking.scores(ranker, texts))
+    assert window_ranking.scores(ranker, texts).argmax(axis=0).tolist() == [0, 1]
+
+
+def test_the_same_seed_gives_the_same_ranker(ranker, tokenizer, tmp_path):
+    folder = tmp_path / "train"
+    found = window_ranking.passages(folder, features(folder, tokenizer, 1, labelled=True))
+    same, other = (
+        window_ranking.fit(found.texts, window_ranking.answered(found), seed=seed) for seed in (0, 1)
+    )
+    assert np.array_equal(same.weights, ranker.weights)
+    assert not np.array_equal(other.weights, ranker.weights)
+
+
+def test_a_category_without_an_answer_ranks_nothing():
+    texts = ["one two", "two three", "three one"]
+    held = {
+        "never": np.zeros(3, dtype=bool),
+        "always": np.ones(3, dtype=bool),
+        "once": np.array([True, False, False]),
+    }
+    ranker = window_ranking.fit(texts, held)
+    assert ranker.categories == ("always", "never", "once")
+    assert ranker.weights.any(axis=1).tolist() == [False, False, True]
+
+
+def test_what_cannot_be_ranked_is_refused(ranker, tokenizer, tmp_path):
+    with pytest.raises(BadInput, match="no word stands in two of the 2 passages"):
+        window_ranking.fit(["one", "two"], {})
+    folder = tmp_path / "test"
+    texts = features(folder, tokenizer, 2, labelled=False)
+    fewer = window_ranking.Ranker(ranker.terms, ranker.idf, ranker.categories[:1], ranker.weights[:1])
+    with pytest.raises(BadInput, match="has not learnt the category 'Parties'"):
+        window_ranking.choose(fewer, folder, texts, 1)

@@ -1,0 +1,89 @@
+"""Which CUAD runs there are, and which rows each table shows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lextables.config import Config
+from lextables.errors import BadInput
+from lextables.models.resolve import Model, slug
+from lextables.models.span_plan import WHOLE, SpanPlanner, SpanTask
+from lextables.papers import Paper
+from lextables.plan import Plan
+from lextables.run import Run
+
+PAPER = "cuad"
+
+
+class Cuad(Paper):
+    """`resources/papers/cuad.yaml`.
+
+    ``review`` are the models that read a user's contract, the first that has a run; ``review_minimum`` is
+    the least probability that is shown.
+    """
+
+    contract_types: Mapping[str, str]
+    spans: SpanTask
+    review: tuple[str, ...]
+    review_minimum: float
+
+
+REGISTRY = Cuad
+
+
+def plan(config: Config, paper: Cuad, models: Mapping[str, Model], root: Path, gpu: bool) -> Plan:
+    """Lay out CUAD's runs for this configuration."""
+    planner = SpanPlanner(PAPER, paper.spans, config, models, root, gpu)
+    rows = [row.plain() for row in planner.rows()]
+    return Plan(planner.specs, {table: shown(table, rows) for table in paper.tables})
+
+
+# Which rows a table shows; the tables that are not named here show the data sets alone.
+SHOWN: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    "table2": lambda row: True,
+    "figure3": lambda row: row["own"] or row["row"] in ("DeBERTa-xlarge", "RoBERTa-large", "RoBERTa-base"),
+    "figure4": lambda row: row["own"] or row["row"] == "DeBERTa-xlarge",
+    "figure5": lambda row: True,
+    "figure6": lambda row: row["own"] or row["row"] == "RoBERTa-base",
+    "figure8": lambda row: row["own"] or row["row"] == "DeBERTa-xlarge",
+}
+
+
+def shown(table: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of ``table``; only Figure 6 shows models trained on a part of the contracts."""
+    if table not in SHOWN:
+        return []
+    return [
+        dict(row)
+        | {
+            "runs": {
+                percent: folders
+                for percent, folders in row["runs"].items()
+                if percent == str(WHOLE) or table == "figure6"
+            }
+        }
+        for row in rows
+        if SHOWN[table](row)
+    ]
+
+
+def review_run(config: Config, paper: Cuad, found: Plan) -> Run:
+    """The run whose model reads a user's contract: config's ``review_model``, or the best there is.
+
+    Raises `BadInput` when no such model has a run under this configuration.
+    """
+    runs = {
+        run.model: run
+        for run in sorted(found.specs, reverse=True)
+        if run.experiment == "released"
+        or (run.experiment == "finetune" and run.condition.endswith(f"-p{WHOLE}"))
+    }
+    wanted = paper.review if config.review_model == "auto" else (slug(config.review_model),)
+    for key in wanted:
+        if key in runs:
+            return runs[key]
+    raise BadInput(
+        f"review_model = {config.review_model!r} has no run under this configuration",
+        where="config",
+        do=f"choose from {', '.join(sorted(runs))}" if runs else "set models to available or paper",
+    )

@@ -1,0 +1,477 @@
+"""From CUAD's released files to rows: every file is checked before anything is built from it.
+
+``data.zip`` has the contracts and spans in SQuAD form: ``CUADv1.json`` (all), ``test.json``, and
+``train_separate_questions.json`` (one answer an example, Section 4.1).  ``CUAD_v1.zip`` has the clause table
+``master_clauses.csv``: a column of clauses and one of answers for each category.
+``category_descriptions.csv`` describes the categories; ``contract_types.csv`` says in which folder of the
+release each contract's PDF lies.
+"""
+
+import ast
+import csv
+import io
+import re
+import unicodedata
+import zipfile
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+
+from lextables.dataset import Row
+from lextables.errors import BadInput
+from lextables.models.squad import Document, answer_rows, example_row, question_rows, read_squad
+
+ALL, TEST, TRAIN = "CUADv1.json", "test.json", "train_separate_questions.json"
+CLAUSE_TABLE = "master_clauses.csv"
+OMITTED = "<omitted>"
+_DESCRIPTIONS = {
+    "Category (incl. context and answer)": "Category: ",
+    "Description": "Description: ",
+    "Answer Format": "Answer Format: ",
+    "Group": "Group: ",
+}
+
+
+@dataclass(frozen=True)
+class Release:
+    """The rows of the seven data sets, sorted by their keys, and what was odd, counted.
+
+    The notes: rows of the clause table whose file name is not the contract's title; clauses that skip text;
+    pieces of clauses that are no answer of their question; questions answered in the JSON and not in the
+    clause table, or the other way round; answers with the same text as another of their question;
+    supplementary answers (other than No) without a clause; and categories of a contract that have clauses and
+    no such answer.
+    """
+
+    contracts: list[Row]
+    categories: list[Row]
+    questions: list[Row]
+    answers: list[Row]
+    training_examples: list[Row]
+    clauses: list[Row]
+    supplementary: list[Row]
+    notes: dict[str, int]
+
+
+def read_release(
+    data_zip: str | Path,
+    cuad_v1_zip: str | Path,
+    contract_types_csv: str | Path,
+    category_descriptions_csv: str | Path,
+    contract_types: Mapping[str, str],
+) -> Release:
+    """Read and check the four files.
+
+    ``contract_types`` maps the release's folders to the types of Table 3.  Raises `BadInput` with the file,
+    and the row or the key, for the first fault.
+    """
+    described = _descriptions(Path(category_descriptions_csv))
+    documents = _contracts(Path(data_zip), described)
+    names = [question.category for question in next(iter(documents.values())).questions]
+    test = _test(Path(data_zip), documents, described)
+    examples = _training_examples(Path(data_zip), documents, test, described)
+    types = _types(Path(contract_types_csv), documents, contract_types)
+    clauses, supplementary, renamed = _clause_table(Path(cuad_v1_zip), documents, names)
+    ordered = [documents[title] for title in sorted(documents)]
+    return Release(
+        contracts=[
+            {
+                "contract_id": document.contract_id,
+                "split": "test" if document.contract_id in test else "train",
+                "text": document.text,
+                "characters": len(document.text),
+            }
+            | types[document.contract_id]
+            for document in ordered
+        ],
+        categories=[
+            {"category": name, "position": position} | described[name.casefold()]
+            for position, name in enumerate(names)
+        ],
+        questions=sorted(
+            (
+                row
+                for document in ordered
+                for row in question_rows(document, "test" if document.contract_id in test else "train")
+            ),
+            key=itemgetter("question_id"),
+        ),
+        answers=sorted(
+            (row for document in ordered for row in answer_rows(document)),
+            key=itemgetter("question_id", "index"),
+        ),
+        training_examples=examples,
+        clauses=clauses,
+        supplementary=supplementary,
+        notes={"file_names_unlike_their_title": renamed} | _oddities(ordered, clauses, supplementary),
+    )
+
+
+def _member(path: Path, name: str) -> bytes:
+    """The file called ``name`` of a zip; the top folder's name is not part of the format."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
+            if len(found) != 1:
+                raise BadInput(
+                    f"holds {len(found)} files called {name} where there should be one",
+                    where=path.name,
+                    do="fetch it again",
+                )
+            return archive.read(found[0])
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise BadInput(
+            f"the zip is cut short or damaged ({error})", where=path.name, do="fetch it again"
+        ) from error
+
+
+def _rows(content: bytes, name: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield (place, cells) for each row of a csv file in UTF-8, with or without a byte order mark."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The error's own bytes: its position does not count the byte order mark.
+        row = error.object.count(b"\n", 0, error.start) + 1
+        raise BadInput(
+            f"the byte 0x{error.object[error.start]:02x} is not UTF-8",
+            where=f"{name}, row {row}",
+            do="restore the file from the release",
+        ) from None
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    begun, width = 1, None
+    try:
+        for cells in reader:
+            if cells:
+                width = width or len(cells)
+                if len(cells) != width:
+                    raise BadInput(
+                        f"has {len(cells)} cells where there should be {width}",
+                        where=f"{name}, row {begun}",
+                        do="restore the row from the release",
+                    )
+                yield f"{name}, row {begun}", cells
+            begun = reader.line_num + 1
+    except csv.Error as error:
+        raise BadInput(f"not csv ({error})", where=f"{name}, row {begun}") from None
+    if width is None:
+        raise BadInput("the file is empty", where=name, do="fetch it again")
+
+
+def _descriptions(path: Path) -> dict[str, Row]:
+    """The categories' title, description, answer format and group by their title in lower case."""
+    rows = _rows(path.read_bytes(), path.name)
+    where, header = next(rows)
+    if header != list(_DESCRIPTIONS):
+        raise BadInput(f"the header is not {', '.join(_DESCRIPTIONS)}", where=where)
+    described: dict[str, Row] = {}
+    for where, cells in rows:
+        values = []
+        for cell, prefix in zip(cells, _DESCRIPTIONS.values(), strict=True):
+            if not cell.startswith(prefix.rstrip()):
+                raise BadInput(f"the cell {cell!r} does not start with {prefix.rstrip()!r}", where=where)
+            values.append(cell.removeprefix(prefix.rstrip()).strip())
+        title, description, answer_format, group = values
+        if not title or title.casefold() in described:
+            raise BadInput(
+                f"the category {title!r} {'appears twice' if title else 'has no name'}", where=where
+            )
+        described[title.casefold()] = {
+            "title": title,
+            "description": description,
+            "answer_format": answer_format,
+            "group": "" if group == "-" else group,
+        }
+    return described
+
+
+def _category(where: str, described: Mapping[str, Row]) -> Callable[[str, str], str]:
+    """What `read_squad` asks for a question's category: the id less the contract's title.
+
+    An example's id goes on with its number among the question's.
+    """
+
+    def category(question_id: str, contract_id: str) -> str:
+        name = question_id.removeprefix(f"{contract_id}__")
+        if where == TRAIN:
+            name = re.sub(r"_\d+$", "", name)
+        if name == question_id or name.casefold() not in described:
+            raise BadInput(
+                "the id is not the contract's title, two underscores and a category that is described",
+                where=f"{where}, question {question_id!r}",
+                do="correct the id, or add the category to category_descriptions.csv",
+            )
+        return name
+
+    return category
+
+
+def _contracts(data_zip: Path, described: Mapping[str, Row]) -> dict[str, Document]:
+    """All contracts by title; each has one question for each category, worded as everywhere else."""
+    documents: dict[str, Document] = {}
+    wordings: dict[str, tuple[str, str]] = {}
+    for document in read_squad(_member(data_zip, ALL), ALL, _category(ALL, described)):
+        asked = set()
+        for question in document.questions:
+            folded, wording = question.category.casefold(), (question.category, question.question)
+            if wordings.setdefault(folded, wording) != wording:
+                raise BadInput(
+                    "the question is spelled or worded otherwise than the first of its category",
+                    where=f"{ALL}, question {question.question_id!r}",
+                    do="give each category one name and one wording",
+                )
+            asked.add(folded)
+        for folded, category in described.items():
+            if folded not in asked:
+                raise BadInput(
+                    f"has no question of the category {category['title']!r}",
+                    where=f"{ALL}, contract {document.contract_id!r}",
+                    do="restore it",
+                )
+        documents[document.contract_id] = document
+    if not documents:
+        raise BadInput("holds no contract", where=ALL, do="fetch the release again")
+    return documents
+
+
+def _test(data_zip: Path, documents: Mapping[str, Document], described: Mapping[str, Row]) -> set[str]:
+    """The titles of the test contracts, which must be what `ALL` has under these titles."""
+    titles = set()
+    for document in read_squad(_member(data_zip, TEST), TEST, _category(TEST, described)):
+        whole = _whole(document, documents, TEST)
+        there = {question.question_id: question for question in whole.questions}
+        for question in document.questions:
+            where = f"{TEST}, question {question.question_id!r}"
+            same = there.pop(question.question_id, None)
+            # The order of the answers inside a question carries no meaning.
+            if same is None or (question.question, sorted(question.answers)) != (
+                same.question,
+                sorted(same.answers),
+            ):
+                raise BadInput(
+                    f"differs from the question in {ALL}", where=where, do="take both from one release"
+                )
+        for question_id in there:
+            raise BadInput(
+                f"the question {question_id!r} of {ALL} is missing",
+                where=f"{TEST}, contract {document.contract_id!r}",
+                do="take both from one release",
+            )
+        titles.add(document.contract_id)
+    return titles
+
+
+def _training_examples(
+    data_zip: Path, documents: Mapping[str, Document], test: set[str], described: Mapping[str, Row]
+) -> list[Row]:
+    """The rows of the training examples, which must be the answers that `ALL` has for the other contracts."""
+    rows, titles = [], set()
+    for document in read_squad(_member(data_zip, TRAIN), TRAIN, _category(TRAIN, described)):
+        if document.contract_id in test:
+            raise BadInput(
+                f"the contract is in {TEST} as well",
+                where=f"{TRAIN}, contract {document.contract_id!r}",
+                do="keep it in one of the two",
+            )
+        whole = _whole(document, documents, TRAIN)
+        examples = defaultdict(list)
+        for example in document.questions:
+            if len(example.answers) > 1:
+                raise BadInput(
+                    f"has {len(example.answers)} answers where an example has at most one",
+                    where=f"{TRAIN}, question {example.question_id!r}",
+                    do="give each answer an example",
+                )
+            examples[f"{document.contract_id}__{example.category}"].append(example)
+        for question in whole.questions:
+            parts = examples.pop(question.question_id, [])
+            found = sorted(answer for part in parts for answer in part.answers)
+            if len(parts) != max(1, len(found)) or found != sorted(question.answers):
+                raise BadInput(
+                    f"its {len(parts)} examples do not hold the {len(question.answers)} answers of {ALL},"
+                    " once each",
+                    where=f"{TRAIN}, question {question.question_id!r}",
+                    do="take both from one release",
+                )
+            for part in parts:
+                if part.question != question.question:
+                    raise BadInput(
+                        f"is worded otherwise than in {ALL}",
+                        where=f"{TRAIN}, question {part.question_id!r}",
+                        do="take both from one release",
+                    )
+                rows.append(example_row(document, part, question.question_id))
+        for question_id in examples:
+            raise BadInput(f"is no question of {ALL}", where=f"{TRAIN}, question {question_id!r}")
+        titles.add(document.contract_id)
+    for title in sorted(documents.keys() - titles - test):
+        raise BadInput(
+            f"the contract is neither in {TRAIN} nor in {TEST}",
+            where=f"{ALL}, contract {title!r}",
+            do="add it to one of the two",
+        )
+    return sorted(rows, key=itemgetter("example_id"))
+
+
+def _whole(document: Document, documents: Mapping[str, Document], name: str) -> Document:
+    """The contract of `ALL` with this title, whose text must be the same."""
+    where = f"{name}, contract {document.contract_id!r}"
+    whole = documents.get(document.contract_id)
+    if whole is None:
+        raise BadInput(f"the contract is not in {ALL}", where=where, do="take both from one release")
+    if whole.text != document.text:
+        raise BadInput(f"the text differs from that in {ALL}", where=where, do="take both from one release")
+    return whole
+
+
+def _types(
+    path: Path, documents: Mapping[str, Document], contract_types: Mapping[str, str]
+) -> dict[str, Row]:
+    """The type and the pages of each contract by its title."""
+    rows = _rows(path.read_bytes(), path.name)
+    where, header = next(rows)
+    if header != ["title", "release_folder", "pdf_pages"]:
+        raise BadInput("the header is not title, release_folder, pdf_pages", where=where)
+    types: dict[str, Row] = {}
+    for where, (title, folder, pages) in rows:
+        if title not in documents:
+            raise BadInput(f"the contract {title!r} is not in {ALL}", where=where, do="correct the title")
+        if title in types:
+            raise BadInput(f"the contract {title!r} appears twice", where=where, do="drop one of the two")
+        if folder not in contract_types:
+            raise BadInput(
+                f"the folder {folder!r} has no contract type",
+                where=where,
+                do="add it to contract_types of the paper's registry",
+            )
+        if not pages.isascii() or not pages.isdigit() or not int(pages):
+            raise BadInput(f"pdf_pages is {pages!r} and no number of pages", where=where)
+        types[title] = {"contract_type": contract_types[folder], "pages": int(pages)}
+    for title in sorted(documents.keys() - types.keys()):
+        raise BadInput(f"the contract {title!r} has no row", where=path.name, do="add its folder and pages")
+    return types
+
+
+def _clause_table(
+    cuad_v1_zip: Path, documents: Mapping[str, Document], names: list[str]
+) -> tuple[list[Row], list[Row], int]:
+    """The rows of clauses and of answers, and how many file names are not their contract's title."""
+    rows = _rows(_member(cuad_v1_zip, CLAUSE_TABLE), CLAUSE_TABLE)
+    columns = _columns(*next(rows), names)
+    by_letters = defaultdict(list)
+    for title in documents:
+        by_letters[_letters(title)].append(title)
+    clauses, supplementary = [], []
+    met: dict[str, str] = {}
+    renamed = 0
+    for where, cells in rows:
+        # One of the released names ends in a quote instead of a dot's extension: "….PDF'".
+        name = re.sub(r"\.pdf\W*$", "", cells[0], flags=re.IGNORECASE)
+        found = [name] if name in documents else by_letters[_letters(name)]
+        if len(found) != 1:
+            like = f"{len(found)} contracts" if found else "no contract"
+            raise BadInput(
+                f"the file {cells[0]!r} is named like {like} of {ALL}",
+                where=where,
+                do="give it the contract's title",
+            )
+        title = found[0]
+        if title in met:
+            raise BadInput(
+                f"the contract {title!r} appears twice (first at {met[title]})",
+                where=where,
+                do="drop one of the two",
+            )
+        met[title] = where
+        renamed += title != name
+        for category, (clause_column, answer_column) in columns.items():
+            clauses += [
+                {"contract_id": title, "category": category, "index": index, "text": text}
+                for index, text in enumerate(_clauses(cells[clause_column], f"{where}, column {category}"))
+            ]
+            answer = cells[answer_column].strip()
+            supplementary.append({"contract_id": title, "category": category, "answer": answer})
+    for title in sorted(documents.keys() - met.keys()):
+        raise BadInput(f"the contract {title!r} has no row", where=CLAUSE_TABLE, do="restore its row")
+    clauses.sort(key=itemgetter("contract_id", "category", "index"))
+    supplementary.sort(key=itemgetter("contract_id", "category"))
+    return clauses, supplementary, renamed
+
+
+def _columns(where: str, header: list[str], names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """For each category the columns of its clauses and of its answer."""
+    # One released header has a blank before "Answer".
+    places: dict[str, int] = {}
+    for number, cell in enumerate(header):
+        places.setdefault(re.sub(r"-\s*Answer$", "-Answer", cell.strip()), number)
+    columns = {}
+    for name in names:
+        for column in (name, f"{name}-Answer"):
+            if column not in places:
+                raise BadInput(f"there is no column {column!r}", where=where, do="restore the header")
+        columns[name] = (places[name], places[f"{name}-Answer"])
+    if header[0] != "Filename" or len(header) != 1 + 2 * len(columns):
+        raise BadInput(
+            f"the header is not Filename and two columns for each of the {len(columns)} categories",
+            where=where,
+            do="restore the header",
+        )
+    return columns
+
+
+def _clauses(cell: str, where: str) -> list[str]:
+    """The clauses of a cell, which is a list of strings as Python writes it."""
+    try:
+        clauses = ast.literal_eval(cell)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        clauses = None
+    if not isinstance(clauses, list) or not all(isinstance(text, str) for text in clauses):
+        raise BadInput("the cell is not a list of strings", where=where, do="restore it from the release")
+    if not all(text.strip() for text in clauses):
+        raise BadInput("one of the clauses is empty", where=where, do="drop it")
+    return clauses
+
+
+def _letters(title: str) -> str:
+    """A title's letters and digits in lower case, without accents: names of files differ in the rest."""
+    plain = unicodedata.normalize("NFKD", title).casefold()
+    return "".join(letter for letter in plain if letter.isalnum())
+
+
+def _oddities(documents: list[Document], clauses: list[Row], supplementary: list[Row]) -> dict[str, int]:
+    """What of the clause table and the JSON does not agree, counted; see `Release`."""
+    notes: Counter[str] = Counter(
+        dict.fromkeys(
+            (
+                "answers_with_the_text_of_another",
+                "clause_pieces_that_are_no_answer",
+                "clauses_that_skip_text",
+                "clauses_without_a_supplementary_answer",
+                "questions_answered_in_one_place_only",
+                "supplementary_answers_without_a_clause",
+            ),
+            0,
+        )
+    )
+    labelled = defaultdict(list)
+    for clause in clauses:
+        labelled[clause["contract_id"], clause["category"]].append(clause["text"])
+        notes["clauses_that_skip_text"] += OMITTED in clause["text"]
+    for document in documents:
+        for question in document.questions:
+            texts = {answer.text for answer in question.answers}
+            found = labelled[document.contract_id, question.category]
+            notes["questions_answered_in_one_place_only"] += bool(texts) != bool(found)
+            notes["answers_with_the_text_of_another"] += len(question.answers) - len(texts)
+            for clause in found:
+                pieces = [clause] if clause in texts else clause.split(OMITTED)
+                notes["clause_pieces_that_are_no_answer"] += sum(
+                    piece.strip() not in texts for piece in pieces if piece.strip()
+                )
+    for row in supplementary:
+        found = labelled[row["contract_id"], row["category"]]
+        notes["clauses_without_a_supplementary_answer"] += bool(found) and not row["answer"]
+        notes["supplementary_answers_without_a_clause"] += not found and row["answer"] not in ("", "No")
+    return dict(sorted(notes.items()))

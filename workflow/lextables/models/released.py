@@ -1,0 +1,43 @@
+"""The authors' fine-tuned weights, as their zips hold them."""
+
+import shutil
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from lextables.errors import BadInput
+
+# What loading needs.  Optimiser states and training arguments are pickles, which no one should open.
+WANTED = (".json", ".txt", ".model", ".safetensors", "pytorch_model.bin")
+
+
+def unpack(path: str | Path, folder: str | Path) -> list[str]:
+    """Unpack a zip that holds one transformers model into ``folder``; return the names of its files, sorted.
+
+    The model may lie at any depth, as long as there is one `config.json`.  Raises `BadInput` for a file
+    that is no zip, or that holds no model or several.
+    """
+    where = Path(path).name
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise BadInput("the file is not a zip", where=where, do="fetch it again") from error
+    with archive:
+        members = [PurePosixPath(name) for name in archive.namelist()]
+        roots = sorted({member.parent for member in members if member.name == "config.json"})
+        if len(roots) != 1:
+            raise BadInput(
+                f"the zip holds {len(roots)} files config.json where one model has one",
+                where=where,
+                do="name the zip of a single model saved by transformers",
+            )
+        target = Path(folder)
+        temporary = target.with_name(target.name + ".part")
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        kept = [m for m in members if m.parent == roots[0] and m.name.endswith(WANTED)]
+        for member in kept:
+            with archive.open(str(member)) as source, (temporary / member.name).open("wb") as out:
+                shutil.copyfileobj(source, out)
+        shutil.rmtree(target, ignore_errors=True)
+        temporary.rename(target)
+    return sorted(member.name for member in kept)

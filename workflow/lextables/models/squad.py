@@ -1,0 +1,225 @@
+"""Questions over long documents, the input of span extraction: SQuAD 2.0 JSON and its tables.
+
+A file holds ``{"version", "data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question",
+"is_impossible", "answers": [{"text", "answer_start"}]}]}]}]}``; here a document is one contract, whole, in
+one paragraph.  Positions are in characters (code points) of the contract's text.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import orjson
+import pyarrow as pa
+
+from lextables.dataset import Column, Row, Table
+from lextables.errors import BadInput
+
+QUESTIONS = Table(
+    "questions",
+    "One question for each contract and category.",
+    (
+        Column("question_id", pa.string(), "identifier in the release"),
+        Column("contract_id", pa.string(), "the contract that is asked about"),
+        Column("category", pa.string(), "label category, as the release's question ids write it"),
+        Column("question", pa.string(), "the full wording"),
+        Column("split", pa.string(), "train, dev or test; contracts are split, not questions"),
+        Column("answers", pa.int32(), "how many spans answer it; 0 where the contract has none"),
+    ),
+    key=("question_id",),
+    labels=("split",),
+)
+ANSWERS = Table(
+    "answers",
+    "The annotated spans, each checked to stand in its contract's text.",
+    (
+        Column("question_id", pa.string(), "the question"),
+        Column("index", pa.int32(), "0-based place among the question's answers, in the release's order"),
+        Column("text", pa.string(), "the span, equal to the contract's text from start to end"),
+        Column("start", pa.int32(), "first character of the span in the contract's text"),
+        Column("end", pa.int32(), "character after the last"),
+    ),
+    key=("question_id", "index"),
+)
+EXAMPLES = Table(
+    "training_examples",
+    "What a model is trained on: one row an answer, and one for each question without an answer.",
+    (
+        Column("example_id", pa.string(), "identifier in the release: the question's and a number"),
+        Column("question_id", pa.string(), "the question"),
+        Column("contract_id", pa.string(), "the contract that is asked about"),
+        Column("category", pa.string(), "label category"),
+        Column("start", pa.int32(), "first character of the span in the contract's text; -1 for no answer"),
+        Column("end", pa.int32(), "character after the last; -1 for no answer"),
+    ),
+    key=("example_id",),
+)
+
+
+@dataclass(frozen=True, order=True)
+class Answer:
+    """A span of a contract: its text, and the character that it starts at."""
+
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        """The character after the span's last."""
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and its answers; none where nothing in the contract answers it."""
+
+    question_id: str
+    category: str
+    question: str
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A contract and the questions asked about it, in the file's order."""
+
+    contract_id: str
+    text: str
+    questions: tuple[Question, ...]
+
+
+def read_squad(
+    source: bytes | BinaryIO, where: str, category: Callable[[str, str], str]
+) -> Iterator[Document]:
+    """Yield the contracts of a SQuAD 2.0 file, in the file's order, each checked.
+
+    ``where`` is the file's name for errors.  ``category`` maps (question id, contract id) to the label
+    category, and raises `BadInput` for an id that names none.
+
+    Raises `BadInput` for what is not SQuAD JSON, a contract that is empty, repeated or in more than one
+    paragraph, a repeated question id, an ``is_impossible`` that its answers contradict, and an answer that
+    does not stand where it says.
+    """
+    content = source if isinstance(source, bytes) else source.read()
+    try:
+        entries = orjson.loads(content)["data"]
+        entries.reverse()
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"not JSON ({error})", where=where, do="fetch the file again") from None
+    except (KeyError, TypeError, AttributeError):
+        raise BadInput("has no list called data, so it is not SQuAD JSON", where=where) from None
+    del content, source
+    contract_ids: set[str] = set()
+    question_ids: set[str] = set()
+    # Taken off the end, so that what is done with can be freed.
+    while entries:
+        document = _document(entries.pop(), where, category)
+        if document.contract_id in contract_ids:
+            place = f"{where}, contract {document.contract_id!r}"
+            raise BadInput("the contract appears twice", where=place, do="drop one of the two")
+        contract_ids.add(document.contract_id)
+        for question in document.questions:
+            if question.question_id in question_ids:
+                place = f"{where}, question {question.question_id!r}"
+                raise BadInput("the question id appears twice", where=place, do="drop one of the two")
+            question_ids.add(question.question_id)
+        yield document
+
+
+def _document(entry: Any, where: str, category: Callable[[str, str], str]) -> Document:
+    contract_id = _field(entry, "title", str, f"{where}, a contract")
+    place = f"{where}, contract {contract_id!r}"
+    paragraphs = _field(entry, "paragraphs", list, place)
+    if len(paragraphs) != 1:
+        raise BadInput(
+            f"has {len(paragraphs)} paragraphs where there should be one", where=place, do="join its text"
+        )
+    text = _field(paragraphs[0], "context", str, place)
+    if not text.strip():
+        raise BadInput("the contract has no text", where=place, do="restore its context")
+    questions = []
+    for asked in _field(paragraphs[0], "qas", list, place):
+        question_id = _field(asked, "id", str, f"{place}, a question")
+        at = f"{where}, question {question_id!r}"
+        answers = tuple(_answer(answer, text, at) for answer in _field(asked, "answers", list, at))
+        impossible = asked.get("is_impossible", not answers)
+        if impossible != (not answers):
+            raise BadInput(
+                f"is_impossible is {str(impossible).lower()} and there are {len(answers)} answers",
+                where=at,
+                do="correct the one or the other",
+            )
+        wording = _field(asked, "question", str, at)
+        questions.append(Question(question_id, category(question_id, contract_id), wording, answers))
+    return Document(contract_id, text, tuple(questions))
+
+
+def _answer(answer: Any, text: str, where: str) -> Answer:
+    span, start = _field(answer, "text", str, where), _field(answer, "answer_start", int, where)
+    if not span.strip():
+        raise BadInput(f"the answer at character {start} is empty", where=where, do="drop it")
+    # A negative start would count from the end.
+    stands = text[max(start, 0) : max(start, 0) + len(span)]
+    if start < 0 or stands != span:
+        raise BadInput(
+            f"the answer {_short(span)} does not start at character {start}, where {_short(stands)} stands",
+            where=where,
+            do="correct answer_start or the text",
+        )
+    return Answer(start, span)
+
+
+def _field(record: Any, name: str, kind: type, where: str) -> Any:
+    value = record.get(name) if isinstance(record, Mapping) else None
+    if not isinstance(value, kind) or isinstance(value, bool):
+        kinds = {str: "a string", list: "a list", int: "a whole number"}
+        raise BadInput(f"{name} is not {kinds[kind]}", where=where, do="restore it from the release")
+    return value
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def question_rows(document: Document, split: str) -> Iterator[Row]:
+    """Yield the document's rows of `QUESTIONS`, in the document's order."""
+    for question in document.questions:
+        yield {
+            "question_id": question.question_id,
+            "contract_id": document.contract_id,
+            "category": question.category,
+            "question": question.question,
+            "split": split,
+            "answers": len(question.answers),
+        }
+
+
+def answer_rows(document: Document) -> Iterator[Row]:
+    """Yield the document's rows of `ANSWERS`, in the document's order."""
+    for question in document.questions:
+        for index, answer in enumerate(question.answers):
+            yield {
+                "question_id": question.question_id,
+                "index": index,
+                "text": answer.text,
+                "start": answer.start,
+                "end": answer.end,
+            }
+
+
+def example_row(document: Document, example: Question, question_id: str) -> Row:
+    """Return the row of `EXAMPLES` for ``example``, a part of the question with that id.
+
+    Raises `ValueError` for an example with more than one answer.
+    """
+    if len(example.answers) > 1:
+        raise ValueError(f"example {example.question_id!r} has {len(example.answers)} answers")
+    answer = example.answers[0] if example.answers else None
+    return {
+        "example_id": example.question_id,
+        "question_id": question_id,
+        "contract_id": document.contract_id,
+        "category": example.category,
+        "start": answer.start if answer else -1,
+        "end": answer.end if answer else -1,
+    }

@@ -1,0 +1,99 @@
+# CUAD: spans of contracts that a lawyer should see, for 41 categories of clauses.
+#
+#   in    {RESULTS}/sources/cuad/{data.zip,CUAD_v1.zip,contract_types.csv,category_descriptions.csv}
+#   out   {RESULTS}/data/cuad/*.parquet, census.json; {RESULTS}/review/<contract>.html, .csv
+#   steps zips -> data sets (-> spans.smk); a user's contract + a model -> review
+
+CUAD = PAPERS["cuad"]
+CUAD_DATA = f"{RESULTS}/data/cuad"
+CUAD_FILES = ["data.zip", "CUAD_v1.zip", "contract_types.csv", "category_descriptions.csv"]
+CUAD_SETS = [
+    "contracts",
+    "categories",
+    "questions",
+    "answers",
+    "training_examples",
+    "clauses",
+    "supplementary",
+]
+
+
+rule cuad_data:
+    input:
+        release=f"{RESULTS}/sources/cuad/data.zip",
+        clauses=f"{RESULTS}/sources/cuad/CUAD_v1.zip",
+        types=f"{RESULTS}/sources/cuad/contract_types.csv",
+        categories=f"{RESULTS}/sources/cuad/category_descriptions.csv",
+        provenance=[f"{RESULTS}/sources/cuad/{name}.json" for name in CUAD_FILES],
+    output:
+        [f"{CUAD_DATA}/{name}.parquet" for name in CUAD_SETS],
+        census=f"{CUAD_DATA}/census.json",
+    log:
+        f"{RESULTS}/logs/cuad_data.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/cuad_data.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=4000,
+    params:
+        contract_types=CUAD.contract_types,
+        census=CUAD.census,
+        code=code("lextables.cuad.raw", "lextables.cuad.schema", script="cuad_data.py"),
+    message:
+        "Checking CUAD's contracts, questions and clause table and writing them as parquet."
+    script:
+        "../scripts/cuad_data.py"
+
+
+# A user's contract: `snakemake review --config contract=path.txt`.
+def cuad_reviewer(wildcards=None):
+    """The folder of the run whose model reads a user's contract."""
+    if not CONFIG.contract:
+        raise WorkflowError("config: contract is empty; name a file, as in --config contract=path.txt")
+    try:
+        return f"{RESULTS}/{review_run(CONFIG, CUAD, PLANS['cuad']).folder}"
+    except BadInput as error:
+        raise WorkflowError(str(error)) from None
+
+
+REVIEW = f"{RESULTS}/review/{Path(CONFIG.contract).stem or 'contract'}"
+
+
+rule review:
+    input:
+        f"{REVIEW}.html",
+    message:
+        "Done: open {input} in a browser."
+
+
+rule cuad_review:
+    input:
+        contract=lambda wildcards: cuad_reviewer() and CONFIG.contract,
+        weights=lambda wildcards: f"{cuad_reviewer()}/model",
+        record=lambda wildcards: f"{cuad_reviewer()}/run.json",
+        scores=lambda wildcards: f"{cuad_reviewer()}/scores.parquet",
+        questions=f"{CUAD_DATA}/questions.parquet",
+        categories=f"{CUAD_DATA}/categories.parquet",
+    output:
+        html=f"{REVIEW}.html",
+        csv=f"{REVIEW}.csv",
+        predictions=f"{REVIEW}.parquet",
+    log:
+        f"{RESULTS}/logs/review/{Path(CONFIG.contract).stem or 'contract'}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/review/{Path(CONFIG.contract).stem or 'contract'}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+    params:
+        minimum=CUAD.review_minimum,
+        device=CONFIG.device,
+        code=code("lextables.cuad.review", "lextables.cuad.contract_text", script="cuad_review.py"),
+    message:
+        "Highlighting the 41 categories in {input.contract}."
+    script:
+        "../scripts/cuad_review.py"

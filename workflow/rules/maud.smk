@@ -1,0 +1,171 @@
+# MAUD: multiple-choice questions about clauses of merger agreements, and the extraction of these clauses.
+#
+#   in    {RESULTS}/sources/maud/..., {RESULTS}/sources/maud_extraction/... (or LegalBench-RAG's spans in maud)
+#   out   {RESULTS}/data/maud/*.parquet and {RESULTS}/data/maud_extraction/*.parquet, each with census.json;
+#         {RESULTS}/runs/maud/..., scores beside each run
+#   steps zip -> data sets -> tokens -> search -> single or multi -> score; the extraction task -> spans.smk
+
+MAUD = PAPERS["maud"]
+MAUD_DATA = f"{RESULTS}/data/maud"
+MAUD_RUNS = f"{RESULTS}/runs/maud"
+MAUD_SETS = [
+    "examples",
+    "texts",
+    "questions",
+    "contracts",
+    "hyperparameters",
+    "multi_task_grid",
+    "answer_counts",
+    "split_overlap",
+    "constraint_violations",
+]
+MAUD_SETTINGS = [*MAUD.settings["single"], *MAUD.settings["multi"]]
+MAUD_LISTS = ["question_answer_catalogue.json", "contract_names_edgar.csv"]
+# The released SQuAD files; where a mirror has LegalBench-RAG's spans and not these, the spans.
+MAUD_SQUAD = [f"maud_extraction/maud_squad_{split}.json" for split in ("train", "dev", "test")]
+
+
+def maud_extraction_files():
+    """The files that the extraction task is read from, as <source>/<file>."""
+    mirrors = CONFIG.mirrors(ROOT)
+
+    def here(name):
+        return any((mirror / name).is_file() for mirror in mirrors)
+
+    if here("maud/extraction_spans.json") and not all(here(name) for name in MAUD_SQUAD):
+        return ["maud/extraction_spans.json"]
+    return MAUD_SQUAD
+
+
+rule maud_data:
+    input:
+        release=f"{RESULTS}/sources/maud/maud_v1.zip",
+        catalogue=f"{RESULTS}/sources/maud/{MAUD_LISTS[0]}",
+        contract_list=f"{RESULTS}/sources/maud/{MAUD_LISTS[1]}",
+        settings=[f"{RESULTS}/sources/maud/{name}" for name in MAUD_SETTINGS],
+        extraction=[f"{RESULTS}/sources/{name}" for name in maud_extraction_files()],
+        provenance=[
+            f"{RESULTS}/sources/{name}.json"
+            for name in [
+                *(f"maud/{name}" for name in ("maud_v1.zip", *MAUD_LISTS, *MAUD_SETTINGS)),
+                *maud_extraction_files(),
+            ]
+        ],
+    output:
+        [f"{MAUD_DATA}/{name}.parquet" for name in MAUD_SETS],
+        [
+            f"{RESULTS}/data/maud_extraction/{name}.parquet"
+            for name in ("contracts", "questions", "answers", "training_examples")
+        ],
+        census=f"{MAUD_DATA}/census.json",
+        extraction_census=f"{RESULTS}/data/maud_extraction/census.json",
+    log:
+        f"{RESULTS}/logs/maud_data.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/maud_data.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=4000,
+    params:
+        questions=MAUD.questions,
+        heads=MAUD.heads,
+        constraints=MAUD.constraints,
+        printed_types=MAUD.printed_types,
+        legalbench_queries=MAUD.legalbench_queries,
+        settings=MAUD.settings,
+        census=MAUD.census,
+        code=code("lextables.maud.raw", "lextables.maud.schema", script="maud_data.py"),
+    message:
+        "Checking MAUD's questions, texts and spans and writing them as parquet."
+    script:
+        "../scripts/maud_data.py"
+
+
+# Each text once, for all questions that are asked of it.
+rule maud_tokens:
+    input:
+        census=f"{MAUD_DATA}/census.json",
+        texts=f"{MAUD_DATA}/texts.parquet",
+    output:
+        tokens=f"{RESULTS}/features/maud/{{model}}/{{length}}/tokens.parquet",
+        counts=f"{RESULTS}/features/maud/{{model}}/{{length}}/counts.json",
+    log:
+        f"{RESULTS}/logs/maud_tokens/{{model}}/{{length}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/maud_tokens/{{model}}/{{length}}.tsv"
+    wildcard_constraints:
+        length=r"\d+",
+    conda:
+        ENVIRONMENT
+    params:
+        weights=lambda wildcards: next(
+            {name: spec.settings[name] for name in ("weights", "revision", "found")}
+            for run, spec in PLANS["maud"].specs.items()
+            if (run.paper, run.model) == ("maud", wildcards.model)
+        ),
+        code=code("lextables.models.classification", script="maud_tokens.py"),
+    message:
+        "Tokenising MAUD's texts for {wildcards.model}, {wildcards.length} tokens at most."
+    script:
+        "../scripts/maud_tokens.py"
+
+
+rule maud_train:
+    input:
+        census=f"{MAUD_DATA}/census.json",
+        data=[
+            f"{MAUD_DATA}/{name}.parquet"
+            for name in ("examples", "questions", "hyperparameters", "multi_task_grid")
+        ],
+        tokens=lambda wildcards: "{}/features/maud/{}/{}/tokens.parquet".format(
+            RESULTS, wildcards.model, settings("maud", *wildcards)["max_length"]
+        ),
+        searched=lambda wildcards: needs("maud", *wildcards),
+    output:
+        predictions=f"{MAUD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
+        record=f"{MAUD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
+    log:
+        f"{MAUD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/maud/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        settings=lambda wildcards: settings("maud", *wildcards),
+        rates=lambda wildcards: [run["learning_rates"][0] for run in needed_settings("maud", *wildcards)],
+        device=CONFIG.device,
+        work=f"{RESULTS}/work/maud_train",
+        code=code("lextables.maud.training", script="maud_train.py"),
+    message:
+        "Training {wildcards.model} on MAUD ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/maud_train.py"
+
+
+rule maud_score:
+    input:
+        census=f"{MAUD_DATA}/census.json",
+        predictions=f"{MAUD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
+        data=[f"{MAUD_DATA}/{name}.parquet" for name in ("examples", "questions")],
+    output:
+        f"{MAUD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/scores.parquet",
+    log:
+        f"{RESULTS}/logs/maud_score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/maud_score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        experiment="single|multi",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lextables.metrics.minority_aupr", script="maud_score.py"),
+    message:
+        "Scoring {wildcards.model} on MAUD's test examples ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/maud_score.py"

@@ -1,0 +1,275 @@
+# Span extraction over contracts: CUAD, and the extraction task of MAUD.
+#
+#   in    {RESULTS}/data/{task}/{contracts,questions,answers,training_examples}.parquet
+#   out   {RESULTS}/features/{task}/...; {RESULTS}/models/{task}/...; {RESULTS}/runs/{task}/..., scores beside each run
+#   steps windows -> (pretrain ->) search -> finetune, or the released weights -> (join ->) score
+
+# A task's data sets, windows, models and runs go by its name; its runs stand in the plan of its paper.
+SPAN_TASKS = {
+    "cuad": ("cuad", PAPERS["cuad"].spans),
+    "maud_extraction": ("maud", PAPERS["maud"].extraction),
+}
+SPAN_DATA = f"{RESULTS}/data/{{task}}"
+SPAN_RUNS = f"{RESULTS}/runs/{{task}}"
+SPAN_MODELS = f"{RESULTS}/models/{{task}}"
+SPAN_SHARDS = 8
+
+
+wildcard_constraints:
+    task="|".join(SPAN_TASKS),
+
+
+def span_specs(task, model):
+    """The runs of a task that a model's windows are read by."""
+    paper, _ = SPAN_TASKS[task]
+    return {
+        run: spec
+        for run, spec in PLANS[paper].specs.items()
+        if (run.paper, run.model) == (task, model) and "step" in spec.settings
+    }
+
+
+def span_settings(wildcards):
+    """The settings of one run of a task."""
+    paper, _ = SPAN_TASKS[wildcards.task]
+    run = "runs/{task}/{experiment}/{model}/{condition}/seed{seed}".format(**wildcards)
+    return PLANS[paper].spec(run).settings
+
+
+def span_needs(wildcards):
+    """The predictions that one run of a task reads."""
+    paper, _ = SPAN_TASKS[wildcards.task]
+    run = "runs/{task}/{experiment}/{model}/{condition}/seed{seed}".format(**wildcards)
+    return [f"{RESULTS}/{needed.folder}/predictions.parquet" for needed in PLANS[paper].spec(run).needs]
+
+
+def span_windows(*parts):
+    """The files of parts (train, validation, test) of a model's windows."""
+    files = ["features.json"] + [
+        f"{kind}-{shard:02}.parquet" for shard in range(SPAN_SHARDS) for kind in ("tokens", "windows")
+    ]
+    return [f"{RESULTS}/features/{{task}}/{{model}}/{part}/{name}" for part in parts for name in files]
+
+
+def span_weights(wildcards):
+    """The folder of weights that a rule makes for this model, released or pretrained; else none."""
+    found = {spec.settings["weights"] for spec in span_specs(wildcards.task, wildcards.model).values()}
+    return sorted(folder for folder in found if folder.startswith(f"{RESULTS}/models/"))
+
+
+def span_reading(wildcards):
+    """The settings that a model's windows depend on."""
+    first = next(iter(span_specs(wildcards.task, wildcards.model).values())).settings
+    names = ("weights", "revision", "found", "max_length", "step", "max_question_length")
+    return {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task][1].held_out}
+
+
+rule span_features:
+    input:
+        census=f"{SPAN_DATA}/census.json",
+        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "training_examples")],
+        weights=span_weights,
+    output:
+        train=span_windows("train"),
+        validation=span_windows("validation"),
+        test=span_windows("test"),
+    log:
+        f"{RESULTS}/logs/span_features/{{task}}/{{model}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/span_features/{{task}}/{{model}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 2
+    resources:
+        mem_mb=4000,
+    params:
+        settings=span_reading,
+        shards=SPAN_SHARDS,
+        code=code(
+            "lextables.models.span_windows", "lextables.models.contract_shares", script="span_features.py"
+        ),
+    message:
+        "Cutting the contracts of {wildcards.task} into windows of tokens for {wildcards.model}."
+    script:
+        "../scripts/span_features.py"
+
+
+# Contracts pretraining: the masked-language-model objective on EDGAR's contracts, or the sample's own.
+rule span_pretrain:
+    input:
+        contracts=lambda wildcards: (
+            expand(EDGAR + ".parquet", quarter=CONFIG.edgar_quarters)
+            if CONFIG.data == "release"
+            else [f"{RESULTS}/data/{wildcards.task}/contracts.parquet"]
+        ),
+    output:
+        weights=directory(f"{SPAN_MODELS}/pretrained/{{model}}"),
+        record=f"{SPAN_RUNS}/pretrain/{{model}}/run.json",
+    log:
+        f"{SPAN_RUNS}/pretrain/{{model}}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/span_pretrain/{{task}}/{{model}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        settings=lambda wildcards: next(
+            spec.settings
+            for run, spec in PLANS[SPAN_TASKS[wildcards.task][0]].specs.items()
+            if (run.paper, run.experiment, run.model) == (wildcards.task, "pretrain", wildcards.model)
+        ),
+        device=CONFIG.device,
+        work=f"{RESULTS}/work/span_pretrain",
+        code=code("lextables.models.masked_lm", script="span_pretrain.py"),
+    message:
+        "Training {wildcards.model} to fill in masked words of contracts."
+    script:
+        "../scripts/span_pretrain.py"
+
+
+# The authors' own fine-tuned weights, out of their zip.
+rule span_released_weights:
+    input:
+        lambda wildcards: f"{RESULTS}/sources/{SPAN_TASKS[wildcards.task][1].checkpoints}/{wildcards.name}.zip",
+    output:
+        directory(f"{SPAN_MODELS}/released/{{name}}"),
+    log:
+        f"{RESULTS}/logs/span_released_weights/{{task}}/{{name}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/span_released_weights/{{task}}/{{name}}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lextables.models.released", script="span_released_weights.py"),
+    message:
+        "Unpacking the authors' {wildcards.name}."
+    script:
+        "../scripts/span_released_weights.py"
+
+
+rule span_finetune:
+    input:
+        census=f"{SPAN_DATA}/census.json",
+        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "answers")],
+        train=span_windows("train"),
+        read=lambda wildcards: expand(
+            span_windows("validation" if wildcards.experiment == "search" else "test"),
+            task=wildcards.task,
+            model=wildcards.model,
+        ),
+        weights=span_weights,
+        searched=span_needs,
+    output:
+        predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
+        record=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
+        weights=directory(f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/model"),
+    log:
+        f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/spans/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        experiment="search|finetune",
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        settings=span_settings,
+        relaxed=lambda wildcards: SPAN_TASKS[wildcards.task][1].relaxed,
+        device=CONFIG.device,
+        work=f"{RESULTS}/work/span_finetune",
+        code=code("lextables.models.span_runs", script="span_finetune.py"),
+    message:
+        "Fine-tuning {wildcards.model} on {wildcards.task}, then reading contracts with it ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/span_finetune.py"
+
+
+rule span_read_released:
+    input:
+        census=f"{SPAN_DATA}/census.json",
+        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "answers")],
+        train=span_windows("train"),
+        read=span_windows("test"),
+        weights=span_weights,
+    output:
+        predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
+        record=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
+        weights=directory(f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/model"),
+    log:
+        f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/spans/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        experiment="released",
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=720,
+    params:
+        settings=span_settings,
+        device=CONFIG.device,
+        code=code("lextables.models.span_runs", script="span_read_released.py"),
+    message:
+        "Reading the test contracts of {wildcards.task} with {wildcards.model} as it was released."
+    script:
+        "../scripts/span_read_released.py"
+
+
+# Spans that go on in the next window, joined into one.
+rule span_join:
+    input:
+        predictions=span_needs,
+        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions")],
+    output:
+        predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
+        record=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
+    log:
+        f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/spans/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        experiment="joined",
+    conda:
+        ENVIRONMENT
+    params:
+        settings=span_settings,
+        code=code("lextables.models.span_joining", script="span_join.py"),
+    message:
+        "Joining the spans of adjacent windows ({wildcards.task}, {wildcards.model}, seed {wildcards.seed})."
+    script:
+        "../scripts/span_join.py"
+
+
+rule span_score:
+    input:
+        predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
+        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("questions", "answers")],
+    output:
+        f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/scores.parquet",
+    log:
+        f"{RESULTS}/logs/span_score/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/span_score/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        experiment="finetune|released|joined",
+    conda:
+        ENVIRONMENT
+    params:
+        relaxed=lambda wildcards: SPAN_TASKS[wildcards.task][1].relaxed,
+        tail=lambda wildcards: list(SPAN_TASKS[wildcards.task][1].tail),
+        code=code("lextables.metrics.spans", script="span_score.py"),
+    message:
+        "Scoring the spans of {wildcards.model} on {wildcards.task}'s test contracts ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/span_score.py"

@@ -1,0 +1,31 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""CUAD's zips and sheets to parquet, held to the registered census."""
+
+import json
+from pathlib import Path
+
+from lextables.cuad.raw import read_release
+from lextables.cuad.schema import TABLES
+from lextables.dataset import census, check_census, write, write_census
+from lextables.job import job
+
+with job(snakemake.log[0]) as log:
+    sources = [json.loads(Path(path).read_text(encoding="utf-8")) for path in snakemake.input.provenance]
+    release = read_release(
+        snakemake.input.release,
+        snakemake.input.clauses,
+        snakemake.input.types,
+        snakemake.input.categories,
+        snakemake.params.contract_types,
+    )
+    folder = Path(snakemake.output.census).parent
+    counts = {}
+    for table in TABLES:
+        write(table, getattr(release, table.name), folder / f"{table.name}.parquet")
+        counts[table.name] = census(table, folder / f"{table.name}.parquet")
+    log.info("%s", release.notes)
+    record = {"data": counts, "notes": release.notes, "sources": sources}
+    # The contracts and spans are those of data.zip; the other three files have variants of their own.
+    variant = next(source["variant"] for source in sources if source["file"] == "data.zip")
+    check_census(record["data"], snakemake.params.census.get(variant, {}), f"CUAD, {variant}")
+    write_census(snakemake.output.census, record)

@@ -1,0 +1,50 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""Train and score one run of MAUD: one model a head, or one for all."""
+
+import json
+from pathlib import Path
+
+from lextables.dataset import read
+from lextables.job import job
+from lextables.maud import training
+from lextables.models import device
+from lextables.models.classification import read_tokens
+from lextables.models.resolve import Weights, download
+from lextables.run import recorded, versions
+
+with job(snakemake.log[0]) as log:
+    settings, experiment = snakemake.params.settings, snakemake.wildcards.experiment
+    examples, heads, best, grid = (list(read(path)) for path in snakemake.input.data)
+    where = device.pick(snakemake.params.device)
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record["device"] = device.describe(where)
+        points = None
+        if snakemake.input.searched:
+            searches = list(zip(snakemake.params.rates, snakemake.input.searched, strict=True))
+            points = training.searched_points(settings, searches, examples, heads)
+        elif settings["published"]:
+            asked = {row["head_id"] for row in examples}
+            points = training.published_points(settings, sorted(asked), best, grid)
+        # Work is used again only by the same training on the same data, code, libraries and device.
+        identity = {
+            "census": json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))["data"],
+            "code": snakemake.params.code,
+            "libraries": versions(),
+            "device": record["device"],
+            "max_length": settings["max_length"],
+        }
+        record |= training.run(
+            settings,
+            experiment,
+            points,
+            examples,
+            heads,
+            read_tokens(snakemake.input.tokens),
+            download(Weights(settings["weights"], settings["revision"], settings["found"])),
+            seed=int(snakemake.wildcards.seed),
+            device=where,
+            work_root=snakemake.params.work,
+            identity=identity,
+            output=snakemake.output.predictions,
+        )
+        log.info("%s", record)

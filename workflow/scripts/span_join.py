@@ -1,0 +1,18 @@
+# ruff: noqa: F821  (snakemake is given by the rule)
+"""Join the spans of adjacent windows."""
+
+from pathlib import Path
+
+from lextables.dataset import read, write
+from lextables.job import job
+from lextables.models.span_extraction import NBEST
+from lextables.models.span_joining import join
+from lextables.run import recorded
+
+with job(snakemake.log[0]), recorded(Path(snakemake.output.record).parent, snakemake.params.settings):
+    contracts, questions = snakemake.input.data
+    texts = {row["contract_id"]: row["text"] for row in read(contracts, ["contract_id", "text"])}
+    asked = {
+        row["question_id"]: texts[row["contract_id"]] for row in read(questions) if row["split"] == "test"
+    }
+    write(NBEST, join(read(snakemake.input.predictions[0]), asked), snakemake.output.predictions)
