@@ -15,7 +15,7 @@ run: $(VENV)/.run
 	@echo "The report is at results/sample/report/index.html"
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(CORES) --dist loadfile
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -37,10 +37,11 @@ def predicted(path, *spans):
 def test_the_point_that_finds_the_held_out_answers_wins(tmp_path):
     bad = predicted(tmp_path / "0.parquet", ("the parties", 0.9))
     good = predicted(tmp_path / "1.parquet", ("Acme Limited", 0.9))
-    point, areas = chosen_point({"points": POINTS}, [bad, good], ASKED, ANSWERS)
+    grid = {"points": POINTS, "relaxed": None, "tail": [0]}
+    point, areas = chosen_point(grid, [bad, good], ASKED, ANSWERS)
     assert point == POINTS[1]
     assert areas[0] < areas[1]
-    assert chosen_point({"points": POINTS}, [good, good], ASKED, ANSWERS)[0] == POINTS[0]
+    assert chosen_point(grid, [good, good], ASKED, ANSWERS)[0] == POINTS[0]
     assert chosen_point({"points": POINTS[:1]}, [], ASKED, ANSWERS) == (POINTS[0], [])
 
 

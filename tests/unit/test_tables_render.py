@@ -170,7 +170,13 @@ def test_the_tally_counts_printed_cells_alone():
 
 @pytest.mark.parametrize(
     ("name", "printed"),
-    [("table2", "Table 2"), ("table_d4", "Table D-4"), ("figure_c1", "Figure C-1"), ("figure6", "Figure 6")],
+    [
+        ("table2", "Table 2"),
+        ("table_d4", "Table D-4"),
+        ("figure_c1", "Figure C-1"),
+        ("figure6", "Figure 6"),
+        ("table_validation", "Table validation"),
+    ],
 )
 def test_names_are_the_papers(name, printed):
     assert label(name) == printed

@@ -55,7 +55,7 @@ def test_a_second_run_does_nothing(finished):
     assert time.monotonic() - start < 60
 
 
-@pytest.mark.parametrize("paper", ["acord", "lawngnli"])
+@pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud"])
 def test_sample_numbers_stand_without_a_verdict(finished, paper):
     names = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())["tables"]
     for name in names:
@@ -108,8 +108,56 @@ def test_lawngnli_is_whole(finished):
         assert (one["label"] == other["label"]) == (one["label"] == "neutral")
 
 
+def test_maud_answers_every_question(finished):
+    heads = pq.read_table(finished / "results/sample/data/maud/questions.parquet").to_pylist()
+    assert (len(heads), len({row["question"] for row in heads})) == (144, 92)
+    runs = finished / "results/sample/runs/maud"
+    for setting in ("single", "multi"):
+        predictions = pq.read_table(runs / f"{setting}/minilm/sample/seed0/predictions.parquet").to_pylist()
+        assert {row["head_id"] for row in predictions} == {row["head_id"] for row in heads}
+
+
+def test_a_span_is_a_slice_of_its_contract(finished):
+    for task, run in (("cuad", "finetune/minilm"), ("maud_extraction", "joined/minilm")):
+        data = finished / f"results/sample/data/{task}"
+        texts = {
+            row["contract_id"]: row["text"] for row in pq.read_table(data / "contracts.parquet").to_pylist()
+        }
+        asked = {
+            row["question_id"]: row["contract_id"]
+            for row in pq.read_table(data / "questions.parquet").to_pylist()
+            if row["split"] == "test"
+        }
+        path = finished / f"results/sample/runs/{task}/{run}/sample-p100/seed0/predictions.parquet"
+        predictions = pq.read_table(path).to_pylist()
+        assert {row["question_id"] for row in predictions} == set(asked)
+        spans = [row for row in predictions if row["start"] >= 0]
+        assert len(spans) > len(asked)
+        for row in spans:
+            assert texts[asked[row["question_id"]]][row["start"] : row["end"]] == row["text"]
+
+
+def test_a_users_contract_is_reviewed(finished, tmp_path):
+    contract = tmp_path / "lease of {land}.txt"
+    contract.write_text("THIS LEASE is made by Fenmoor Ltd <landlord> and Ada Quill.\n" * 40)
+    run = snakemake(finished, "review", "--config", f"contract={contract}")
+    assert run.returncode == 0, run.stderr[-4000:]
+    folder = finished / "results/sample/review"
+    page = (folder / "lease of _land_.txt.html").read_text(encoding="utf-8")
+    assert "Fenmoor Ltd &lt;landlord&gt;" in page
+    assert "sample" in page
+    with (folder / "lease of _land_.txt.csv").open(encoding="utf-8", newline="") as file:
+        assert len({line["category"] for line in csv.DictReader(file)}) == 41
+
+
+def test_a_review_without_a_contract_says_what_to_name(finished):
+    run = snakemake(finished, "review")
+    assert run.returncode != 0
+    assert "contract is empty; name a file" in run.stderr
+
+
 def test_checkpoints_are_gone_when_the_run_is_done(finished):
-    assert list(finished.glob("results/sample/work/acord_finetune/*")) == []
+    assert list(finished.glob("results/sample/work/*/*")) == []
 
 
 def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):

@@ -4,6 +4,8 @@
 #   out   {RESULTS}/data/cuad/*.parquet, census.json; {RESULTS}/review/<contract>.html, .csv
 #   steps zips -> data sets (-> spans.smk); a user's contract + a model -> review
 
+import re
+
 CUAD = PAPERS["cuad"]
 CUAD_DATA = f"{RESULTS}/data/cuad"
 CUAD_FILES = ["data.zip", "CUAD_v1.zip", "contract_types.csv", "category_descriptions.csv"]
@@ -57,7 +59,9 @@ def cuad_reviewer(wildcards=None):
         raise WorkflowError(str(error)) from None
 
 
-REVIEW = f"{RESULTS}/review/{Path(CONFIG.contract).stem or 'contract'}"
+# Braces in a file's name would be wildcards.
+REVIEWED = re.sub(r"[{}]", "_", Path(CONFIG.contract).name) or "contract"
+REVIEW = f"{RESULTS}/review/{REVIEWED}"
 
 
 rule review:
@@ -80,9 +84,9 @@ rule cuad_review:
         csv=f"{REVIEW}.csv",
         predictions=f"{REVIEW}.parquet",
     log:
-        f"{RESULTS}/logs/review/{Path(CONFIG.contract).stem or 'contract'}.log",
+        f"{RESULTS}/logs/review/{REVIEWED}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/review/{Path(CONFIG.contract).stem or 'contract'}.tsv"
+        f"{RESULTS}/benchmarks/review/{REVIEWED}.tsv"
     conda:
         ENVIRONMENT
     threads: 4

@@ -183,6 +183,7 @@ rule span_finetune:
     params:
         settings=span_settings,
         relaxed=lambda wildcards: SPAN_TASKS[wildcards.task][1].relaxed,
+        tail=lambda wildcards: list(SPAN_TASKS[wildcards.task][1].tail),
         device=CONFIG.device,
         work=f"{RESULTS}/work/span_finetune",
         code=code("lextables.models.span_runs", script="span_finetune.py"),

@@ -2,6 +2,7 @@
 """Train and score one run of MAUD: one model a head, or one for all."""
 
 import json
+import shutil
 from pathlib import Path
 
 from lextables.dataset import read
@@ -48,3 +49,5 @@ with job(snakemake.log[0]) as log:
             output=snakemake.output.predictions,
         )
         log.info("%s", record)
+    for work in record.pop("work"):
+        shutil.rmtree(Path(snakemake.params.work) / work)

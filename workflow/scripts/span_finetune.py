@@ -12,7 +12,10 @@ from lextables.models.span_runs import Task, chosen_point, held_out_contracts, r
 from lextables.run import recorded, versions
 
 with job(snakemake.log[0]) as log:
-    settings = snakemake.params.settings | {"relaxed": snakemake.params.relaxed}
+    settings = snakemake.params.settings | {
+        "relaxed": snakemake.params.relaxed,
+        "tail": snakemake.params.tail,
+    }
     contracts, questions, answers = (Path(path) for path in snakemake.input.data)
     task = Task(
         contracts, questions, Path(snakemake.input.train[0]).parent, Path(snakemake.input.read[0]).parent

@@ -335,6 +335,7 @@ def _by_head(
 def _record(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "models": len(records),
+        "work": [record["work"] for record in records],
         "finished_before": sum(record["finished_before"] for record in records),
         "resumed_from_update": {r["work"]: r["resumed_from"] for r in records if r["resumed_from"]},
         "training_examples": sum(record["training_examples"] for record in records),

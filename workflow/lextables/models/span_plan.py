@@ -23,7 +23,8 @@ class Panel(Entry):
     """A model of the panel; ``pretrained`` goes through masked-language-model training on contracts first.
 
     ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
-    of adjacent windows are joined; ``shares`` trains on each share of the contracts too.
+    of adjacent windows are joined; ``shares`` trains on each share of the contracts too.  A batch goes
+    through the model in ``accumulation`` parts, which lets a large one fit on one GPU.
     """
 
     row: str
@@ -33,6 +34,7 @@ class Panel(Entry):
     released: str | None = None
     joined: str | None = None
     shares: bool = False
+    accumulation: int = 1
     own: bool = False
 
 
@@ -232,6 +234,7 @@ class SpanPlanner:
             | {
                 "percent": percent,
                 "batch_size": grid.batch_size,
+                "accumulation": panel.accumulation,
                 "balance": grid.balance,
                 "max_updates": grid.max_updates,
                 "save_every": grid.save_every,

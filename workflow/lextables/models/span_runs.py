@@ -96,22 +96,23 @@ def chosen_point(
     """Return the point of the grid with the best area on the held-out contracts, and the area of each.
 
     ``searched`` are the predictions of one search a point, in the order of the points; ``asked`` are the
-    questions of the held-out contracts.  Of equals the first wins.  A grid of one point needs no search.
+    questions of the held-out contracts.  The settings' ``relaxed`` and ``tail`` are those of the task's
+    scorer.  Of equals the first wins.  A grid of one point needs no search.
     """
     points = settings["points"]
     if not searched:
         (only,) = points
         return dict(only), []
     gold = spans.gold(asked, answers)
-    areas = [_area(path, gold, settings.get("relaxed")) for path in searched]
+    areas = [_area(path, gold, settings["relaxed"], settings["tail"]) for path in searched]
     return dict(points[int(np.argmax(areas))]), areas
 
 
-def _area(path: str | Path, gold: spans.Gold, relaxed: str | None) -> float:
+def _area(path: str | Path, gold: spans.Gold, relaxed: str | None, tail: Sequence[float]) -> float:
     nbest = spans.nbest_rows(read(path))
     spans.check_questions(nbest, gold)
     matches = spans.paper_matches(spans.collapsed(nbest), gold, relaxed)
-    return float(spans.aupr(spans.overall_counts(matches, gold, spans.sweep()).curve())[0])
+    return float(spans.aupr(spans.overall_counts(matches, gold, spans.sweep(tail)).curve())[0])
 
 
 def training_rows(
@@ -178,6 +179,7 @@ def train(
         learning_rate=point["learning_rate"],
         epochs=point["epochs"],
         batch_size=settings["batch_size"],
+        accumulation=settings["accumulation"],
         max_updates=settings["max_updates"],
         empty_weight=weight,
         bf16=settings["bf16"],
