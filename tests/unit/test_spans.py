@@ -229,6 +229,14 @@ def test_a_category_holds_every_question_whose_id_contains_its_name():
     assert substring_groups(asked).tolist() == [[True, False, True], [False, True, True]]
 
 
+def test_a_category_holds_its_own_questions_however_their_ids_spell_it():
+    rows = [
+        {"question_id": "c__COR convent", "contract_id": "c", "category": "COR covenant", "spans": ["a"]},
+        {"question_id": "c__No-Shop", "contract_id": "c", "category": "No-Shop", "spans": ["b"]},
+    ]
+    assert substring_groups(gold(rows, answer_rows(rows))).tolist() == [[True, False], [False, True]]
+
+
 @pytest.mark.parametrize(
     ("contract", "category", "relaxed", "paper", "strict"),
     [

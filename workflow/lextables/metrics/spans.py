@@ -577,10 +577,16 @@ def substring_groups(asked: Gold) -> np.ndarray:
 
     The filter asks whether the category's name stands anywhere in the question's id, and the id begins
     with the contract's title: all the questions about a contract with Insurance in its title count as
-    questions about insurance.
+    questions about insurance.  A category's own questions belong to it however their ids spell it (MAUD's
+    misspell two of its types).
     """
-    keys = asked.question_ids
-    return np.array([list(map(contains, keys, repeat(name))) for name in asked.category_names])
+    keys, own = asked.question_ids, np.array(asked.categories)
+    return np.array(
+        [
+            np.fromiter(map(contains, keys, repeat(name)), bool) | (own == name)
+            for name in asked.category_names
+        ]
+    )
 
 
 def paper_counts(matches: Matches, asked: Gold, thresholds: np.ndarray) -> tuple[list[str], Counts]:

@@ -1,0 +1,92 @@
+"""The plan: which rows have runs, which have a reason, and what is searched."""
+
+from pathlib import Path
+
+from lextables.config import load as load_config
+from lextables.maud.plan import SHOWN, Maud, plan
+from lextables.maud.tables import TABLES
+from lextables.models.resolve import load_models
+from lextables.papers import load
+from lextables.tables.published import load as load_published
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/maud.yaml", Maud)
+MODELS = load_models(ROOT / "resources/models.yaml")
+PRINTED = load_published(ROOT / "resources/published/maud.csv")
+# The paper prints no value of the first; the second is ours.
+UNPRINTED = {"figure2", "table_validation"}
+
+
+def laid_out(**values):
+    config = load_config({"papers": "maud"} | values, ["maud"], ROOT)
+    return plan(config, PAPER, MODELS, ROOT, False)
+
+
+def runs(found, experiment, model=None):
+    return [run for run in found.specs if run.experiment == experiment and model in (None, run.model)]
+
+
+PAPER_RUN = {"data": "release", "models": "paper", "grid": "paper"}
+
+
+def test_every_table_is_registered_printed_and_built():
+    assert set(PAPER.tables) == set(TABLES) == {cell.table for cell in PRINTED} | UNPRINTED
+    assert set(SHOWN) <= set(TABLES)
+
+
+def test_every_printed_model_is_planned():
+    found = laid_out()
+    for table in ("table3", "table4"):
+        planned = {row["row"] for row in found.rows[table]}
+        assert {cell.column for cell in PRINTED if cell.table == table} <= planned | {"Random"}
+
+
+def test_the_sample_trains_both_ways_and_says_why_the_rest_does_not_run():
+    found = laid_out()
+    assert {run.model for run in found.specs} == {"minilm"}
+    assert {run.experiment for run in found.specs if run.paper == "maud"} == {
+        "single",
+        "multi-search",
+        "multi",
+    }
+    reasons = {row["row"]: row["reason"] for row in found.rows["table3"] if not row["runs"]}
+    assert reasons["BigBird"] == "sample data"
+
+
+def test_the_authors_settings_need_no_search_and_ours_do():
+    found = laid_out(**PAPER_RUN)
+    assert not runs(found, "single-search", "roberta-base")
+    assert len(runs(found, "single", "roberta-base")) == 5 * 3
+    # ModernBERT is ours, so nobody published its settings: two learning rates, three seeds.
+    assert len(runs(found, "single-search", "modernbert")) == 2 * 3
+    searched = laid_out(**PAPER_RUN, maud_settings="search")
+    assert len(runs(searched, "single-search", "roberta-base")) == 5 * 3 * 3
+    final = next(run for run in runs(searched, "multi", "deberta-v3"))
+    assert len(searched.specs[final].needs) == 3 * 3
+
+
+def test_long_encoders_read_whole_texts():
+    found = laid_out(**PAPER_RUN)
+    lengths = {
+        run.model: spec.settings["max_length"]
+        for run, spec in found.specs.items()
+        if run.experiment == "single"
+    }
+    assert lengths["bigbird"] == lengths["modernbert"] == 4096
+    assert lengths["roberta-base"] == 512
+
+
+def test_only_figure3_shows_models_trained_on_a_part():
+    found = laid_out(**PAPER_RUN)
+    shown = {
+        table: next(r for r in found.rows[table] if r["row"] == "RoBERTa") for table in ("table3", "figure3")
+    }
+    assert set(shown["figure3"]["runs"]) == {"5", "10", "25", "50", "100"}
+    assert set(shown["table3"]["runs"]) == {"100"}
+
+
+def test_joined_windows_are_a_row_of_our_own_over_the_same_predictions():
+    found = laid_out()
+    one, joined = [row for row in found.rows["table12"] if row["runs"]]
+    assert joined["own"]
+    assert [f.replace("joined", "finetune") for f in joined["runs"]["100"]] == one["runs"]["100"]
