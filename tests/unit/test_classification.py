@@ -461,6 +461,7 @@ def test_long_texts_by_settings_alone(train, folders, tmp_path, family, kind):
         identity={},
         output=tmp_path / "out.parquet",
     )
+    assert len(record.pop("work")) == 1
     assert record == {"models": 1, "finished_before": 0, "resumed_from_update": {}, "training_examples": 2}
     assert np.isfinite([row["logits"] for row in read(tmp_path / "out.parquet")]).all()
 

@@ -39,7 +39,10 @@ def test_one_value_stands_for_a_list(tmp_path):
         ({"seeds": ["one"]}, "config: seeds.0 = 'one' is not allowed"),
         ({"llm": "localhost"}, "config: llm = 'localhost' is not allowed"),
         ({"data": "release", "mirror": "no/such/folder"}, "config: mirror = "),
-        ({"extra_models": [{"name": "X", "kind": "encoder", "model": "m"}]}, "config: extra_models.0.kind ="),
+        (
+            {"extra_models": [{"name": "X", "kind": "reranker", "model": "m"}]},
+            "config: extra_models.0.kind =",
+        ),
         ({"extra_models": [{"name": "X"}]}, "config: extra_models.0.kind is missing"),
         (
             {"extra_models": [{"name": "X", "kind": "bi-encoder", "model": "m"}] * 2},

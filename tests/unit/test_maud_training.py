@@ -4,7 +4,7 @@ import pytest
 
 from lextables.dataset import write
 from lextables.errors import BadInput
-from lextables.maud.training import JOINT, published_points, searched_points, splits, usable
+from lextables.maud.training import JOINT, published_points, searched_points, splits, spread, usable
 from lextables.models.classification import PREDICTIONS
 
 HEADS = [
@@ -87,6 +87,12 @@ def test_the_authors_settings_go_by_head_and_share():
 def test_the_authors_multi_task_settings_are_those_of_whole_data():
     found = published_points(PUBLISHED | {"setting": "multi"}, ["1"], BEST, GRID)
     assert found == {JOINT: (1e-5, 6 * 3600)}
+
+
+def test_a_cap_spreads_over_the_heads():
+    heads = {str(n): ["A", "B"] for n in range(10)}
+    assert list(spread(heads, 4)) == ["0", "2", "5", "7"]
+    assert spread(heads, None) == spread(heads, 10) == heads
 
 
 def test_a_head_needs_two_answers_to_learn_from_and_an_example_to_score():

@@ -36,7 +36,7 @@ def test_the_registry_is_whole():
 
 def test_a_broken_registry_names_entry_and_key(tmp_path):
     path = tmp_path / "models.yaml"
-    path.write_text("enc:\n  kind: encoder\n  licence: x\n  use: x\n")
+    path.write_text("enc:\n  kind: decoder\n  licence: x\n  use: x\n")
     with pytest.raises(BadInput, match=r"^models.yaml: enc.kind: Input should be 'bi-encoder', "):
         load_models(path)
 

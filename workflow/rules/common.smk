@@ -127,3 +127,82 @@ def table_rows(wildcards):
 def table_code(wildcards):
     room = f"lextables.{wildcards.paper}.tables"
     return code(room, "lextables.tables.render", "lextables.tables.figures", script="table.py")
+
+
+# A task's data sets, windows, models and runs go by its name; its runs stand in the plan of its paper.
+SPAN_TASKS = {
+    "cuad": ("cuad", PAPERS["cuad"].spans),
+    "maud_extraction": ("maud", PAPERS["maud"].extraction),
+}
+SPAN_SHARDS = 8
+
+
+def span_specs(task, model):
+    """The runs of a task that a model's windows are read by."""
+    paper, _ = SPAN_TASKS[task]
+    return {
+        run: spec
+        for run, spec in PLANS[paper].specs.items()
+        if (run.paper, run.model) == (task, model) and "step" in spec.settings
+    }
+
+
+def span_settings(wildcards):
+    """The settings of one run of a task."""
+    paper, _ = SPAN_TASKS[wildcards.task]
+    run = "runs/{task}/{experiment}/{model}/{condition}/seed{seed}".format(**wildcards)
+    return PLANS[paper].spec(run).settings
+
+
+def span_needs(wildcards):
+    """The predictions that one run of a task reads."""
+    paper, _ = SPAN_TASKS[wildcards.task]
+    run = "runs/{task}/{experiment}/{model}/{condition}/seed{seed}".format(**wildcards)
+    return [f"{RESULTS}/{needed.folder}/predictions.parquet" for needed in PLANS[paper].spec(run).needs]
+
+
+def span_windows(*parts):
+    """The files of parts (train, validation, test) of a model's windows."""
+    files = ["features.json"] + [
+        f"{kind}-{shard:02}.parquet" for shard in range(SPAN_SHARDS) for kind in ("tokens", "windows")
+    ]
+    return [f"{RESULTS}/features/{{task}}/{{model}}/{part}/{name}" for part in parts for name in files]
+
+
+def span_weights(wildcards):
+    """The folder of weights that a rule makes for this model, released or pretrained; else none."""
+    found = {spec.settings["weights"] for spec in span_specs(wildcards.task, wildcards.model).values()}
+    return sorted(folder for folder in found if folder.startswith(f"{RESULTS}/models/"))
+
+
+def span_reading(wildcards):
+    """The settings that a model's windows depend on."""
+    first = next(iter(span_specs(wildcards.task, wildcards.model).values())).settings
+    names = ("weights", "revision", "found", "max_length", "step", "max_question_length")
+    return {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task][1].held_out}
+
+
+def cuad_reviewer(wildcards=None):
+    """The folder of the run whose model reads a user's contract."""
+    if not CONFIG.contract:
+        raise WorkflowError("config: contract is empty; name a file, as in --config contract=path.txt")
+    try:
+        return f"{RESULTS}/{review_run(CONFIG, PAPERS['cuad'], PLANS['cuad']).folder}"
+    except BadInput as error:
+        raise WorkflowError(str(error)) from None
+
+
+# The released SQuAD files; where a mirror has LegalBench-RAG's spans and not these, the spans.
+MAUD_SQUAD = [f"maud_extraction/maud_squad_{split}.json" for split in ("train", "dev", "test")]
+
+
+def maud_extraction_files():
+    """The files that the extraction task is read from, as <source>/<file>."""
+    mirrors = CONFIG.mirrors(ROOT)
+
+    def here(name):
+        return any((mirror / name).is_file() for mirror in mirrors)
+
+    if here("maud/extraction_spans.json") and not all(here(name) for name in MAUD_SQUAD):
+        return ["maud/extraction_spans.json"]
+    return MAUD_SQUAD

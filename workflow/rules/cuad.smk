@@ -49,16 +49,6 @@ rule cuad_data:
 
 
 # A user's contract: `snakemake review --config contract=path.txt`.
-def cuad_reviewer(wildcards=None):
-    """The folder of the run whose model reads a user's contract."""
-    if not CONFIG.contract:
-        raise WorkflowError("config: contract is empty; name a file, as in --config contract=path.txt")
-    try:
-        return f"{RESULTS}/{review_run(CONFIG, CUAD, PLANS['cuad']).folder}"
-    except BadInput as error:
-        raise WorkflowError(str(error)) from None
-
-
 # Braces in a file's name would be wildcards.
 REVIEWED = re.sub(r"[{}]", "_", Path(CONFIG.contract).name) or "contract"
 REVIEW = f"{RESULTS}/review/{REVIEWED}"

@@ -21,20 +21,6 @@ MAUD_SETS = [
 ]
 MAUD_SETTINGS = [*MAUD.settings["single"], *MAUD.settings["multi"]]
 MAUD_LISTS = ["question_answer_catalogue.json", "contract_names_edgar.csv"]
-# The released SQuAD files; where a mirror has LegalBench-RAG's spans and not these, the spans.
-MAUD_SQUAD = [f"maud_extraction/maud_squad_{split}.json" for split in ("train", "dev", "test")]
-
-
-def maud_extraction_files():
-    """The files that the extraction task is read from, as <source>/<file>."""
-    mirrors = CONFIG.mirrors(ROOT)
-
-    def here(name):
-        return any((mirror / name).is_file() for mirror in mirrors)
-
-    if here("maud/extraction_spans.json") and not all(here(name) for name in MAUD_SQUAD):
-        return ["maud/extraction_spans.json"]
-    return MAUD_SQUAD
 
 
 rule maud_data:

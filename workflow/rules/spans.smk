@@ -4,64 +4,13 @@
 #   out   {RESULTS}/features/{task}/...; {RESULTS}/models/{task}/...; {RESULTS}/runs/{task}/..., scores beside each run
 #   steps windows -> (pretrain ->) search -> finetune, or the released weights -> (join ->) score
 
-# A task's data sets, windows, models and runs go by its name; its runs stand in the plan of its paper.
-SPAN_TASKS = {
-    "cuad": ("cuad", PAPERS["cuad"].spans),
-    "maud_extraction": ("maud", PAPERS["maud"].extraction),
-}
 SPAN_DATA = f"{RESULTS}/data/{{task}}"
 SPAN_RUNS = f"{RESULTS}/runs/{{task}}"
 SPAN_MODELS = f"{RESULTS}/models/{{task}}"
-SPAN_SHARDS = 8
 
 
 wildcard_constraints:
     task="|".join(SPAN_TASKS),
-
-
-def span_specs(task, model):
-    """The runs of a task that a model's windows are read by."""
-    paper, _ = SPAN_TASKS[task]
-    return {
-        run: spec
-        for run, spec in PLANS[paper].specs.items()
-        if (run.paper, run.model) == (task, model) and "step" in spec.settings
-    }
-
-
-def span_settings(wildcards):
-    """The settings of one run of a task."""
-    paper, _ = SPAN_TASKS[wildcards.task]
-    run = "runs/{task}/{experiment}/{model}/{condition}/seed{seed}".format(**wildcards)
-    return PLANS[paper].spec(run).settings
-
-
-def span_needs(wildcards):
-    """The predictions that one run of a task reads."""
-    paper, _ = SPAN_TASKS[wildcards.task]
-    run = "runs/{task}/{experiment}/{model}/{condition}/seed{seed}".format(**wildcards)
-    return [f"{RESULTS}/{needed.folder}/predictions.parquet" for needed in PLANS[paper].spec(run).needs]
-
-
-def span_windows(*parts):
-    """The files of parts (train, validation, test) of a model's windows."""
-    files = ["features.json"] + [
-        f"{kind}-{shard:02}.parquet" for shard in range(SPAN_SHARDS) for kind in ("tokens", "windows")
-    ]
-    return [f"{RESULTS}/features/{{task}}/{{model}}/{part}/{name}" for part in parts for name in files]
-
-
-def span_weights(wildcards):
-    """The folder of weights that a rule makes for this model, released or pretrained; else none."""
-    found = {spec.settings["weights"] for spec in span_specs(wildcards.task, wildcards.model).values()}
-    return sorted(folder for folder in found if folder.startswith(f"{RESULTS}/models/"))
-
-
-def span_reading(wildcards):
-    """The settings that a model's windows depend on."""
-    first = next(iter(span_specs(wildcards.task, wildcards.model).values())).settings
-    names = ("weights", "revision", "found", "max_length", "step", "max_question_length")
-    return {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task][1].held_out}
 
 
 rule span_features:
@@ -98,15 +47,15 @@ rule span_features:
 rule span_pretrain:
     input:
         contracts=lambda wildcards: (
-            expand(EDGAR + ".parquet", quarter=CONFIG.edgar_quarters)
+            expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
             if CONFIG.data == "release"
             else [f"{RESULTS}/data/{wildcards.task}/contracts.parquet"]
         ),
     output:
         weights=directory(f"{SPAN_MODELS}/pretrained/{{model}}"),
-        record=f"{SPAN_RUNS}/pretrain/{{model}}/run.json",
+        record=f"{SPAN_RUNS}/pretrain/{{model}}/contracts/seed0/run.json",
     log:
-        f"{SPAN_RUNS}/pretrain/{{model}}/log.txt",
+        f"{SPAN_RUNS}/pretrain/{{model}}/contracts/seed0/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/span_pretrain/{{task}}/{{model}}.tsv"
     conda:

@@ -38,8 +38,8 @@ class Grid(Entry):
     """What is searched, and how long texts may be.
 
     A round is an update of a single-task model and an epoch of ``updates_per_round`` updates of a multi-task
-    one.  ``head`` is the kind of classification head; ``percents`` are the shares of the training examples
-    of Figure 3.
+    one.  ``head`` is the kind of classification head; ``heads`` caps how many questions' heads are trained
+    singly (none: all); ``percents`` are the shares of the training examples of Figure 3.
     """
 
     learning_rates: tuple[float, ...]
@@ -48,6 +48,7 @@ class Grid(Entry):
     batch_size: int
     max_length: int
     head: Literal["family", "own"]
+    heads: int | None = None
     bf16: bool = False
     save_every: int = 0
     seeds: int | None = None
@@ -161,6 +162,7 @@ class _Planner:
             "max_length": grid.max_length,
             "weight_decay": self.paper.weight_decay,
             "head": grid.head,
+            "heads": grid.heads,
             "rounds": list(grid.rounds),
             "updates_per_round": grid.updates_per_round,
             "bf16": grid.bf16,

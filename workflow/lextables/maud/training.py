@@ -48,6 +48,14 @@ def usable(heads: Iterable[Row], training: Sequence[Row], scored: Sequence[Row])
     return dict(sorted(found.items()))
 
 
+def spread(answers: Mapping[str, list[str]], most: int | None) -> dict[str, list[str]]:
+    """Return ``most`` of the heads, evenly spread over their order; all of them for None."""
+    names = list(answers)
+    if most is None or most >= len(names):
+        return dict(answers)
+    return {names[i * len(names) // most]: answers[names[i * len(names) // most]] for i in range(most)}
+
+
 def published_points(
     settings: Settings, heads: Iterable[str], best: Iterable[Row], grid: Iterable[Row]
 ) -> dict[str, Point]:
@@ -135,7 +143,7 @@ def run(
         [row for row in examples if row["split"] in trained_on], settings["percent"] / 100, seed
     )
     scored = [row for row in examples if row["split"] == read_on]
-    answers = usable(heads, training, scored)
+    answers = spread(usable(heads, training, scored), settings["heads"])
     training, scored = ([row for row in rows if row["head_id"] in answers] for rows in (training, scored))
     joint = setting.startswith("multi")
 

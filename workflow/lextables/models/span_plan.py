@@ -206,7 +206,7 @@ class SpanPlanner:
         entry = self.task.pretraining.get(self.grid_name)
         if entry is None:
             return Missing("no pretraining without a GPU: set grid=paper")
-        run = Run(self.name, "pretrain", key, self.grid_name)
+        run = Run(self.name, "pretrain", key, "contracts")
         self.specs[run] = Spec(entry.model_dump() | model_settings(key, weights))
         return Weights(
             f"{self.config.results}/models/{self.name}/pretrained/{key}", None, "contracts pretraining"
