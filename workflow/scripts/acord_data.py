@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """ACORD's zip to parquet, held to the registered census."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Fine-tune a cross-encoder with one learning rate and seed, scoring at every number of updates."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Reorder a retriever's hits with a cross-encoder as it is, in the three query formats."""
 
 from contextlib import ExitStack

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Choose learning rate and updates on the validation queries, and reorder a retriever's hits."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Rank the clauses of every query with one retriever, in the three query formats."""
 
 from contextlib import ExitStack

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Score the hits of one run on the test queries."""
 
 from lextables.acord.scores import scores

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Volumes of case law to one file of opinions, with a report of what was set aside."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Fetch the volumes of one shard of case law, and list what they are."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Print how many published cells match, are near, off, or not run, table by table."""
 
 from pathlib import Path

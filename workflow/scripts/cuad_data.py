@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """CUAD's zips and sheets to parquet, held to the registered census."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Read a user's contract with a trained model and write what was found."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """One quarter of EDGAR: fetch what is missing, write the contracts, their census and the report."""
 
 import json

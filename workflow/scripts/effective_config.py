@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Write the effective configuration beside the results."""
 
 import yaml

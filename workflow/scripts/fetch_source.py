@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Fetch one file of one source, and write its provenance beside it."""
 
 from lextables import ROOT

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Parentheticals that resolve to a case of the corpus, for one shard of opinions (A.1.1)."""
 
 import json

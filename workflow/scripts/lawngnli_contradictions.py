@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Difficulty filters and contradictions for one shard of parentheticals (A.1.3, A.1.5, A.1.6)."""
 
 import json

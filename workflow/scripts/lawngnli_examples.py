@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """The finished LawngNLI, its untwinned candidates, and their census with the funnel."""
 
 import json

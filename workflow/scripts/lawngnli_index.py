@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """The index of cases by citation and by parties."""
 
 from lextables.job import job

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """The opinions of one shard that are premises, with their citations taken out (A.1.9)."""
 
 from lextables.job import job

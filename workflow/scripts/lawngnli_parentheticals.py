@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Short premises and accuracy filters for one shard of candidates (A.1.1, A.1.2)."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """The released LawngNLI from the authors' ID files and the former bulk export."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """MAUD's zip, lists and extraction files to parquet, held to the registered census."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Score one run on MAUD's test examples."""
 
 import json

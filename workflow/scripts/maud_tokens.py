@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Tokenise MAUD's texts for one model, each once."""
 
 import json

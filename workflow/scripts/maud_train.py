@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Train and score one run of MAUD: one model a head, or one for all."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Every table and figure on one page."""
 
 from pathlib import Path

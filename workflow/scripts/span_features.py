@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """The windows of the training examples, of the held-out contracts and of the test contracts."""
 
 import tempfile

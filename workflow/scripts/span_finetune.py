@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Fine-tune a model on a task's spans and read contracts with it; a search reads the held-out ones."""
 
 import json

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Join the spans of adjacent windows."""
 
 from pathlib import Path

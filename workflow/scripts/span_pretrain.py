@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Masked-language-model training on contracts, before fine-tuning."""
 
 import hashlib

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Read the test contracts with weights that are fine-tuned already."""
 
 import shutil

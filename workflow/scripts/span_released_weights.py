@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Unpack one of the authors' fine-tuned models."""
 
 from lextables.job import job

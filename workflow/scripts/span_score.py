@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """Score the spans of one run on the test contracts."""
 
 from lextables.dataset import read, write

@@ -1,4 +1,3 @@
-# ruff: noqa: F821  (snakemake is given by the rule)
 """One table or figure of a paper: csv, md, html, and svg for a figure."""
 
 import json
