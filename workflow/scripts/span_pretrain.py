@@ -1,6 +1,7 @@
 """Masked-language-model training on contracts, before fine-tuning."""
 
 import hashlib
+import shutil
 from pathlib import Path
 
 from lextables.dataset import read
@@ -28,6 +29,7 @@ with job(snakemake.log[0]):
             "libraries": versions(),
             "device": record["device"],
         }
+        work = work_folder(snakemake.params.work, {"settings": settings, "identity": identity})
         record["resumed_from_update"] = pretrain(
             download(Weights(settings["weights"], settings["revision"], settings["found"])),
             (row["text"] for path in snakemake.input.contracts for row in read(path, ["text"])),
@@ -36,9 +38,10 @@ with job(snakemake.log[0]):
             max_length=settings["max_length"],
             learning_rate=settings["learning_rate"],
             seed=0,
-            work=work_folder(snakemake.params.work, {"settings": settings, "identity": identity}),
+            work=work,
             save_every=max(1, settings["updates"] // 20),
             bf16=settings["bf16"],
             device=where,
             output=snakemake.output.weights,
         )
+    shutil.rmtree(work)
