@@ -151,15 +151,15 @@ def test_a_span_is_a_slice_of_its_contract(finished):
 
 
 def test_a_users_contract_is_reviewed(finished, tmp_path):
-    contract = tmp_path / "lease of {land}.txt"
+    contract = tmp_path / "lease of land.txt"
     contract.write_text("THIS LEASE is made by Fenmoor Ltd <landlord> and Ada Quill.\n" * 40)
     run = snakemake(finished, "review", "--config", f"contract={contract}")
     assert run.returncode == 0, run.stderr[-4000:]
     folder = finished / "results/sample/review"
-    page = (folder / "lease of _land_.txt.html").read_text(encoding="utf-8")
+    page = (folder / "lease of land.txt.html").read_text(encoding="utf-8")
     assert "Fenmoor Ltd &lt;landlord&gt;" in page
     assert "sample" in page
-    with (folder / "lease of _land_.txt.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "lease of land.txt.csv").open(encoding="utf-8", newline="") as file:
         assert len({line["category"] for line in csv.DictReader(file)}) == 41
 
 

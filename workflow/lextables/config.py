@@ -40,7 +40,8 @@ class Config(BaseModel):
     edgar_base: str = Field(default="https://www.sec.gov/Archives/", pattern=r"^https?://.+/$")
     released_checkpoints: bool = True
     maud_settings: Literal["authors", "search"] = "authors"
-    contract: str = ""
+    # Braces in a path would be wildcards of the workflow.
+    contract: str = Field(default="", pattern=r"^[^{}]*$")
     review_model: str = Field(default="auto", min_length=1)
     extra_models: tuple[ExtraModel, ...] = ()
     seeds: tuple[int, ...] = Field(default=(0, 1, 2), min_length=1)

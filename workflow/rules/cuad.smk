@@ -4,8 +4,6 @@
 #   out   {RESULTS}/data/cuad/*.parquet, census.json; {RESULTS}/review/<contract>.html, .csv
 #   steps zips -> data sets (-> spans.smk); a user's contract + a model -> review
 
-import re
-
 CUAD = PAPERS["cuad"]
 CUAD_DATA = f"{RESULTS}/data/cuad"
 CUAD_FILES = ["data.zip", "CUAD_v1.zip", "contract_types.csv", "category_descriptions.csv"]
@@ -49,8 +47,7 @@ rule cuad_data:
 
 
 # A user's contract: `snakemake review --config contract=path.txt`.
-# Braces in a file's name would be wildcards.
-REVIEWED = re.sub(r"[{}]", "_", Path(CONFIG.contract).name) or "contract"
+REVIEWED = Path(CONFIG.contract).name or "contract"
 REVIEW = f"{RESULTS}/review/{REVIEWED}"
 
 
