@@ -158,7 +158,7 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     folder = finished / "results/sample/review"
     page = (folder / "lease of land.txt.html").read_text(encoding="utf-8")
     assert "Fenmoor Ltd &lt;landlord&gt;" in page
-    assert "sample" in page
+    assert "what it marks here means nothing" in page
     with (folder / "lease of land.txt.csv").open(encoding="utf-8", newline="") as file:
         assert len({line["category"] for line in csv.DictReader(file)}) == 41
 
