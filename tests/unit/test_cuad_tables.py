@@ -16,6 +16,7 @@ from lextables.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load
+from lextables.tables.spent import span_settings_in_words
 
 ROOT = Path(__file__).parents[2]
 PRINTED = load(ROOT / "resources/published/cuad.csv")
@@ -216,7 +217,7 @@ def test_table2_sets_scores_intervals_strict_and_budget(data):
 def test_settings_of_a_grid_and_of_released_weights(more, words):
     settings = {"grid": "paper", "max_length": 512, "step": 256, "windows_per_question": None, "bf16": False}
     record = {"settings": settings | {"points": [{}] * 6, "batch_size": 40}} | more
-    assert tables.settings_in_words(record) == f"grid paper: {words}, windows of 512 tokens, 256 apart"
+    assert span_settings_in_words(record) == f"grid paper: {words}, windows of 512 tokens, 256 apart"
 
 
 def test_figure3_is_the_best_precision_at_a_recall_or_above(data):

@@ -137,6 +137,8 @@ def run(data, name, shift=0.0, setting="single", values=(), **more):
     settings = {
         "grid": "small", "setting": setting, "learning_rates": [3e-4], "rounds": [40], "published": None,
         "batch_size": 16, "max_length": 128, "bf16": True,
+        # What a span-extraction run is set to besides.
+        "points": [{}], "step": 64, "windows_per_question": 6,
     }  # fmt: skip
     record = {
         "settings": settings, "points": {"01": [3e-4, [40]]}, "device": "a processor", "seconds": 100.0,
@@ -366,7 +368,8 @@ def test_table12_counts_spans_and_sets_the_joined_row_beside(data):
     assert cells["No-Shop", "RoBERTa-base, joined (AUPR)"].value == 25
     assert cells["RoBERTa-base", "Overall AUPR, strict"].value == pytest.approx(61)
     assert cells["RoBERTa-base", "Training"].value == (
-        "grid small: learning rate 0.0001 for 4 epochs, 100 updates of 16 windows of 128 tokens"
+        "grid small: learning rate 0.0001 for 4 epochs, 100 updates of 16 windows, windows of 128 tokens, "
+        "64 apart, 6 windows of a contract a question, bfloat16"
     )
     assert ("RoBERTa-base, joined", "Training") not in cells
 

@@ -6,7 +6,6 @@ numbers are the paper's.
 """
 
 import itertools
-import json
 import math
 import re
 import statistics
@@ -22,7 +21,7 @@ from lextables.dataset import Row, read
 from lextables.models.contract_shares import part
 from lextables.tables.cells import Cell, same_words
 from lextables.tables.inputs import Inputs
-from lextables.tables.render import duration
+from lextables.tables.spent import record, span_settings_in_words, time_in_words
 
 STRICT = ", strict"
 WHOLE = "100"  # per cent of the training contracts
@@ -206,9 +205,9 @@ def table2(results: Results) -> list[Cell]:
         folders = _folders(system)
         cells += [cell for metric in COLUMNS for cell in _score_cells(results, system, metric)]
         if folders:
-            records = [_record(results, folder) for folder in folders]
-            cells.append(Cell(system["row"], "Settings", settings_in_words(records[0]), runs=folders))
-            cells.append(Cell(system["row"], "Time", _time(records), runs=folders))
+            records = [record(results.root, folder) for folder in folders]
+            cells.append(Cell(system["row"], "Settings", span_settings_in_words(records[0]), runs=folders))
+            cells.append(Cell(system["row"], "Time", time_in_words(records), runs=folders))
     return cells
 
 
@@ -229,38 +228,6 @@ def _score_cells(results: Results, system: System, metric: str, row: str = "") -
     strict = results.score(folders, metric + STRICT)
     if not math.isclose(strict, value):
         yield Cell(row, column + STRICT, strict, decimals=1, runs=folders)
-
-
-def _record(results: Results, folder: str) -> dict[str, Any]:
-    return json.loads((results.root / folder / "run.json").read_text(encoding="utf-8"))
-
-
-def settings_in_words(record: Mapping[str, Any]) -> str:
-    """Return what a run's score depends on, from its `run.json`, in words."""
-    settings = record["settings"]
-    words = ["not trained here"]
-    if point := record.get("point"):
-        epochs = "1 epoch" if point["epochs"] == 1 else f"{point['epochs']} epochs"
-        best = (
-            f", the best of {n} settings on held-out contracts" if (n := len(settings["points"])) > 1 else ""
-        )
-        words = [
-            f"learning rate {point['learning_rate']:g} for {epochs}{best}",
-            f"{record['updates']} updates of {settings['batch_size']} windows",
-        ]
-    words.append(f"windows of {settings['max_length']} tokens, {settings['step']} apart")
-    if settings["windows_per_question"] is not None:
-        words.append(f"{settings['windows_per_question']} windows of a contract a question")
-    if settings["bf16"]:
-        words.append("bfloat16")
-    return f"grid {settings['grid']}: {', '.join(words)}"
-
-
-def _time(records: Sequence[Mapping[str, Any]]) -> str:
-    """The time of a row's runs together, and the device."""
-    devices = ", ".join(dict.fromkeys(record["device"] for record in records))
-    seeds = f"{len(records)} seeds, " if len(records) > 1 else ""
-    return f"{seeds}{duration(sum(record['seconds'] for record in records))} on {devices}"
 
 
 def figure3(results: Results) -> list[Cell]:

@@ -5,7 +5,6 @@ Each function takes `Results` and returns cells; `cells` calls the one of a tabl
 numbers are the paper's.
 """
 
-import json
 import math
 import re
 import statistics
@@ -21,7 +20,7 @@ from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
-from lextables.tables.render import duration
+from lextables.tables.spent import record, span_settings_in_words, time_in_words
 
 AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
 WHOLE = "100"  # per cent of the training examples
@@ -257,13 +256,13 @@ def _trained(results: Results) -> list[Cell]:
     cells = []
     for system in results.systems:
         if folders := _folders(system):
-            first, records = results.scores[folders[0]], [_record(results, folder) for folder in folders]
+            first, records = results.scores[folders[0]], [record(results.root, folder) for folder in folders]
             values = {
                 "Questions scored": float(first[AUPR, "all"][1]),
                 "Answers left out": first["answers left out", "all"][0],
                 "Overall, least to greatest run": _spread(results.values(folders, AUPR)),
                 "Settings": settings_in_words(records[0]),
-                "Time": _time(records),
+                "Time": time_in_words(records),
             }
             cells += [
                 Cell(system["row"], column, value, decimals=0, runs=folders)
@@ -273,17 +272,13 @@ def _trained(results: Results) -> list[Cell]:
     return cells
 
 
-def _record(results: Results, folder: str) -> dict[str, Any]:
-    return json.loads((results.root / folder / "run.json").read_text(encoding="utf-8"))
-
-
 def _spread(values: Sequence[float]) -> str:
     return f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 else ""
 
 
-def settings_in_words(record: Mapping[str, Any]) -> str:
+def settings_in_words(run: Mapping[str, Any]) -> str:
     """Return what a run's score depends on, from its `run.json`, in words."""
-    settings, points = record["settings"], record["points"].values()
+    settings, points = run["settings"], run["points"].values()
     rates, updates = ({rate for rate, _ in points}, {counts[-1] for _, counts in points})
     choices = len(settings["learning_rates"]) * len(settings["rounds"])
     chosen = ""
@@ -303,13 +298,6 @@ def settings_in_words(record: Mapping[str, Any]) -> str:
 
 def _range(values: Iterable[float]) -> str:
     return " to ".join(f"{value:g}" for value in sorted({min(values), max(values)}))
-
-
-def _time(records: Sequence[Mapping[str, Any]]) -> str:
-    """The time of a row's runs together, and the device."""
-    devices = ", ".join(dict.fromkeys(record["device"] for record in records))
-    seeds = f"{len(records)} seeds, " if len(records) > 1 else ""
-    return f"{seeds}{duration(sum(record['seconds'] for record in records))} on {devices}"
 
 
 def table6(results: Results) -> list[Cell]:
@@ -382,7 +370,9 @@ def figure3(results: Results) -> list[Cell]:
             )
             if value is not None:
                 low, high = results.interval(folders)
-                size = statistics.fmean(_record(results, folder)["training_examples"] for folder in folders)
+                size = statistics.fmean(
+                    record(results.root, folder)["training_examples"] for folder in folders
+                )
                 cells.append(Cell(of_share, AUPR, value, low, high, decimals=1, runs=tuple(folders)))
                 cells.append(Cell(of_share, "Training examples", size, decimals=0, runs=tuple(folders)))
     return cells
@@ -421,12 +411,13 @@ def _extracted(results: Results) -> list[Cell]:
     cells = []
     for system in results.systems:
         if folders := _folders(system):
-            records = [_record(results, folder) for folder in folders]
+            records = [record(results.root, folder) for folder in folders]
             strict = results.score(folders, AUPR + STRICT)
             values = {
                 "Overall AUPR, strict": strict,
-                "Training": _training(records[0]),
-                "Time": _time(records),
+                # Spans that were joined afterwards took no training.
+                "Training": span_settings_in_words(records[0]) if "point" in records[0] else "",
+                "Time": time_in_words(records),
             }
             cells += [
                 Cell(system["row"], column, value, decimals=1, runs=folders)
@@ -434,18 +425,6 @@ def _extracted(results: Results) -> list[Cell]:
                 if value not in (None, "")
             ]
     return cells
-
-
-def _training(record: Mapping[str, Any]) -> str:
-    """How a span model was trained, in words; empty for spans that were joined afterwards."""
-    settings, point = record["settings"], record.get("point")
-    if not point:
-        return ""
-    epochs = "1 epoch" if point["epochs"] == 1 else f"{point['epochs']} epochs"
-    return (
-        f"grid {settings['grid']}: learning rate {point['learning_rate']:g} for {epochs}, "
-        f"{record['updates']} updates of {settings['batch_size']} windows of {settings['max_length']} tokens"
-    )
 
 
 # A table of our own
