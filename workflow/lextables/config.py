@@ -82,6 +82,12 @@ class Config(BaseModel):
         """Where everything made lies; the sample's outputs never share a file with the release's."""
         return "results/sample" if self.data == "sample" else "results"
 
+    def grid_name(self, gpu: bool) -> str:
+        """The grid that is searched; ``gpu`` says whether training will find one, for ``grid: auto``."""
+        if self.grid != "auto":
+            return self.grid
+        return "sample" if self.data == "sample" else "paper" if gpu else "small"
+
     def mirrors(self, root: Path) -> list[Path]:
         """The folders tried before any address; for the sample, only the embedded one."""
         if self.data == "sample":

@@ -137,6 +137,18 @@ def census(table: Table, path: str | Path) -> dict[str, Any]:
     }
 
 
+def write_all(
+    tables: Iterable[Table], rows: Mapping[str, Iterable[Row]], folder: str | Path
+) -> dict[str, Any]:
+    """Write each table to ``folder`` from the rows under its name; return {name: its census}."""
+    counts = {}
+    for table in tables:
+        path = Path(folder) / f"{table.name}.parquet"
+        write(table, rows[table.name], path)
+        counts[table.name] = census(table, path)
+    return counts
+
+
 def write_census(path: str | Path, record: Mapping[str, Any]) -> None:
     """Write a census as JSON that a person can read and ``diff`` can compare."""
     write_text(path, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")

@@ -25,11 +25,6 @@ class Plan:
     specs: dict[Run, Spec]
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
-    def spec(self, folder: str) -> Spec:
-        """The spec of the run in ``folder``; KeyError if the plan has no such run."""
-        found = {run.folder: spec for run, spec in self.specs.items()}
-        return found[folder]
-
     def folders(self, table: str) -> list[str]:
         """The folders of the runs that ``table`` shows, sorted; none for a table made from data alone."""
         rows = self.rows.get(table, [])

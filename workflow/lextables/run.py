@@ -100,6 +100,11 @@ def versions() -> dict[str, str]:
     }
 
 
+def identity(data: Any, code: str, device: str) -> dict[str, Any]:
+    """Return what makes a checkpoint a run's own beside its settings: data, code, libraries, device."""
+    return {"data": data, "code": code, "libraries": versions(), "device": device}
+
+
 def _version(package: str) -> str | None:
     try:
         return version(package)

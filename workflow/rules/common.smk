@@ -59,21 +59,28 @@ def code(*modules, script):
     return fingerprint(*modules, str(ROOT / "workflow/scripts" / script))
 
 
-def settings(paper, experiment, model, condition, seed=0):
-    """The settings of one run, by the parts of its folder."""
-    return PLANS[paper].spec(f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}").settings
+# Every run by its folder.  A run's first part is its paper, or its task where a paper has more than one.
+SPECS = {run.folder: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
 
 
-def needs(paper, experiment, model, condition, seed=0):
+def spec(paper, experiment, model, condition, seed=0):
+    """The spec of one run, by the parts of its folder."""
+    return SPECS[f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}"]
+
+
+def settings(*run):
+    """The settings of one run."""
+    return spec(*run).settings
+
+
+def needs(*run):
     """The predictions that one run reads."""
-    spec = PLANS[paper].spec(f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}")
-    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in spec.needs]
+    return [f"{RESULTS}/{needed.folder}/predictions.parquet" for needed in spec(*run).needs]
 
 
-def needed_settings(paper, experiment, model, condition, seed=0):
+def needed_settings(*run):
     """The settings of the runs whose predictions one run reads."""
-    spec = PLANS[paper].spec(f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}")
-    return [PLANS[paper].specs[run].settings for run in spec.needs]
+    return [SPECS[needed.folder].settings for needed in spec(*run).needs]
 
 
 def source_variants(wildcards):
@@ -129,36 +136,19 @@ def table_code(wildcards):
     return code(room, "lextables.tables.render", "lextables.tables.figures", script="table.py")
 
 
-# A task's data sets, windows, models and runs go by its name; its runs stand in the plan of its paper.
-SPAN_TASKS = {
-    "cuad": ("cuad", PAPERS["cuad"].spans),
-    "maud_extraction": ("maud", PAPERS["maud"].extraction),
-}
+# A task's data sets, windows, models and runs go by its name.
+SPAN_TASKS = {"cuad": PAPERS["cuad"].spans, "maud_extraction": PAPERS["maud"].extraction}
 SPAN_SHARDS = 8
 
 
-def span_specs(task, model):
-    """The runs of a task that a model's windows are read by."""
-    paper, _ = SPAN_TASKS[task]
-    return {
-        run: spec
-        for run, spec in PLANS[paper].specs.items()
+def span_settings(task, model):
+    """The settings of a task's runs that read a model's windows, in order."""
+    found = [(run, spec) for plan in PLANS.values() for run, spec in plan.specs.items()]
+    return [
+        spec.settings
+        for run, spec in found
         if (run.paper, run.model) == (task, model) and "step" in spec.settings
-    }
-
-
-def span_settings(wildcards):
-    """The settings of one run of a task."""
-    paper, _ = SPAN_TASKS[wildcards.task]
-    run = "runs/{task}/{experiment}/{model}/{condition}/seed{seed}".format(**wildcards)
-    return PLANS[paper].spec(run).settings
-
-
-def span_needs(wildcards):
-    """The predictions that one run of a task reads."""
-    paper, _ = SPAN_TASKS[wildcards.task]
-    run = "runs/{task}/{experiment}/{model}/{condition}/seed{seed}".format(**wildcards)
-    return [f"{RESULTS}/{needed.folder}/predictions.parquet" for needed in PLANS[paper].spec(run).needs]
+    ]
 
 
 def span_windows(*parts):
@@ -171,15 +161,15 @@ def span_windows(*parts):
 
 def span_weights(wildcards):
     """The folder of weights that a rule makes for this model, released or pretrained; else none."""
-    found = {spec.settings["weights"] for spec in span_specs(wildcards.task, wildcards.model).values()}
+    found = {run["weights"] for run in span_settings(wildcards.task, wildcards.model)}
     return sorted(folder for folder in found if folder.startswith(f"{RESULTS}/models/"))
 
 
 def span_reading(wildcards):
     """The settings that a model's windows depend on."""
-    first = next(iter(span_specs(wildcards.task, wildcards.model).values())).settings
+    first = span_settings(wildcards.task, wildcards.model)[0]
     names = ("weights", "revision", "found", "max_length", "step", "max_question_length")
-    return {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task][1].held_out}
+    return {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task].held_out}
 
 
 def cuad_reviewer(wildcards=None):

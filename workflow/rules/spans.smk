@@ -66,11 +66,7 @@ rule span_pretrain:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=lambda wildcards: next(
-            spec.settings
-            for run, spec in PLANS[SPAN_TASKS[wildcards.task][0]].specs.items()
-            if (run.paper, run.experiment, run.model) == (wildcards.task, "pretrain", wildcards.model)
-        ),
+        settings=lambda wildcards: settings(wildcards.task, "pretrain", wildcards.model, "contracts"),
         device=CONFIG.device,
         work=f"{RESULTS}/work/span_pretrain",
         code=code("lextables.models.masked_lm", script="span_pretrain.py"),
@@ -83,7 +79,7 @@ rule span_pretrain:
 # The authors' own fine-tuned weights, out of their zip.
 rule span_released_weights:
     input:
-        lambda wildcards: f"{RESULTS}/sources/{SPAN_TASKS[wildcards.task][1].checkpoints}/{wildcards.name}.zip",
+        lambda wildcards: f"{RESULTS}/sources/{SPAN_TASKS[wildcards.task].checkpoints}/{wildcards.name}.zip",
     output:
         directory(f"{SPAN_MODELS}/released/{{name}}"),
     log:
@@ -111,7 +107,7 @@ rule span_finetune:
             model=wildcards.model,
         ),
         weights=span_weights,
-        searched=span_needs,
+        searched=lambda wildcards: needs(*wildcards),
     output:
         predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         record=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
@@ -130,9 +126,9 @@ rule span_finetune:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=span_settings,
-        relaxed=lambda wildcards: SPAN_TASKS[wildcards.task][1].relaxed,
-        tail=lambda wildcards: list(SPAN_TASKS[wildcards.task][1].tail),
+        settings=lambda wildcards: settings(*wildcards),
+        relaxed=lambda wildcards: SPAN_TASKS[wildcards.task].relaxed,
+        tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
         device=CONFIG.device,
         work=f"{RESULTS}/work/span_finetune",
         code=code("lextables.models.span_runs", script="span_finetune.py"),
@@ -167,7 +163,7 @@ rule span_read_released:
         mem_mb=8000,
         runtime=720,
     params:
-        settings=span_settings,
+        settings=lambda wildcards: settings(*wildcards),
         device=CONFIG.device,
         code=code("lextables.models.span_runs", script="span_read_released.py"),
     message:
@@ -179,7 +175,7 @@ rule span_read_released:
 # Spans that go on in the next window, joined into one.
 rule span_join:
     input:
-        predictions=span_needs,
+        predictions=lambda wildcards: needs(*wildcards),
         data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions")],
     output:
         predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
@@ -193,7 +189,7 @@ rule span_join:
     conda:
         ENVIRONMENT
     params:
-        settings=span_settings,
+        settings=lambda wildcards: settings(*wildcards),
         code=code("lextables.models.span_joining", script="span_join.py"),
     message:
         "Joining the spans of adjacent windows ({wildcards.task}, {wildcards.model}, seed {wildcards.seed})."
@@ -216,8 +212,8 @@ rule span_score:
     conda:
         ENVIRONMENT
     params:
-        relaxed=lambda wildcards: SPAN_TASKS[wildcards.task][1].relaxed,
-        tail=lambda wildcards: list(SPAN_TASKS[wildcards.task][1].tail),
+        relaxed=lambda wildcards: SPAN_TASKS[wildcards.task].relaxed,
+        tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
         code=code("lextables.metrics.spans", script="span_score.py"),
     message:
         "Scoring the spans of {wildcards.model} on {wildcards.task}'s test contracts ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lextables.acord.raw import read_release
 from lextables.acord.schema import TABLES
-from lextables.dataset import census, check_census, write, write_census
+from lextables.dataset import check_census, write_all, write_census
 from lextables.job import job
 
 with job(snakemake.log[0]) as log:
@@ -13,11 +13,7 @@ with job(snakemake.log[0]) as log:
     release = read_release(
         snakemake.input.release, snakemake.params.categories, snakemake.params.query_aliases
     )
-    folder = Path(snakemake.output.census).parent
-    counts = {}
-    for table in TABLES:
-        write(table, getattr(release, table.name), folder / f"{table.name}.parquet")
-        counts[table.name] = census(table, folder / f"{table.name}.parquet")
+    counts = write_all(TABLES, vars(release), Path(snakemake.output.census).parent)
     log.info("%s", release.notes)
     record = {"data": counts, "notes": release.notes, "sources": [source]}
     check_census(

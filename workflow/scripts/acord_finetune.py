@@ -8,7 +8,7 @@ from lextables.acord.finetuning import finetune
 from lextables.acord.retrieval import load_collection, ranked_clauses
 from lextables.job import job
 from lextables.models import device
-from lextables.run import recorded, versions
+from lextables.run import identity, recorded
 
 with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings
@@ -16,12 +16,8 @@ with job(snakemake.log[0]) as log:
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         record["device"] = device.describe(where)
         # A checkpoint is used again only by the same training on the same data, code, libraries and device.
-        identity = {
-            "census": json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))["data"],
-            "code": snakemake.params.code,
-            "libraries": versions(),
-            "device": record["device"],
-        }
+        data = json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))["data"]
+        owner = identity(data, snakemake.params.code, record["device"])
         record |= finetune(
             load_collection(str(Path(snakemake.input.census).parent)),
             [ranked_clauses(path) for path in snakemake.input.candidates],
@@ -29,7 +25,7 @@ with job(snakemake.log[0]) as log:
             int(snakemake.wildcards.seed),
             where,
             Path(snakemake.params.work),
-            identity,
+            owner,
             snakemake.output.predictions,
         )
         log.info("%s", record)

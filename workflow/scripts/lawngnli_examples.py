@@ -11,7 +11,7 @@ from lextables.job import job
 from lextables.lawngnli import construction, entail_examples
 from lextables.lawngnli.construction_schema import EXAMPLES, LONG_PREMISES, UNFILTERED
 from lextables.models import bi_encoder, device
-from lextables.models.resolve import Weights, download
+from lextables.models.resolve import weights_folder
 
 
 def loaded(paths):
@@ -26,7 +26,7 @@ with job(snakemake.log[0]) as log:
             given.parentheticals, given.contradictions, given.cites, given.long_premises, strict=True
         )
     ]
-    folder = download(Weights(chosen["weights"], chosen["revision"], chosen["found"]))
+    folder = weights_folder(chosen)
     model = bi_encoder.load(folder, device.pick(snakemake.params.device))
     last = construction.write_examples(
         shards,

@@ -3,22 +3,11 @@
 import json
 from pathlib import Path
 
-from lextables.dataset import census, check_census, write, write_census
+from lextables.dataset import check_census, write_all, write_census
 from lextables.job import job
 from lextables.maud import constraints, raw
 from lextables.maud.catalogue import read_author_settings, read_catalogue
 from lextables.maud.schema import EXTRACTION_TABLES, TABLES
-
-
-def written(tables, rows, census_path):
-    """Write each table beside the census, and return what each holds."""
-    folder = Path(census_path).parent
-    counts = {}
-    for table in tables:
-        path = folder / f"{table.name}.parquet"
-        write(table, rows[table.name], path)
-        counts[table.name] = census(table, path)
-    return counts
 
 
 def by_name(paths, names):
@@ -78,7 +67,11 @@ with job(snakemake.log[0]) as log:
     # The examples are those of the zip; the other files have variants of their own.
     variant = next(source["variant"] for source in sources if source["file"] == release.name)
     expected = paper.census.get(variant, {})
-    record = {"data": written(TABLES, rows, snakemake.output.census), "notes": notes, "sources": sources}
+    record = {
+        "data": write_all(TABLES, rows, Path(snakemake.output.census).parent),
+        "notes": notes,
+        "sources": sources,
+    }
     log.info("%s", notes)
     check_census(
         record["data"],
@@ -96,9 +89,10 @@ with job(snakemake.log[0]) as log:
         extraction = raw.read_squad_release(of_split, catalogue, paper.printed_types)
     variant = next(source["variant"] for source in sources if source["file"] == files[0].name)
     expected = paper.census.get(variant, {})
-    tables = {table.name: getattr(extraction, table.name) for table in EXTRACTION_TABLES}
     record = {
-        "data": written(EXTRACTION_TABLES, tables, snakemake.output.extraction_census),
+        "data": write_all(
+            EXTRACTION_TABLES, vars(extraction), Path(snakemake.output.extraction_census).parent
+        ),
         "notes": extraction.notes,
         "sources": sources,
     }

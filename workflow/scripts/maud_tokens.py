@@ -6,13 +6,12 @@ from lextables.atomic import write_text
 from lextables.dataset import read
 from lextables.job import job
 from lextables.models.classification import tokenise
-from lextables.models.resolve import Weights, download
+from lextables.models.resolve import weights_folder
 
 with job(snakemake.log[0]) as log:
-    weights = snakemake.params.weights
     counts = tokenise(
         ((row["text_id"], row["text"]) for row in read(snakemake.input.texts, ["text_id", "text"])),
-        download(Weights(weights["weights"], weights["revision"], weights["found"])),
+        weights_folder(snakemake.params.weights),
         int(snakemake.wildcards.length),
         snakemake.output.tokens,
     )

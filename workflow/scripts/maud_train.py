@@ -9,8 +9,8 @@ from lextables.job import job
 from lextables.maud import training
 from lextables.models import device
 from lextables.models.classification import read_tokens
-from lextables.models.resolve import Weights, download
-from lextables.run import recorded, versions
+from lextables.models.resolve import weights_folder
+from lextables.run import identity, recorded
 
 with job(snakemake.log[0]) as log:
     settings, experiment = snakemake.params.settings, snakemake.wildcards.experiment
@@ -26,12 +26,9 @@ with job(snakemake.log[0]) as log:
             asked = {row["head_id"] for row in examples}
             points = training.published_points(settings, sorted(asked), best, grid)
         # Work is used again only by the same training on the same data, code, libraries and device.
-        identity = {
-            "census": json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))["data"],
-            "code": snakemake.params.code,
-            "libraries": versions(),
-            "device": record["device"],
-            "max_length": settings["max_length"],
+        data = json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))["data"]
+        owner = identity(data, snakemake.params.code, record["device"]) | {
+            name: settings[name] for name in ("weights", "revision", "max_length")
         }
         record |= training.run(
             settings,
@@ -40,11 +37,11 @@ with job(snakemake.log[0]) as log:
             examples,
             heads,
             read_tokens(snakemake.input.tokens),
-            download(Weights(settings["weights"], settings["revision"], settings["found"])),
+            weights_folder(settings),
             seed=int(snakemake.wildcards.seed),
             device=where,
             work_root=snakemake.params.work,
-            identity=identity,
+            identity=owner,
             output=snakemake.output.predictions,
         )
         log.info("%s", record)

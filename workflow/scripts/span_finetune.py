@@ -8,7 +8,7 @@ from lextables.dataset import read
 from lextables.job import job
 from lextables.models import device
 from lextables.models.span_runs import Task, chosen_point, held_out_contracts, read_contracts, train
-from lextables.run import recorded, versions
+from lextables.run import identity, recorded
 
 with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings | {
@@ -28,12 +28,8 @@ with job(snakemake.log[0]) as log:
         point, areas = chosen_point(settings, snakemake.input.searched, asked, read(answers))
         record["validation_aupr"] = areas
         # A checkpoint is used again only by the same training on the same data, code, libraries and device.
-        identity = {
-            "census": json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))["data"],
-            "code": snakemake.params.code,
-            "libraries": versions(),
-            "device": record["device"],
-        }
+        data = json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))["data"]
+        owner = identity(data, snakemake.params.code, record["device"])
         record |= train(
             task,
             settings,
@@ -42,7 +38,7 @@ with job(snakemake.log[0]) as log:
             search=search,
             device=where,
             work_root=snakemake.params.work,
-            identity=identity,
+            identity=owner,
             output=snakemake.output.weights,
         )
         log.info("trained: %s", record)

@@ -9,8 +9,8 @@ from lextables.job import job
 from lextables.models import device
 from lextables.models.checkpoints import work_folder
 from lextables.models.masked_lm import pretrain
-from lextables.models.resolve import Weights, download
-from lextables.run import recorded, versions
+from lextables.models.resolve import weights_folder
+from lextables.run import identity, recorded
 
 
 def sha256(path):
@@ -23,15 +23,11 @@ with job(snakemake.log[0]):
     where = device.pick(snakemake.params.device)
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         record["device"] = device.describe(where)
-        identity = {
-            "contracts": [sha256(path) for path in snakemake.input.contracts],
-            "code": snakemake.params.code,
-            "libraries": versions(),
-            "device": record["device"],
-        }
-        work = work_folder(snakemake.params.work, {"settings": settings, "identity": identity})
+        contracts = [sha256(path) for path in snakemake.input.contracts]
+        owner = identity(contracts, snakemake.params.code, record["device"])
+        work = work_folder(snakemake.params.work, {"settings": settings, "identity": owner})
         record["resumed_from_update"] = pretrain(
-            download(Weights(settings["weights"], settings["revision"], settings["found"])),
+            weights_folder(settings),
             (row["text"] for path in snakemake.input.contracts for row in read(path, ["text"])),
             updates=settings["updates"],
             batch_size=settings["batch_size"],

@@ -16,7 +16,7 @@ from lextables.acord.retrieval import Collection, pair_scores
 from lextables.dataset import Column, Row, Table, read, write
 from lextables.models import cross_encoder
 from lextables.models.checkpoints import work_folder
-from lextables.models.resolve import Weights, download
+from lextables.models.resolve import weights_folder
 
 TOP_GAIN = 4
 PREDICTIONS = Table(
@@ -59,7 +59,7 @@ def finetune(
     (data, code, libraries, device).  Returns what `run.json` records of the training.
     """
     work = work_folder(work_root, {"settings": dict(settings), "seed": seed, "identity": dict(identity)})
-    folder = download(Weights(settings["weights"], settings["revision"], settings["found"]))
+    folder = weights_folder(settings)
     model = cross_encoder.load(folder, device, settings["max_length"], seed)
     texts = collection.texts("short")
     pools = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lextables.config import Config
-from lextables.models.resolve import Missing, Model, Weights, model_settings, resolve, resolve_extra, slug
+from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
 from lextables.papers import Entry, Paper
 from lextables.plan import Plan, Spec
 from lextables.run import Run
@@ -123,8 +123,7 @@ class _Planner:
     ) -> None:
         self.config, self.paper, self.models = config, paper, models
         self.mirrors = config.mirrors(root)
-        auto = "sample" if config.data == "sample" else "paper" if gpu else "small"
-        self.grid_name = auto if config.grid == "auto" else config.grid
+        self.grid_name = config.grid_name(gpu)
         self.specs: dict[Run, Spec] = {}
         self.systems: list[System] = []
 
@@ -145,10 +144,7 @@ class _Planner:
         return tuple(self.systems)
 
     def weights(self, name: str) -> Weights | Missing:
-        for extra in self.config.extra_models:
-            if extra.name == name:
-                return resolve_extra(extra)
-        return resolve(name, self.models[name], self.config.models, self.mirrors, self.config.llm)
+        return find(name, self.config, self.models, self.mirrors)
 
     def max_length(self, name: str) -> int | None:
         return self.models[name].max_length if name in self.models else None

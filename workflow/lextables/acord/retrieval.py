@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lextables.dataset import Row, read
 from lextables.models import bm25
-from lextables.models.resolve import Weights, download
+from lextables.models.resolve import weights_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +104,7 @@ def _dense(
         def encode(batch: Sequence[str]) -> np.ndarray:
             return embedding_api.embed(settings["api"], settings["weights"], batch)
     else:
-        folder = download(Weights(settings["weights"], settings["revision"], settings["found"]))
+        folder = weights_folder(settings)
         model = bi_encoder.load(folder, device, settings["max_length"])
 
         def encode(batch: Sequence[str]) -> np.ndarray:
@@ -139,7 +139,7 @@ def rerank(
     from lextables.models import cross_encoder
 
     first = next(iter(settings.values()))
-    folder = download(Weights(first["weights"], first["revision"], first["found"]))
+    folder = weights_folder(first)
     model = cross_encoder.load(folder, device, first["max_length"])
     reranked = {}
     for style, run in settings.items():

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lextables.config import Config
-from lextables.models.resolve import Missing, Model, Weights, model_settings, resolve, resolve_extra, slug
-from lextables.models.span_plan import SpanPlanner, SpanTask, grid_name
+from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
+from lextables.models.span_plan import SpanPlanner, SpanTask
 from lextables.papers import Entry, Paper
 from lextables.plan import Plan, Spec
 from lextables.run import Run
@@ -107,7 +107,7 @@ class _Planner:
     ) -> None:
         self.config, self.paper, self.models = config, paper, models
         self.mirrors = config.mirrors(root)
-        self.grid_name = grid_name(config, gpu)
+        self.grid_name = config.grid_name(gpu)
         self.specs: dict[Run, Spec] = {}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -125,14 +125,7 @@ class _Planner:
         return found
 
     def row(self, key: str, panel: Panel, setting: str) -> dict[str, Any]:
-        extra = next((extra for extra in self.config.extra_models if extra.name == panel.model), None)
-        weights: Weights | Missing
-        if extra:
-            weights = resolve_extra(extra)
-        else:
-            weights = resolve(
-                panel.model, self.models[panel.model], self.config.models, self.mirrors, self.config.llm
-            )
+        weights = find(panel.model, self.config, self.models, self.mirrors)
         known = self.models.get(panel.model)
         row: dict[str, Any] = {
             "row": panel.row,

@@ -7,11 +7,12 @@ other data or another setting is never picked up.
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformers import TrainerCallback
+import torch
+from transformers import Trainer, TrainerCallback
 
 from lextables.atomic import write_text
 
@@ -32,6 +33,47 @@ class Checkpoints(TrainerCallback):
 
     def on_save(self, args, state, control, **kwargs):
         write_text(Path(args.output_dir) / f"checkpoint-{state.global_step}" / _WHOLE, "")
+
+
+class AtUpdates(TrainerCallback):
+    """Call ``visit`` with the number of updates done whenever it is one of ``updates``."""
+
+    def __init__(self, updates: Sequence[int], visit: Callable[[int], None]) -> None:
+        self.updates, self.visit = frozenset(updates), visit
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step in self.updates:
+            self.visit(state.global_step)
+
+
+def arguments(
+    work: str | Path, updates: int, *, seed: int, save_every: int, device: torch.device
+) -> dict[str, Any]:
+    """Return the trainer's arguments that every training here shares.
+
+    ``updates`` of AdamW that ``seed`` settles, on ``device``, with a checkpoint in ``work`` every
+    ``save_every`` of them; 0 keeps none.
+    """
+    return {
+        "output_dir": str(work),
+        "max_steps": updates,
+        "optim": "adamw_torch",
+        "seed": seed,
+        "data_seed": seed,
+        "save_strategy": "steps" if save_every else "no",
+        "save_steps": save_every or updates,
+        "save_total_limit": 2,
+        "report_to": "none",
+        "use_cpu": device.type == "cpu",
+        "dataloader_pin_memory": False,
+    }
+
+
+def train(trainer: Trainer, work: str | Path) -> int:
+    """Train from the newest whole checkpoint in ``work``; return its update, 0 for a fresh start."""
+    found = latest(work)
+    trainer.train(resume_from_checkpoint=str(found) if found else None)
+    return int(found.name.rpartition("-")[2]) if found else 0
 
 
 def latest(work: str | Path) -> Path | None:

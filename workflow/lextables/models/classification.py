@@ -12,7 +12,7 @@ import itertools
 import math
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from transformers import AutoConfig, AutoTokenizer, Trainer, TrainingArguments
 
 from lextables.dataset import Column, Row, Table, read, write
 from lextables.errors import BadInput
-from lextables.models.checkpoints import Checkpoints, latest, work_folder
+from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train, work_folder
 from lextables.models.multi_head import HeadKind, MultiHead, load
 
 TOKENS = Table(
@@ -435,17 +435,6 @@ class _InOrder(Trainer):
         )
 
 
-class _AtUpdates(Checkpoints):
-    """Call ``visit`` after each number of updates of the grid, before the trainer saves."""
-
-    def __init__(self, updates: Sequence[int], visit: Callable[[int], None]) -> None:
-        self.updates, self.visit = frozenset(updates), visit
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if state.global_step in self.updates:
-            self.visit(state.global_step)
-
-
 def _fit(
     sizes: Sequence[int],
     names: Sequence[str],
@@ -480,8 +469,7 @@ def _fit(
     trainer = _InOrder(
         model=model,
         args=TrainingArguments(
-            output_dir=str(work),
-            max_steps=last,
+            **arguments(work, last, seed=run.seed, save_every=settings.save_every, device=run.device),
             per_device_train_batch_size=settings.batch_size // settings.accumulate,
             gradient_accumulation_steps=settings.accumulate,
             learning_rate=settings.learning_rate,
@@ -489,28 +477,17 @@ def _fit(
             lr_scheduler_type="constant",
             warmup_steps=0,
             max_grad_norm=0.0,
-            optim="adamw_torch",
             bf16=settings.bf16 and model.mixed_precision,
-            seed=run.seed,
-            data_seed=run.seed,
-            save_strategy="steps" if settings.save_every else "no",
-            save_steps=settings.save_every or last,
-            save_total_limit=2,
             logging_steps=max(1, last // 4),
-            report_to="none",
             disable_tqdm=True,
-            use_cpu=run.device.type == "cpu",
-            dataloader_pin_memory=False,
             remove_unused_columns=False,
             label_names=["label"],
         ),
         train_dataset=_Drawn(draws(labels, settings, run.seed), training, run.tokens),
         data_collator=collate,
-        callbacks=[_AtUpdates(settings.updates, visit)],
+        callbacks=[Checkpoints(), AtUpdates(settings.updates, visit)],
     )
-    found = latest(work)
-    trainer.train(resume_from_checkpoint=str(found) if found else None)
-    return int(found.name.rpartition("-")[2]) if found else 0
+    return train(trainer, work)
 
 
 def _padding(model: MultiHead) -> int:

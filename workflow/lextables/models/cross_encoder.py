@@ -11,9 +11,9 @@ from sentence_transformers import CrossEncoder
 from sentence_transformers.base.sampler import DefaultBatchSampler
 from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
-from transformers import TrainerCallback, set_seed
+from transformers import set_seed
 
-from lextables.models.checkpoints import Checkpoints, latest
+from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train
 
 Pair = tuple[str, str]
 
@@ -76,17 +76,6 @@ def _endless(indices: np.ndarray, generator: np.random.Generator) -> Iterator[in
             yield int(index)
 
 
-class _AtUpdates(TrainerCallback):
-    """Call ``visit`` with the number of updates done whenever it is one of ``updates``."""
-
-    def __init__(self, updates: Sequence[int], visit: Callable[[int], None]) -> None:
-        self.updates, self.visit = frozenset(updates), visit
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if state.global_step in self.updates:
-            self.visit(state.global_step)
-
-
 def finetune(
     model: CrossEncoder,
     pairs: Sequence[Pair],
@@ -117,35 +106,23 @@ def finetune(
             "label": list(targets),
         }
     )
-    arguments = CrossEncoderTrainingArguments(
-        output_dir=str(work),
-        max_steps=last,
+    settings = CrossEncoderTrainingArguments(
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
         per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
         weight_decay=weight_decay,
         lr_scheduler_type="constant",
         warmup_steps=0,
-        optim="adamw_torch",
         bf16=bf16,
-        seed=seed,
-        data_seed=seed,
-        save_strategy="steps",
-        save_steps=save_every,
-        save_total_limit=2,
         logging_steps=max(1, last // 20),
-        report_to="none",
         disable_tqdm=False,
-        use_cpu=model.device.type == "cpu",
-        dataloader_pin_memory=False,
         batch_sampler=partial(balanced_batches, batches=last),
     )
     trainer = CrossEncoderTrainer(
         model=model,
-        args=arguments,
+        args=settings,
         train_dataset=data,
         loss=BinaryCrossEntropyLoss(model),
-        callbacks=[Checkpoints(), _AtUpdates(updates, visit)],
+        callbacks=[Checkpoints(), AtUpdates(updates, visit)],
     )
-    found = latest(work)
-    trainer.train(resume_from_checkpoint=str(found) if found else None)
-    return int(found.name.rpartition("-")[2]) if found else 0
+    return train(trainer, work)

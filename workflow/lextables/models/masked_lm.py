@@ -24,7 +24,7 @@ from transformers import (
 
 from lextables.atomic import replacing
 from lextables.errors import BadInput
-from lextables.models.checkpoints import Checkpoints, latest
+from lextables.models.checkpoints import Checkpoints, arguments, train
 from lextables.models.span_extraction import quiet, save
 
 MASKED = 0.15
@@ -66,39 +66,28 @@ def pretrain(
     if not packed.exists():
         pack(tokenizer, texts, packed, max_length, updates * batch_size)
     blocks = Blocks(packed, tokenizer, max_length)
-    arguments = TrainingArguments(
-        output_dir=str(work),
-        max_steps=updates,
+    settings = TrainingArguments(
+        **arguments(work, updates, seed=seed, save_every=save_every, device=device),
         per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
         weight_decay=weight_decay,
         lr_scheduler_type="linear",
         warmup_steps=warmup,
-        optim="adamw_torch",
         bf16=bf16,
-        seed=seed,
-        data_seed=seed,
-        save_strategy="steps",
-        save_steps=save_every,
-        save_total_limit=2,
         logging_steps=max(1, updates // 20),
-        report_to="none",
         disable_tqdm=False,
-        use_cpu=device.type == "cpu",
-        dataloader_pin_memory=False,
         remove_unused_columns=False,
     )
     trainer = Trainer(
         model=model,
-        args=arguments,
+        args=settings,
         train_dataset=blocks,
         data_collator=Masking(tokenizer, seed),
         callbacks=[Checkpoints()],
     )
-    found = latest(work)
-    trainer.train(resume_from_checkpoint=str(found) if found else None)
+    resumed = train(trainer, work)
     save(model, tokenizer, output)
-    return int(found.name.rpartition("-")[2]) if found else 0
+    return resumed
 
 
 def pack(

@@ -5,7 +5,7 @@ never an error in the middle of a run.
 """
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lextables.config import ExtraModel
+from lextables.config import Config, ExtraModel
 from lextables.errors import BadInput
 
 Kind = Literal[
@@ -143,6 +143,16 @@ def slug(name: str) -> str:
     )
 
 
+def find(
+    name: str, config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
+) -> Weights | Missing:
+    """Return the weights of a user's own model called ``name``, else of the registry's."""
+    for extra in config.extra_models:
+        if extra.name == name:
+            return resolve_extra(extra)
+    return resolve(name, models[name], config.models, mirrors, config.llm)
+
+
 def _package_folder(package: str) -> Path | None:
     module, _, inside = package.partition("/")
     spec = importlib.util.find_spec(module)
@@ -164,3 +174,8 @@ def download(weights: Weights) -> str:
     if Path(weights.location).is_dir():
         return weights.location
     return snapshot_download(weights.location, revision=weights.revision, allow_patterns=HUB_FILES)
+
+
+def weights_folder(settings: Mapping[str, Any]) -> str:
+    """Return a local folder with the weights that `model_settings` named, fetched if need be."""
+    return download(Weights(settings["weights"], settings["revision"], settings["found"]))

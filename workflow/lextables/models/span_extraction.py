@@ -31,7 +31,7 @@ from transformers.utils import logging
 
 from lextables.dataset import Column, Table
 from lextables.errors import BadInput
-from lextables.models.checkpoints import Checkpoints, latest
+from lextables.models.checkpoints import Checkpoints, arguments, train
 from lextables.models.span_windows import Collator, Tokens, WindowDataset, max_context
 
 NBEST = Table(
@@ -176,9 +176,8 @@ def finetune(
     if batch_size % accumulation:
         raise ValueError(f"accumulation = {accumulation} does not divide batch_size = {batch_size}")
     last = updates(len(dataset), batch_size, epochs, max_updates)
-    arguments = TrainingArguments(
-        output_dir=str(work),
-        max_steps=last,
+    settings = TrainingArguments(
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
         per_device_train_batch_size=batch_size // accumulation,
         gradient_accumulation_steps=accumulation,
         learning_rate=learning_rate,
@@ -187,32 +186,21 @@ def finetune(
         max_grad_norm=1.0,
         lr_scheduler_type="linear",
         warmup_steps=warmup,
-        optim="adamw_torch",
         bf16=bf16,
-        seed=seed,
-        data_seed=seed,
-        save_strategy="steps",
-        save_steps=save_every,
-        save_total_limit=2,
         logging_steps=max(1, last // 20),
-        report_to="none",
         disable_tqdm=False,
-        use_cpu=model.device.type == "cpu",
-        dataloader_pin_memory=False,
         remove_unused_columns=False,
     )
     trainer = _SpanTrainer(
         model=model,
-        args=arguments,
+        args=settings,
         train_dataset=dataset,
         data_collator=collator,
         callbacks=[Checkpoints()],
         answered=dataset.windows.start_positions[dataset.rows] > 0,
         empty_weight=1.0 if empty_weight is None else empty_weight,
     )
-    found = latest(work)
-    trainer.train(resume_from_checkpoint=str(found) if found else None)
-    return int(found.name.rpartition("-")[2]) if found else 0
+    return train(trainer, work)
 
 
 @dataclass(frozen=True)

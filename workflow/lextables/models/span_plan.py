@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lextables.config import Config
-from lextables.models.resolve import Missing, Model, Weights, model_settings, resolve, resolve_extra, slug
+from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
 from lextables.papers import Entry
 from lextables.plan import Spec
 from lextables.run import Run
@@ -116,12 +116,6 @@ class Row:
         }
 
 
-def grid_name(config: Config, gpu: bool) -> str:
-    """The grid that ``grid: auto`` stands for."""
-    auto = "sample" if config.data == "sample" else "paper" if gpu else "small"
-    return auto if config.grid == "auto" else config.grid
-
-
 class SpanPlanner:
     """Lays out the runs of one task: `rows` fills `specs`.
 
@@ -134,7 +128,7 @@ class SpanPlanner:
     ) -> None:
         self.name, self.task, self.config, self.models = name, task, config, models
         self.mirrors = config.mirrors(root)
-        self.grid_name = grid_name(config, gpu)
+        self.grid_name = config.grid_name(gpu)
         self.grid = task.grids[self.grid_name]
         self.specs: dict[Run, Spec] = {}
 
@@ -167,19 +161,13 @@ class SpanPlanner:
             run = Run(self.name, "released", key, "as-released")
             self.specs[run] = Spec(self.reading() | model_settings(panel.model, released))
             return replace(row, runs={WHOLE: (run,)})
-        extra = next((extra for extra in self.config.extra_models if extra.name == panel.model), None)
-        weights: Weights | Missing
-        if extra:
-            weights = resolve_extra(extra)
-        else:
-            weights = resolve(
-                panel.model, self.models[panel.model], self.config.models, self.mirrors, self.config.llm
-            )
+        weights = find(panel.model, self.config, self.models, self.mirrors)
         if isinstance(weights, Weights) and panel.pretrained:
             weights = self.pretrained(key, weights)
         if isinstance(weights, Missing):
             return replace(row, reason=weights.reason)
-        if extra and extra.kind == "question-answering":
+        kinds = {extra.name: extra.kind for extra in self.config.extra_models}
+        if kinds.get(panel.model) == "question-answering":
             run = Run(self.name, "released", key, "as-released")
             self.specs[run] = Spec(self.reading() | model_settings(panel.model, weights))
             return replace(row, runs={WHOLE: (run,)})

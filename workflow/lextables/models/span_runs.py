@@ -17,7 +17,7 @@ from lextables.metrics import spans
 from lextables.models import span_extraction, window_ranking
 from lextables.models.checkpoints import work_folder
 from lextables.models.contract_shares import held_out, part
-from lextables.models.resolve import Weights, download
+from lextables.models.resolve import weights_folder
 from lextables.models.span_windows import (
     Collator,
     WindowDataset,
@@ -83,11 +83,6 @@ class Task:
     def splits(self) -> dict[str, str]:
         """Return {contract: split}."""
         return {row["contract_id"]: row["split"] for row in read(self.contracts, ["contract_id", "split"])}
-
-
-def weights_folder(settings: Settings) -> str:
-    """Return the folder with the weights that a run starts from, fetched from the hub if need be."""
-    return download(Weights(settings["weights"], settings["revision"], settings["found"]))
 
 
 def chosen_point(
