@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForQuestionAnswering, BertModel, PreTrainedTokenizerFast
 
 from lextables.dataset import Column, Table, write
@@ -25,6 +24,7 @@ from lextables.models.span_windows import (
     write_features,
 )
 from lextables.models.squad import EXAMPLES
+from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
 SETTINGS = WindowSettings(max_length=32, step=16, max_question_length=4)
@@ -50,21 +50,7 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def tokenizer() -> PreTrainedTokenizerFast:
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "which", *QUESTIONS, *MARKS, *WORDS]
-    ids = {word: index for index, word in enumerate(vocabulary)}
-    backend = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
-    backend.normalizer = normalizers.Lowercase()
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    backend.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        unk_token="[UNK]",
-        pad_token="[PAD]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        mask_token="[MASK]",
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )
+    return wordpiece(["which", *QUESTIONS, *MARKS, *WORDS], lowercase=True)
 
 
 def config(tokenizer: PreTrainedTokenizerFast, dropout: float = 0.1) -> BertConfig:

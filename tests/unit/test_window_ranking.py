@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from lextables.dataset import Column, Table, write
@@ -13,6 +12,7 @@ from lextables.errors import BadInput
 from lextables.models import window_ranking
 from lextables.models.span_windows import WindowSettings, open_windows, write_features
 from lextables.models.squad import EXAMPLES
+from wordpiece import wordpiece
 
 SETTINGS = WindowSettings(max_length=24, step=8, max_question_length=4)
 # The second question is longer, so that its windows are shorter and may be more.
@@ -33,13 +33,7 @@ CONTRACTS = Table(
 @pytest.fixture(scope="module")
 def tokenizer() -> PreTrainedTokenizerFast:
     words = sorted({*FILLER, *" ".join((*CLUES.values(), *QUESTIONS.values())).split()})
-    ids = {word: index for index, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words])}
-    backend = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    backend.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
-    )
+    return wordpiece(words)
 
 
 def features(folder: Path, tokenizer, seed: int, labelled: bool) -> dict[str, str]:
