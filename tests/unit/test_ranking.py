@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from lextables.metrics.intervals import mean_interval, share_interval
 from lextables.metrics.ranking import ndcg, star_precision_printed, star_precision_strict
 
 QRELS = {"q": {"a": 4, "b": 3, "c": 0, "d": 2, "e": 0, "f": 0, "g": 3}, "none": {"a": 0, "b": 1}}
@@ -39,13 +38,3 @@ def test_star_precision(hits, stars, printed, strict):
     assert star_precision_strict(QRELS, run, stars)["q"] == pytest.approx(strict)
     assert math.isnan(star_precision_printed(QRELS, run, stars)["none"])
     assert math.isnan(star_precision_strict(QRELS, run, stars)["none"])
-
-
-def test_intervals():
-    low, high = mean_interval([0.0, 1.0] * 50)
-    assert 0.38 < low < 0.42 < 0.58 < high < 0.62
-    assert mean_interval([0.0, 1.0] * 50) == (low, high)
-    assert mean_interval([0.3]) is None
-    assert mean_interval([0.3, 0.3, float("nan")]) is None
-    assert share_interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-    assert share_interval(0, 0) is None

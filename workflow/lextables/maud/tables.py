@@ -84,7 +84,7 @@ class Results(Inputs):
             {key: row[key] for key in ("head_id", "example_id")} | {"logits": [0.0] * answers[row["head_id"]]}
             for row in tested
         ]
-        return _by_name(minority_scores(blank, tested, self.heads, partial=True, resamples=1))
+        return _by_name(minority_scores(blank, tested, self.heads, partial=True))
 
     def values(self, folders: Sequence[str], metric: str, group: str = "all") -> list[float]:
         """A score of each run, in per cent; empty where a run lacks it."""

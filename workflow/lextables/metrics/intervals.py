@@ -1,29 +1,61 @@
-"""Intervals: how far a mean over queries, or a share of examples, would move with another sample."""
+"""Sampling intervals: how far a score would move with another sample of queries, contracts or examples.
+
+`measure_interval_coverage.py` among the benches prints how often each covers the true value in simulated
+data: a percentile bootstrap of a mean covers too seldom below some twenty units, and that of an average
+precision lies above the estimate, since repeated examples raise it.  So means have Student's interval and
+MAUD's AUPR a jackknife; CUAD's area, whose thresholds are fixed, keeps the bootstrap.
+"""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.stats import bootstrap
+from scipy.stats import t
 from statsmodels.stats.proportion import proportion_confint
 
 RESAMPLES = 10_000
 LEVEL = 0.95
+UNBOUNDED = (-np.inf, np.inf)
 
 
-def mean_interval(values: Sequence[float], seed: int = 0) -> tuple[float, float] | None:
-    """Return the 95 % percentile-bootstrap interval of the mean of ``values`` (one a query), NaNs left out.
+def mean_interval(
+    values: Sequence[float], within: tuple[float, float] = UNBOUNDED
+) -> tuple[float, float] | None:
+    """Return Student's 95 % interval of the mean of ``values`` (one a query), NaNs left out.
 
-    For a difference between two systems give the differences a query: the resampling is then paired.
-    None when fewer than two values remain or all are equal, where resampling says nothing.
+    For a difference between two systems give the differences a query: the interval is then paired.
+    ``within`` are the least and the greatest value that the mean can have.  None when fewer than two values
+    remain or all are equal, where a sample says nothing of its spread.
     """
     finite = np.asarray([value for value in values if not np.isnan(value)], dtype=np.float64)
     if len(finite) < 2 or np.ptp(finite) == 0:
         return None
-    result = bootstrap(
-        (finite,), np.mean, n_resamples=RESAMPLES, confidence_level=LEVEL, method="percentile",
-        rng=np.random.default_rng(seed), batch=500,
-    )  # fmt: skip
-    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+    mean, half = float(finite.mean()), _half_width(finite.std(ddof=1) / np.sqrt(len(finite)), len(finite))
+    return max(mean - half, within[0]), min(mean + half, within[1])
+
+
+def jackknife_interval(
+    estimate: float, left_out: np.ndarray, within: tuple[float, float] = UNBOUNDED
+) -> tuple[float, float] | None:
+    """Return a 95 % interval from the jackknife's standard error and its bias.
+
+    ``left_out`` are the values of the score with each unit left out in turn, float64 (units,); NaNs, of a
+    unit without which there is no score, are passed over.  The interval reaches from below the lesser of
+    the estimate and the estimate less its bias to above the greater: a score that small samples overstate,
+    as they do an average precision, would else be missed from above.  None when fewer than two values
+    remain or all are equal.
+    """
+    finite = left_out[~np.isnan(left_out)]
+    units = len(finite)
+    if units < 2 or np.ptp(finite) == 0:
+        return None
+    bias = (units - 1) * (float(finite.mean()) - estimate)
+    half = _half_width(np.sqrt((units - 1) / units * np.sum((finite - finite.mean()) ** 2)), units)
+    return max(estimate - max(bias, 0) - half, within[0]), min(estimate - min(bias, 0) + half, within[1])
+
+
+def _half_width(error: float, units: int) -> float:
+    """Student's 95 % half-width for a standard error over ``units`` units."""
+    return float(t.ppf((1 + LEVEL) / 2, units - 1) * error)
 
 
 def share_interval(successes: int, trials: int) -> tuple[float, float] | None:

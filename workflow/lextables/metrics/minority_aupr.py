@@ -28,7 +28,7 @@ from sklearn.metrics import average_precision_score, precision_recall_curve
 from lextables.dataset import Row
 from lextables.errors import BadInput
 from lextables.metrics.f1 import macro_f1, micro_f1
-from lextables.metrics.intervals import percentile_interval, resampled_weights
+from lextables.metrics.intervals import jackknife_interval
 
 NAN = math.nan
 STRICT = ", strict"
@@ -179,9 +179,7 @@ def scores(
     heads: Iterable[Row],
     *,
     partial: bool = False,
-    resamples: int = 1000,
     unit: str = "contract",
-    seed: int = 0,
 ) -> list[Row]:
     """Score the predictions of one run; rows as `run.SCORES`, sorted by its key.
 
@@ -211,7 +209,7 @@ def scores(
     rows = []
     for metric, function in per_head.items():
         rows += _averaged(metric, tested, {head.head_id: function(head) for head in tested})
-    rows += _interval(tested, resamples, seed)
+    rows += interval(tested)
     rows += _by_data_type(tested, partial)
     rows += _curve_rows(tested)
     sides = [side for head in tested for side in binarised(head)]
@@ -329,34 +327,40 @@ def _curve_rows(heads: Iterable[Answered]) -> list[Row]:
     ]
 
 
-def _interval(heads: Sequence[Answered], resamples: int, seed: int) -> list[Row]:
-    """Return the 95 % percentile-bootstrap interval of the overall AUPR, as two rows, where there is one."""
+def interval(heads: Sequence[Answered]) -> list[Row]:
+    """Return the 95 % jackknife interval of the overall AUPR over units, as two rows, where there is one."""
     units = np.unique(np.concatenate([head.units for head in heads])) if heads else np.empty(0)
-    values = resampled_auprs(heads, units, resamples, seed) if len(units) > 1 else np.empty(0)
-    values = values[~np.isnan(values)]
-    interval = percentile_interval(values) if len(values) else None
+    if len(units) < 2:
+        return []
+    overall = weighted_auprs(heads, units, np.ones((1, len(units)), dtype=np.int64))[0]
+    ends = jackknife_interval(overall, left_out_auprs(heads, units), within=(0, 1))
     names = ("AUPR, low", "AUPR, high")
-    return [_row(name, "all", end, len(units)) for name, end in zip(names, interval or (), strict=False)]
+    return [_row(name, "all", end, len(units)) for name, end in zip(names, ends or (), strict=False)]
 
 
-def resampled_auprs(heads: Sequence[Answered], units: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """Return the overall AUPR of each resample of the ``units`` (sorted), float64 (resamples,).
+def left_out_auprs(heads: Sequence[Answered], units: np.ndarray, batch: int = 100) -> np.ndarray:
+    """Return the overall AUPR without each of the ``units`` (sorted) in turn, float64 (units,)."""
+    kept = 1 - np.eye(len(units), dtype=np.int64)
+    return np.concatenate(
+        [weighted_auprs(heads, units, kept[start : start + batch]) for start in range(0, len(units), batch)]
+    )
 
-    A unit (a contract) brings all its examples of all heads.  The minority side is settled anew in each
-    resample, and an answer that a resample leaves without examples, or with all, is left out of it.
+
+def weighted_auprs(heads: Sequence[Answered], units: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the overall AUPR under each row of integer ``weights`` (n, units), float64 (n,).
+
+    A unit (a contract) brings all its examples of all heads.  The minority side is settled anew under each
+    row, and an answer that a row leaves without examples, or with all, is left out of it.
     """
-    found = []
-    for weights in resampled_weights(len(units), seed, resamples):
-        by_question: dict[str, list[np.ndarray]] = defaultdict(list)
-        for head in heads:
-            of_examples = weights[:, np.searchsorted(units, head.units)]
-            answers = [
-                _resampled(head.labels == answer, score, of_examples)
-                for answer, score in enumerate(margins(head.logits).T)
-            ]
-            by_question[head.question].append(_nanmean(answers))
-        found.append(_nanmean([_nanmean(values) for values in by_question.values()]))
-    return np.concatenate(found)
+    by_question: dict[str, list[np.ndarray]] = defaultdict(list)
+    for head in heads:
+        of_examples = weights[:, np.searchsorted(units, head.units)]
+        answers = [
+            _weighted(head.labels == answer, score, of_examples)
+            for answer, score in enumerate(margins(head.logits).T)
+        ]
+        by_question[head.question].append(_nanmean(answers))
+    return _nanmean([_nanmean(values) for values in by_question.values()])
 
 
 def _nanmean(values: Sequence[np.ndarray]) -> np.ndarray:
@@ -367,8 +371,8 @@ def _nanmean(values: Sequence[np.ndarray]) -> np.ndarray:
     return np.divide(total, counts, out=np.full(len(total), NAN), where=counts > 0)
 
 
-def _resampled(positive: np.ndarray, score: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return an answer's AUPR under each row of integer ``weights`` (resamples, n); NaN where undefined."""
+def _weighted(positive: np.ndarray, score: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return an answer's AUPR under each row of integer ``weights`` (rows, n); NaN where undefined."""
     count, total = weights[:, positive].sum(axis=1), weights.sum(axis=1)
     values = np.where(
         count > total / 2,
@@ -379,7 +383,7 @@ def _resampled(positive: np.ndarray, score: np.ndarray, weights: np.ndarray) -> 
 
 
 def weighted_precisions(positive: np.ndarray, score: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the average precision under each row of ``weights`` (resamples, n), as if examples repeated.
+    """Return the average precision under each row of ``weights`` (rows, n), as if examples repeated.
 
     scikit-learn's value for one row at a time; for a thousand rows at once.  0 where nothing is positive.
     """

@@ -657,8 +657,15 @@ def contract_intervals(
     names, unit = np.unique(asked.contracts, return_inverse=True)
     each = counts(matches, unit, len(names), thresholds)
     parts = [part.astype(np.float64) for part in (each.true_positives, each.false_positives, each.gold_spans)]
+    return interval_over_contracts(parts, seed, resamples)
+
+
+def interval_over_contracts(
+    parts: Sequence[np.ndarray], seed: int, resamples: int
+) -> dict[str, tuple[float, float] | None]:
+    """Return `contract_intervals` from the ``parts`` of `Counts`, float64 [contracts, ...]."""
     values: dict[str, list[np.ndarray]] = {name: [] for name in METRICS}
-    for weights in resampled_weights(len(names), seed, resamples):
+    for weights in resampled_weights(len(parts[0]), seed, resamples):
         drawn = weights.astype(np.float64)
         for name, found in paper_values(Counts(*(drawn @ part for part in parts)).curve()).items():
             values[name].append(found)
