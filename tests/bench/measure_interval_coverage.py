@@ -113,7 +113,7 @@ def span_counts(rng: np.random.Generator, contracts: int, skill: float) -> Count
     length = rng.gamma(2, 0.5, contracts)
     gold = rng.poisson(13 * length)
     wrong = rng.poisson(60 * length)
-    ease = np.clip(rng.normal(0.5, 0.15, contracts), 0.05, 0.95)
+    ease = np.clip(rng.normal(0.88, 0.08, contracts), 0.5, 0.98)
     # The share of right and of wrong spans that are at least as confident as each threshold.
     right = ease[:, None] * (1 - THRESHOLDS) ** (1 / skill)
     false = (1 - THRESHOLDS) ** skill
@@ -149,14 +149,14 @@ def main() -> None:
     parser.add_argument("--only", choices=SIMULATIONS, help="one kind of interval")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
-    print(f"{'interval':52} covers  below  above  width  has one")
+    print(f"{'interval':60} covers  below  above  width  has one")
     for name, simulation in SIMULATIONS.items():
         if chosen.only in (None, name):
             lines: dict[str, list[tuple[float, Interval]]] = {}
             for line, truth, interval in simulation(np.random.default_rng(chosen.seed), chosen.sets):
                 lines.setdefault(line, []).append((truth, interval))
             for line, drawn in lines.items():
-                print(f"{line:52} {summary(drawn)}", flush=True)
+                print(f"{line:60} {summary(drawn)}", flush=True)
 
 
 def summary(drawn: list[tuple[float, Interval]]) -> str:
