@@ -1,14 +1,19 @@
 """CUAD from the real contracts: what the paper says of them, and that the sample takes nothing from them."""
 
+import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+import unicodedata
+import zipfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from pypdf import PdfWriter
 
 from lextables.cuad.raw import read_release
 from lextables.cuad.schema import TABLES
@@ -61,6 +66,34 @@ def test_contracts_and_their_types(rows):
     }
     assert sum(row["pages"] for row in rows.contracts) == 9_348
     assert all(row["characters"] == len(row["text"]) for row in rows.contracts)
+
+
+def test_each_title_is_found_by_the_name_of_its_pdf(mirror, rows, tmp_path):
+    """Names of another case, other signs, blanks or accents, and nothing on record."""
+    ways = (
+        str,
+        str.upper,
+        lambda title: f"{title.strip()} ",
+        lambda title: title.replace("_", "&"),
+        lambda title: unicodedata.normalize("NFD", title),
+    )
+    page = io.BytesIO()
+    writer = PdfWriter()
+    writer.add_blank_page(612, 792)
+    writer.write(page)
+    folders = {kind: folder for folder, kind in TYPES.items()}
+    archive = tmp_path / "CUAD_v1.zip"
+    shutil.copyfile(mirror / "cuad/CUAD_v1.zip", archive)
+    with zipfile.ZipFile(archive, "a") as file:
+        for place, row in enumerate(rows.contracts):
+            folder = f"CUAD_v1/full_contract_pdf/Part_I/{folders[row['contract_type']]}"
+            file.writestr(f"{folder}/{ways[place % 5](row['contract_id'])}.PDF", page.getvalue())
+    record = tmp_path / "record.csv"
+    record.write_text("title,release_folder,pdf_pages\n")
+    data, _, described = (mirror / "cuad" / name for name in FILES)
+    found = read_release(data, archive, described, record, TYPES)
+    assert [row | {"pages": 1} for row in rows.contracts] == found.contracts
+    assert found.notes["contracts_without_a_pdf"] == found.notes["pdfs_of_no_contract"] == 0
 
 
 def test_questions_and_answers_of_each_split(rows):

@@ -408,12 +408,13 @@ def test_pdfs_of_no_contract_are_counted(filed, caplog):
     assert "Part_I/Hosting/Another.pdf: named like 0 contracts" in caplog.text
 
 
-def test_a_zip_without_pdfs_needs_the_record_whole(filed, rows, tmp_path):
+def test_a_zip_without_pdfs_needs_the_record_whole(filed, rows, tmp_path, caplog):
     folder_of = {kind: folder for folder, kind in TYPES.items()}
     listed = [
         (row["contract_id"], folder_of[row["contract_type"]], str(row["pages"])) for row in rows.contracts
     ]
     found = release(filed({}, only=True), record(tmp_path, *listed))
+    assert caplog.text == ""
     assert found.contracts == rows.contracts
     assert odd(found) == {"contracts_without_a_pdf": 8}
     with pytest.raises(BadInput) as error:

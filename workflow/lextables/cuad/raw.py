@@ -411,9 +411,9 @@ def _types(
             log.warning("%s: named like %d contracts of %s", pdf.member, len(like), ALL)
     types: dict[str, Row] = {}
     for title in sorted(titles.all):
-        on_record = recorded.get(title)
-        if len(found[title]) == 1:
-            (pdf,) = found[title]
+        on_record, own = recorded.get(title), found.get(title, [])
+        if len(own) == 1:
+            (pdf,) = own
             notes["pdfs_without_pages"] += pdf.pages is None
             pages = pdf.pages or (on_record.pages if on_record else None)
             if pages is None:
@@ -428,12 +428,13 @@ def _types(
                 log.warning("%s: %d pages, where on record is %s", pdf.member, pages, on_record)
         elif on_record:
             notes["contracts_without_a_pdf"] += 1
+            # Of a zip without any the number says it.
             if found:
-                log.warning("%s: %d PDFs of %r", where, len(found[title]), title)
+                log.warning("%s: %d PDFs of %r", where, len(own), title)
             filed = on_record
         else:
             raise BadInput(
-                f"has {len(found[title])} PDFs of the contract {title!r} where there should be one, and its"
+                f"has {len(own)} PDFs of the contract {title!r} where there should be one, and its"
                 " type is not on record",
                 where=where,
                 do="take the whole zip of the release",
