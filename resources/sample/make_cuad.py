@@ -1,9 +1,9 @@
 """Make the sample of the CUAD release: ``python resources/sample/make_cuad.py``.
 
-It writes ``data.zip``, ``CUAD_v1.zip``, ``contract_types.csv`` and ``category_descriptions.csv`` to
-``cuad/``, from ``cuad/contracts.toml`` and ``cuad/categories.toml``, in the raw format of the release: the
-same members (less PDFs, label sheets and readme), keys, columns, question ids, quoting and line ends.  The
-bytes depend on nothing but those two files and this one.
+It writes ``data.zip``, ``CUAD_v1.zip`` and ``category_descriptions.csv`` to ``cuad/``, from
+``cuad/contracts.toml`` and ``cuad/categories.toml``, in the raw format of the release: the same members (less
+label sheets, readme and a second copy of the SQuAD file), keys, columns, question ids, quoting and line ends.
+The bytes depend on nothing but those two files and this one.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import re
+import textwrap
 import tomllib
 import zipfile
 from collections.abc import Iterable
@@ -83,6 +84,13 @@ class Contract:
             raise ValueError(f"{self.title}: {opened[-1][1]} is not closed")
         return sorted(found, key=lambda span: (span.start, span.end))
 
+    @property
+    def pdf(self) -> str:
+        """The PDF's path in the release, whose parts have folders of the same kind."""
+        name, ending = self.file.strip("'").rsplit(".", 1)
+        part = "I" * (1 + len(self.release_folder) % 3)
+        return f"CUAD_v1/full_contract_pdf/Part_{part}/{self.release_folder}/{name}.{ending}"
+
     def of(self, category: str) -> list[Span]:
         """The spans of one category, in order of their starts."""
         return [span for span in self.spans if span.category == category]
@@ -123,7 +131,7 @@ def contracts() -> list[Contract]:
 
 
 def files() -> dict[str, bytes]:
-    """Return the four files by name."""
+    """Return the three files by name."""
     asked, written = categories(), contracts()
     questions = {
         "CUADv1.json": _squad(_entry(contract, asked) for contract in written),
@@ -135,12 +143,8 @@ def files() -> dict[str, bytes]:
     release = {
         f"CUAD_v1/full_contract_txt/{contract.title}.txt": contract.text.encode() for contract in written
     }
+    release |= {contract.pdf: _pdf(contract.text, contract.pages) for contract in written}
     release["CUAD_v1/master_clauses.csv"] = _csv(_clause_table(written, asked), "\n")
-    types = [("title", "release_folder", "pdf_pages")]
-    types += [
-        (contract.title, contract.release_folder, str(contract.pages))
-        for contract in sorted(written, key=lambda contract: contract.title)
-    ]
     described = [("Category (incl. context and answer)", "Description", "Answer Format", "Group")]
     described += [
         (
@@ -157,7 +161,6 @@ def files() -> dict[str, bytes]:
     return {
         "data.zip": _zip(questions),
         "CUAD_v1.zip": _zip(release),
-        "contract_types.csv": _csv(types, "\n"),
         # With a byte order mark, and without a line end after the last line, like the release's.
         "category_descriptions.csv": b"\xef\xbb\xbf" + _csv(described, "\r\n").removesuffix(b"\r\n"),
     }
@@ -214,6 +217,41 @@ def _clause_table(written: list[Contract], asked: list[dict[str, str]]) -> list[
     return rows
 
 
+def _pdf(text: str, pages: int) -> bytes:
+    """Return a PDF of the text on so many pages, in one of the fonts that every reader has."""
+    lines = [part for line in text.split("\n") for part in textwrap.wrap(line, 90) or [""]]
+    lines = [re.sub(r"([()\\])", r"\\\1", line) for line in lines]
+    on_a_page = -(-len(lines) // pages)
+    # 1 is the catalogue, 2 the tree of pages, 3 the font; then come each page and what stands on it.
+    numbers = range(4, 4 + 2 * pages, 2)
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Count {pages} /Kids [{' '.join(f'{n} 0 R' for n in numbers)}] >>".encode(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Times-Roman /Encoding /WinAnsiEncoding >>",
+    ]
+    for page, number in enumerate(numbers):
+        shown = "\n".join(f"({line}) '" for line in lines[page * on_a_page : (page + 1) * on_a_page])
+        content = f"BT /F1 10 Tf 12 TL 60 780 Td\n{shown}\nET".encode("cp1252")
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 842] /Contents {number + 1} 0 R"
+            " /Resources << /Font << /F1 3 0 R >> >> >>".encode(),
+            b"<< /Length %d >>\nstream\n%b\nendstream" % (len(content), content),
+        ]
+    made, starts = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        starts.append(len(made))
+        made += b"%d 0 obj\n%b\nendobj\n" % (number, content)
+    table = "".join(f"{start:010} 00000 n \n" for start in starts)
+    size = len(objects) + 1
+    return (
+        made
+        + (
+            f"xref\n0 {size}\n0000000000 65535 f \n{table}"
+            f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF\n"
+        ).encode()
+    )
+
+
 def _csv(rows: Iterable[Iterable[str]], line_end: str) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator=line_end).writerows(rows)
@@ -234,7 +272,7 @@ def _zip(entries: dict[str, bytes]) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the sample of the CUAD release.")
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=HERE / "cuad", help="where to write the four files"
+        "folder", nargs="?", type=Path, default=HERE / "cuad", help="where to write the three files"
     )
     folder = parser.parse_args().folder
     for name, made in files().items():

@@ -1,8 +1,8 @@
 """Make the sample of the MAUD release: ``python resources/sample/make_maud.py``.
 
-It writes ``maud/maud_v1.zip``, ``maud/question_answer_catalogue.json``, ``maud/contract_names_edgar.csv``,
-``maud/best_found_hps/`` and ``maud_extraction/maud_squad_{train,dev,test}.json`` from
-``maud/deal_points.toml``, in the raw formats of the release.  The questions and their answers are named as in
+It writes ``maud/maud_v1.zip``, ``maud/best_found_hps/`` and
+``maud_extraction/maud_squad_{train,dev,test}.json`` from ``maud/deal_points.toml``, in the raw formats of the
+release.  The questions and their answers are named as in
 the release; every text, score and setting is made up.  The bytes depend on that file and this one alone.
 """
 
@@ -61,17 +61,12 @@ class Question:
     text_type: str
 
     @property
-    def listed(self) -> str:
-        """The question as the catalogue lists it, with a mark if it is multilabel."""
-        return self.written["question"]
-
-    @property
     def name(self) -> str:
-        return self.listed.removesuffix(MARK).rstrip()
+        return self.written["question"].removesuffix(MARK).rstrip()
 
     @property
     def multilabel(self) -> bool:
-        return self.listed.endswith(MARK)
+        return self.written["question"].endswith(MARK)
 
     @property
     def answers(self) -> list[str]:
@@ -325,24 +320,6 @@ def _rare(
         yield split, sample.text(of, contract, (question.name, labels)), labels
 
 
-def catalogue(sample: Sample) -> bytes:
-    """The list of questions."""
-    entries = [
-        {"category": q.category, "text_type": q.text_type, "question": q.listed, "answers": q.answers}
-        for q in sample.questions
-    ]
-    return (json.dumps(entries, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def contract_list(sample: Sample) -> bytes:
-    """The list of contracts; one address has no scheme, as one of the release's has not."""
-    listed = []
-    for number, parties in enumerate(sample.contracts):
-        address = f"{'' if number == 1 else 'https://'}www.example.org/filings/{number}/ex2-1.htm"
-        listed.append((f"{parties['target']}_{parties['buyer']}", address, f"contract_{number}"))
-    return _csv(("Name", "Link to EDGAR Filing", "Name in Dataset"), listed)
-
-
 def settings(sample: Sample) -> dict[str, bytes]:
     """Best settings of no search: numbers drawn, in the layout of the released files."""
     numbers = [
@@ -473,11 +450,7 @@ def build() -> dict[str, bytes]:
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, members[name])
     return (
-        {
-            "maud/maud_v1.zip": packed.getvalue(),
-            "maud/question_answer_catalogue.json": catalogue(sample),
-            "maud/contract_names_edgar.csv": contract_list(sample),
-        }
+        {"maud/maud_v1.zip": packed.getvalue()}
         | {f"maud/{name}": content for name, content in settings(sample).items()}
         | {f"maud_extraction/{name}": content for name, content in squad(sample).items()}
     )

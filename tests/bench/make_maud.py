@@ -1,10 +1,10 @@
 """Make a MAUD of the release's size, of made-up texts: ``python tests/bench/make_maud.py <folder>``.
 
-It writes ``maud_v1.zip``, ``contract_names_edgar.csv`` and ``maud_squad_{train,dev,test}.json`` with as many
-examples, by category, data set and split, as the paper's Tables 1 and 2 print, as many different texts as
-Section 3 says (8,226), as many long ones as Table 9 and Section 4.1 say (50.0 % of examples and 27.6 % of
-texts over 512 tokens, none over 4,096), 152 contracts of the release's length, and Table 12's spans.  A word
-is one token of common tokenizers.  What is drawn is drawn with a fixed seed.
+It writes ``maud_v1.zip`` and ``maud_squad_{train,dev,test}.json`` with as many examples, by category, data
+set and split, as the paper's Tables 1 and 2 print, as many different texts as Section 3 says (8,226), as many
+long ones as Table 9 and Section 4.1 say (50.0 % of examples and 27.6 % of texts over 512 tokens, none over
+4,096), 152 contracts of the release's length, and Table 12's spans.  A word is one token of common
+tokenizers.  What is drawn is drawn with a fixed seed.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from lextables.maud.catalogue import Catalogue, Head, read_catalogue
+from lextables.maud.catalogue import Catalogue, Head, read_recorded
 from lextables.maud.raw import COLUMNS, DATA_TYPES, QUESTION, SPLITS
 from lextables.tables.published import load
 
@@ -38,10 +38,10 @@ whole number
 """.split()
 
 
-def read_sample_catalogue() -> Catalogue:
-    """The questions, as the sample lists them."""
-    path = ROOT / "resources/sample/maud/question_answer_catalogue.json"
-    return read_catalogue(path.read_bytes(), path.name, 92, 144)
+def recorded_questions() -> Catalogue:
+    """The questions on record."""
+    path = ROOT / "resources/facts/maud_questions.yaml"
+    return read_recorded(path.read_bytes(), path.name, 92, 144)
 
 
 def published() -> dict[tuple[str, str, str], float]:
@@ -65,7 +65,7 @@ class Maker:
 
     def __init__(self, seed: int = 0) -> None:
         self.random = random.Random(seed)
-        self.catalogue, self.printed = read_sample_catalogue(), published()
+        self.catalogue, self.printed = recorded_questions(), published()
         self.categories = list(dict.fromkeys(q.category for q in self.catalogue.questions))
         shares = {c: self.printed["table9", c, "Percent Long Texts"] / 100 for c in self.categories}
         examples = {c: self.printed["table1", c, "All Datasets"] for c in self.categories}
@@ -165,9 +165,6 @@ def make(folder: Path) -> None:
             archive.writestr(f"data/MAUD_{split}.csv", text.getvalue())
         for name, text in contracts.items():
             archive.writestr(f"data/contracts/{name}.txt", text)
-    listed = ["Name,Link to EDGAR Filing,Name in Dataset"]
-    listed += [f"A_B,https://www.example.org/{name},{name}" for name in contracts]
-    (folder / "contract_names_edgar.csv").write_text("\n".join(listed) + "\n", encoding="utf-8")
     squad(folder, contracts, maker)
 
 

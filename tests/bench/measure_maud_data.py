@@ -18,22 +18,21 @@ from lextables.dataset import census, read, write
 from lextables.maud import constraints, raw
 from lextables.maud.schema import EXTRACTION_TABLES, TABLES
 from lextables.models.classification import read_tokens, tokenise
-from make_maud import read_sample_catalogue
+from make_maud import recorded_questions
 
 LIMIT = 512
 
 
 def data(folder: Path) -> str:
     """Write the parquet tables of ``folder`` as the rule does, and count each."""
-    catalogue = read_sample_catalogue()
+    catalogue, _ = raw.read_catalogue(folder / "maud_v1.zip", recorded_questions())
     numbers = {head.head_id: head.head_id for head in catalogue.heads}
     release = raw.read_release(folder / "maud_v1.zip", catalogue, numbers)
-    listed = raw.read_contract_list((folder / "contract_names_edgar.csv").read_bytes(), "list")
     rows = {
         "examples": release.examples,
         "texts": release.texts,
         "questions": catalogue.rows(numbers),
-        "contracts": raw.contract_rows(folder / "maud_v1.zip", listed, release.examples),
+        "contracts": raw.contract_rows(folder / "maud_v1.zip", release.examples),
         "answer_counts": constraints.answer_counts(release.examples, catalogue),
         "split_overlap": constraints.split_overlap(release.examples),
         "constraint_violations": constraints.constraint_violations(release.examples, {}, []),
@@ -49,7 +48,7 @@ def data(folder: Path) -> str:
 def extraction(folder: Path) -> str:
     """Write the parquet tables of the extraction task."""
     files = {split: folder / f"maud_squad_{split}.json" for split in raw.SPLITS}
-    release = raw.read_squad_release(files, read_sample_catalogue(), {})
+    release = raw.read_squad_release(files, recorded_questions(), {})
     (folder / "extraction").mkdir(exist_ok=True)
     found = {}
     for table in EXTRACTION_TABLES:

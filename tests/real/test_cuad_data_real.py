@@ -1,21 +1,27 @@
 """CUAD from the real contracts: what the paper says of them, and that the sample takes nothing from them."""
 
+import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+import unicodedata
+import zipfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from pypdf import PdfWriter
 
 from lextables.cuad.raw import read_release
 from lextables.cuad.schema import TABLES
 from lextables.dataset import census, write
 
 ROOT = Path(__file__).parents[2]
-FILES = ("data.zip", "CUAD_v1.zip", "contract_types.csv", "category_descriptions.csv")
+RECORDED = ROOT / "resources/facts/cuad_contracts.csv"
+FILES = ("data.zip", "CUAD_v1.zip", "category_descriptions.csv")
 
 # Table 3, and the folders of the release that each of its rows counts.
 TABLE_3 = {
@@ -50,7 +56,7 @@ TYPES = {folder: name for name, (_, folders) in TABLE_3.items() for folder in fo
 
 @pytest.fixture(scope="module")
 def rows(mirror):
-    return read_release(*(mirror / "cuad" / name for name in FILES), TYPES)
+    return read_release(*(mirror / "cuad" / name for name in FILES), RECORDED, TYPES)
 
 
 def test_contracts_and_their_types(rows):
@@ -60,6 +66,34 @@ def test_contracts_and_their_types(rows):
     }
     assert sum(row["pages"] for row in rows.contracts) == 9_348
     assert all(row["characters"] == len(row["text"]) for row in rows.contracts)
+
+
+def test_each_title_is_found_by_the_name_of_its_pdf(mirror, rows, tmp_path):
+    """Names of another case, other signs, blanks or accents, and nothing on record."""
+    ways = (
+        str,
+        str.upper,
+        lambda title: f"{title.strip()} ",
+        lambda title: title.replace("_", "&"),
+        lambda title: unicodedata.normalize("NFD", title),
+    )
+    page = io.BytesIO()
+    writer = PdfWriter()
+    writer.add_blank_page(612, 792)
+    writer.write(page)
+    folders = {kind: folder for folder, kind in TYPES.items()}
+    archive = tmp_path / "CUAD_v1.zip"
+    shutil.copyfile(mirror / "cuad/CUAD_v1.zip", archive)
+    with zipfile.ZipFile(archive, "a") as file:
+        for place, row in enumerate(rows.contracts):
+            folder = f"CUAD_v1/full_contract_pdf/Part_I/{folders[row['contract_type']]}"
+            file.writestr(f"{folder}/{ways[place % 5](row['contract_id'])}.PDF", page.getvalue())
+    record = tmp_path / "record.csv"
+    record.write_text("title,release_folder,pdf_pages\n")
+    data, _, described = (mirror / "cuad" / name for name in FILES)
+    found = read_release(data, archive, described, record, TYPES)
+    assert [row | {"pages": 1} for row in rows.contracts] == found.contracts
+    assert found.notes["contracts_without_a_pdf"] == found.notes["pdfs_of_no_contract"] == 0
 
 
 def test_questions_and_answers_of_each_split(rows):
@@ -110,7 +144,12 @@ def test_what_is_odd(rows):
         "clause_pieces_that_are_no_answer": 0,
         "clauses_that_skip_text": 695,
         "clauses_without_a_supplementary_answer": 160,
+        # The mirror's zip has none.
+        "contracts_without_a_pdf": 510,
         "file_names_unlike_their_title": 11,
+        "pdfs_of_no_contract": 0,
+        "pdfs_unlike_the_record": 0,
+        "pdfs_without_pages": 0,
         "questions_answered_in_one_place_only": 0,
         "supplementary_answers_without_a_clause": 16,
     }
@@ -129,8 +168,9 @@ def test_less_than_two_gibibytes(mirror):
         "read_release(*sys.argv[2:], json.loads(sys.argv[1]))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
+    files = [str(path) for path in (*(mirror / "cuad" / name for name in FILES), RECORDED)]
     run = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(TYPES), *(str(mirror / "cuad" / name) for name in FILES)],
+        [sys.executable, "-c", code, json.dumps(TYPES), *files],
         capture_output=True,
         text=True,
         check=True,

@@ -21,8 +21,9 @@ PRINTED = load_published(ROOT / "resources/published/cuad.csv")
 def data(mirror, tmp_path_factory):
     """The folder of CUAD's data sets."""
     folder = tmp_path_factory.mktemp("cuad")
-    names = ("data.zip", "CUAD_v1.zip", "contract_types.csv", "category_descriptions.csv")
-    release = read_release(*(mirror / "cuad" / name for name in names), PAPER.contract_types)
+    names = ("data.zip", "CUAD_v1.zip", "category_descriptions.csv")
+    recorded = ROOT / "resources/facts/cuad_contracts.csv"
+    release = read_release(*(mirror / "cuad" / name for name in names), recorded, PAPER.contract_types)
     for table in TABLES:
         write(table, getattr(release, table.name), folder / f"{table.name}.parquet")
     return folder

@@ -2,18 +2,22 @@
 
 import csv
 import io
+import logging
 import zipfile
 from pathlib import Path
 
 import orjson
 import pytest
+from pypdf import PdfWriter
 
 from lextables.cuad.raw import ALL, TEST, TRAIN, read_release
 from lextables.cuad.schema import TABLES
 from lextables.dataset import read, write
 from lextables.errors import BadInput
 
-SAMPLE = Path(__file__).parents[2] / "resources/sample/cuad"
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "resources/sample/cuad"
+RECORDED = ROOT / "resources/facts/cuad_contracts.csv"
 TYPES = {
     "Collaboration": "Collaboration Agreement",
     "Consulting Agreements": "Consulting Agreement",
@@ -30,13 +34,13 @@ FILING = "Ostrander Family Trust - JOINT FILING AGREEMENT "
 MASTER = "CUAD_v1/master_clauses.csv"
 
 
-def release(folder, types=TYPES):
+def release(folder, recorded=RECORDED):
     return read_release(
         folder / "data.zip",
         folder / "CUAD_v1.zip",
-        folder / "contract_types.csv",
         folder / "category_descriptions.csv",
-        types,
+        recorded,
+        TYPES,
     )
 
 
@@ -147,7 +151,11 @@ def test_what_is_odd_is_counted(rows):
         "clause_pieces_that_are_no_answer": 0,
         "clauses_that_skip_text": 5,
         "clauses_without_a_supplementary_answer": 4,
+        "contracts_without_a_pdf": 0,
         "file_names_unlike_their_title": 4,
+        "pdfs_of_no_contract": 0,
+        "pdfs_unlike_the_record": 0,
+        "pdfs_without_pages": 0,
         "questions_answered_in_one_place_only": 0,
         "supplementary_answers_without_a_clause": 1,
     }
@@ -182,9 +190,9 @@ def test_the_top_folder_and_other_members_do_not_matter(rows, tmp_path):
     for path in SAMPLE.glob("*.zip"):
         with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / path.name, "w") as new:
             for member in old.namelist():
-                name = member.rpartition("/")[2]
-                new.writestr(f"another/{name}", old.read(member))
-                new.writestr(f"__MACOSX/another/._{name}", b"\x00\x05")
+                folder, _, name = member.removeprefix("CUAD_v1/").rpartition("/")
+                new.writestr(f"another/{folder}/{name}", old.read(member))
+                new.writestr(f"__MACOSX/another/{folder}/._{name}", b"\x00\x05")
     assert release(tmp_path) == rows
 
 
@@ -272,6 +280,179 @@ def replace(old, new):
         return content.replace(old, new, 1)
 
     return changed
+
+
+# The PDFs: folder and pages.
+
+FOLDERS = {
+    DISTRIBUTOR: "CUAD_v1/full_contract_pdf/Part_III/Distributor",
+    HOSTING: "CUAD_v1/full_contract_pdf/Part_II/Hosting",
+}
+
+
+def pdf(pages, **encryption):
+    """A PDF of empty pages."""
+    writer = PdfWriter()
+    for _ in range(pages):
+        writer.add_blank_page(612, 792)
+    if encryption:
+        writer.encrypt(**encryption)
+    made = io.BytesIO()
+    writer.write(made)
+    return made.getvalue()
+
+
+@pytest.fixture
+def filed(tmp_path):
+    """Write the sample with PDFs added or put in place of others, or left out where None."""
+
+    def file(pdfs, only=False):
+        for name in ("data.zip", "category_descriptions.csv"):
+            (tmp_path / name).write_bytes((SAMPLE / name).read_bytes())
+        with zipfile.ZipFile(SAMPLE / "CUAD_v1.zip") as old:
+            members = {name: old.read(name) for name in old.namelist()}
+        if only:
+            members = {name: content for name, content in members.items() if "_pdf/" not in name}
+        members |= pdfs
+        with zipfile.ZipFile(tmp_path / "CUAD_v1.zip", "w") as new:
+            for name, content in members.items():
+                if content is not None:
+                    new.writestr(name, content)
+        return tmp_path
+
+    return file
+
+
+def record(folder, *rows):
+    """A list of folders and pages."""
+    path = folder / "record.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("title", "release_folder", "pdf_pages"), *rows])
+    return path
+
+
+def of(rows, title):
+    row = next(row for row in rows.contracts if row["contract_id"] == title)
+    return row["contract_type"], row["pages"]
+
+
+def odd(rows):
+    """The notes on the PDFs that are not zero."""
+    return {name: count for name, count in rows.notes.items() if "pdf" in name and count}
+
+
+def test_type_and_pages_are_those_of_the_pdf(filed, rows):
+    name = f"{FOLDERS[HOSTING]}/{HOSTING}.pdf"
+    moved = name.replace("Part_II/Hosting", "Part_III/More/Supply")
+    again = release(filed({name: None, moved: pdf(17)}))
+    assert (of(rows, HOSTING), of(again, HOSTING)) == (("Hosting Agreement", 6), ("Supply Agreement", 17))
+    assert odd(again) == {}
+
+
+@pytest.mark.parametrize("password", [{"algorithm": "RC4-128"}, {"algorithm": "AES-256"}])
+def test_a_pdf_that_may_only_be_read_is_counted(filed, password):
+    name = f"{FOLDERS[HOSTING]}/{HOSTING}.pdf"
+    again = release(filed({name: pdf(9, user_password="", owner_password="x", **password)}))
+    assert of(again, HOSTING) == ("Hosting Agreement", 9)
+
+
+def test_names_in_the_zip_may_be_utf_8_without_saying_so(filed, rows, tmp_path):
+    """As macOS packs them; Python then reads the bytes as another alphabet."""
+    folder = filed({})
+    path = folder / "CUAD_v1.zip"
+    # The flag stands in each entry's own header and in the list at the end, two bytes before the method.
+    content = bytearray(path.read_bytes())
+    for sign, place in ((b"PK\x03\x04", 7), (b"PK\x01\x02", 9)):
+        start = content.find(sign)
+        while start >= 0:
+            content[start + place] &= ~0x08
+            start = content.find(sign, start + 1)
+    path.write_bytes(content)
+    with zipfile.ZipFile(path) as archive:
+        assert not [name for name in archive.namelist() if "\u0300" in name or "\xe8" in name]
+    assert release(folder) == rows
+
+
+def test_what_no_pdf_says_is_taken_from_the_record_and_counted(filed, tmp_path, caplog):
+    recorded = record(tmp_path, (HOSTING, "Distributor", "8"), ("of another release", "Nowhere", "1"))
+    name = f"{FOLDERS[HOSTING]}/{HOSTING}.pdf"
+    for pdfs, expected, notes in (
+        ({name: None}, 8, {"contracts_without_a_pdf": 1}),
+        # Two that could be it are none.
+        ({name.replace("Hosting/", "Supply/"): pdf(3)}, 8, {"contracts_without_a_pdf": 1}),
+    ):
+        with caplog.at_level(logging.WARNING, "lextables"):
+            found = release(filed(pdfs), recorded)
+        assert of(found, HOSTING) == ("Distributor Agreement", expected)
+        assert odd(found) == notes
+        assert f" PDFs of '{HOSTING}'" in caplog.text
+    with caplog.at_level(logging.WARNING, "lextables"):
+        found = release(filed({name: b"%PDF-1.4 and no more"}), recorded)
+    assert of(found, HOSTING) == ("Hosting Agreement", 8)
+    assert odd(found) == {"pdfs_without_pages": 1, "pdfs_unlike_the_record": 1}
+    assert f"{name}: the pages cannot be counted" in caplog.text
+    assert f"{name}: 8 pages, where on record is the folder Distributor with 8 pages" in caplog.text
+
+
+def test_a_pdf_goes_before_the_record(filed, tmp_path):
+    found = release(filed({}), record(tmp_path, (HOSTING, "Hosting", "7")))
+    assert of(found, HOSTING) == ("Hosting Agreement", 6)
+    assert odd(found) == {"pdfs_unlike_the_record": 1}
+    assert odd(release(filed({}), record(tmp_path, (HOSTING, "Hosting", "6")))) == {}
+
+
+def test_pdfs_of_no_contract_are_counted(filed, caplog):
+    with caplog.at_level(logging.WARNING, "lextables"):
+        found = release(filed({"CUAD_v1/full_contract_pdf/Part_I/Hosting/Another.pdf": pdf(1)}))
+    assert odd(found) == {"pdfs_of_no_contract": 1}
+    assert "Part_I/Hosting/Another.pdf: named like 0 contracts" in caplog.text
+
+
+def test_a_zip_without_pdfs_needs_the_record_whole(filed, rows, tmp_path, caplog):
+    folder_of = {kind: folder for folder, kind in TYPES.items()}
+    listed = [
+        (row["contract_id"], folder_of[row["contract_type"]], str(row["pages"])) for row in rows.contracts
+    ]
+    found = release(filed({}, only=True), record(tmp_path, *listed))
+    assert caplog.text == ""
+    assert found.contracts == rows.contracts
+    assert odd(found) == {"contracts_without_a_pdf": 8}
+    with pytest.raises(BadInput) as error:
+        release(filed({}, only=True), record(tmp_path, *listed[:3], *listed[4:]))
+    assert str(error.value) == (
+        f"CUAD_v1.zip: has 0 PDFs of the contract {listed[3][0]!r} where there should be one, and its type is"
+        " not on record; take the whole zip of the release."
+    )
+
+
+def test_pages_that_nothing_says(filed):
+    with pytest.raises(BadInput, match=r"Hosting Agreement\.pdf cannot be counted, and none are on record"):
+        release(filed({f"{FOLDERS[HOSTING]}/{HOSTING}.pdf": b""}))
+
+
+def test_a_folder_of_no_type(filed):
+    name = f"{FOLDERS[HOSTING]}/{HOSTING}.pdf"
+    with pytest.raises(BadInput) as error:
+        release(filed({name: None, name.replace("/Hosting/", "/Hoisting/"): pdf(6)}))
+    assert str(error.value) == (
+        f"CUAD_v1.zip: the folder 'Hoisting' of the contract {HOSTING!r} has no contract type; add it to"
+        " contract_types of the paper's registry."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([("A", "Supply", "four")], "record.csv, row 2: pdf_pages is 'four' and no number of pages."),
+        ([("A", "Supply", "0")], "record.csv, row 2: pdf_pages is '0' and no number of pages."),
+        ([("A", "Supply", "1")] * 2, "record.csv, row 3: the contract 'A' appears twice; drop one"),
+        ([("A", "Supply")], "record.csv, row 2: has 2 cells where there should be 3; restore the row"),
+    ],
+)
+def test_a_record_with_a_fault(rows, sentence, tmp_path):
+    with pytest.raises(BadInput) as error:
+        release(SAMPLE, record(tmp_path, *rows))
+    assert sentence in str(error.value)
 
 
 FAULTS = {
@@ -386,50 +567,6 @@ FAULTS = {
         question(DISTRIBUTOR, "Parties_2", lambda q: q.update(question="Who?")),
         f"question '{DISTRIBUTOR}__Parties_2': is worded otherwise than in CUADv1.json",
     ),
-    "unknown contract type": (
-        "contract_types.csv",
-        replace(b",Hosting,", b",Hoisting,"),
-        "contract_types.csv, row 6: the folder 'Hoisting' has no contract type; add it to contract_types of",
-    ),
-    "type of an unknown contract": (
-        "contract_types.csv",
-        replace(b"HALVORSEN_PIKE", b"HALVORSEN&PIKE"),
-        "row 4: the contract 'HALVORSEN&PIKELLC_09_30_2004-EX-10.12-CONSULTING AGREEMENT' is not in",
-    ),
-    "contract without a type": (
-        "contract_types.csv",
-        table(lambda rows: rows.pop(3)),
-        "contract_types.csv: the contract 'HALVORSEN_PIKELLC_09_30_2004-EX-10.12-CONSULTING AGREEMENT' has"
-        " no row; add its folder and pages.",
-    ),
-    "two types": (
-        "contract_types.csv",
-        table(lambda rows: rows.append(rows[3])),
-        "contract_types.csv, row 10: the contract 'HALVORSEN_PIKELLC_09_30_2004-EX-10.12-CONSULTING"
-        " AGREEMENT' appears twice; drop one of the two.",
-    ),
-    "pages in words": ("contract_types.csv", put(2, 2, "four"), "row 3: pdf_pages is 'four' and no number"),
-    "no pages": ("contract_types.csv", put(2, 2, "0"), "row 3: pdf_pages is '0' and no number of pages."),
-    "header of types": (
-        "contract_types.csv",
-        put(0, 1, "folder"),
-        "row 1: the header is not title, release_",
-    ),
-    "cells of types": (
-        "contract_types.csv",
-        lambda content: content + b"one,two\n",
-        "contract_types.csv, row 10: has 2 cells where there should be 3; restore the row from the release.",
-    ),
-    "types not UTF-8": (
-        "contract_types.csv",
-        replace("mè".encode(), b"m\xe8"),
-        "contract_types.csv, row 5: the byte 0xe8 is not UTF-8; restore the file from the release.",
-    ),
-    "no types": (
-        "contract_types.csv",
-        lambda _: b"",
-        "contract_types.csv: the file is empty; fetch it again.",
-    ),
     "category not described": (
         "category_descriptions.csv",
         table(lambda rows: rows.pop(5)),
@@ -538,15 +675,19 @@ def test_two_titles_that_differ_in_a_sign_alone(altered):
     with zipfile.ZipFile(folder / "data.zip", "w") as archive:
         for member, content in members.items():
             archive.writestr(member, content)
-    types = folder / "contract_types.csv"
-    types.write_bytes(types.read_bytes() + f"{twin},Joint Venture _ Filing,1\n".encode())
+    # The twin's PDF is the other's as long as it has none of its own.
+    with pytest.raises(BadInput, match=f"has 0 PDFs of the contract '{FILING}' where there should be one"):
+        release(folder)
+    with zipfile.ZipFile(folder / "CUAD_v1.zip", "a") as archive:
+        archive.writestr(f"CUAD_v1/full_contract_pdf/Part_I/Joint Venture _ Filing/{FILING}.pdf", pdf(2))
     with pytest.raises(BadInput, match=f"contract '{FILING}' has no row"):
         release(folder)
-    clauses = folder / "CUAD_v1.zip"
-    with zipfile.ZipFile(clauses) as archive:
-        content = archive.read(MASTER)
-    with zipfile.ZipFile(clauses, "w") as archive:
-        archive.writestr(MASTER, content.replace(f"{twin}.pdf".encode(), f"{twin}-.pdf".encode()))
+    with zipfile.ZipFile(folder / "CUAD_v1.zip") as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    members[MASTER] = members[MASTER].replace(f"{twin}.pdf".encode(), f"{twin}-.pdf".encode())
+    with zipfile.ZipFile(folder / "CUAD_v1.zip", "w") as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
     with pytest.raises(BadInput, match=r"is named like 2 contracts of CUADv1\.json; give it"):
         release(folder)
 

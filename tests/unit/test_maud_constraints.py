@@ -6,11 +6,11 @@ import pytest
 
 from lextables.dataset import write
 from lextables.maud import constraints, schema
-from lextables.maud.catalogue import read_catalogue
+from lextables.maud.catalogue import read_recorded
 
 ROOT = Path(__file__).parents[2]
-CATALOGUE = read_catalogue(
-    (ROOT / "resources/sample/maud/question_answer_catalogue.json").read_bytes(), "catalogue.json", 92, 144
+CATALOGUE = read_recorded(
+    (ROOT / "resources/facts/maud_questions.yaml").read_bytes(), "questions.yaml", 92, 144
 )
 APC = "A/P/C application to-Answer"
 KNOWLEDGE, CONSTRUCTIVE = "Knowledge Definition-Answer", "Constructive Knowledge-Answer"

@@ -8,11 +8,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lextables.dataset import census, read, write
 from lextables.errors import BadInput
 from lextables.maud import raw
-from lextables.maud.catalogue import OTHER, author_number, read_author_settings, read_catalogue
+from lextables.maud.catalogue import OTHER, author_number, read_author_settings, read_recorded
 from lextables.maud.schema import EXTRACTION_TABLES, TABLES
 
 ROOT = Path(__file__).parents[2]
@@ -40,13 +41,15 @@ def settings_files():
     return single, {name: ((SAMPLE / name).read_bytes(), abridged) for name, abridged in MULTI.items()}
 
 
-LISTED = (SAMPLE / "question_answer_catalogue.json").read_bytes()
-CATALOGUE = read_catalogue(LISTED, "catalogue.json", 92, 144)
+LISTED = (ROOT / "resources/facts/maud_questions.yaml").read_bytes()
+RECORDED = read_recorded(LISTED, "questions.yaml", 92, 144)
+CATALOGUE, ASKED = raw.read_catalogue(ZIP, RECORDED)
 SETTINGS = read_author_settings(*settings_files(), CATALOGUE)
 
 
 def release(path=ZIP):
-    return raw.read_release(path, CATALOGUE, SETTINGS.author_numbers)
+    catalogue, _ = raw.read_catalogue(path, RECORDED)
+    return raw.read_release(path, catalogue, SETTINGS.author_numbers)
 
 
 @pytest.fixture(scope="module")
@@ -150,42 +153,102 @@ def test_a_question_is_found_whatever_its_blanks():
     assert CATALOGUE.head(question, None) is None
 
 
+def test_the_csv_files_ask_what_is_on_record():
+    assert CATALOGUE == RECORDED and CATALOGUE is not RECORDED
+    assert ASKED == {"questions_from_the_record": 0, "answers_from_the_record": 0}
+
+
+def other_words(record):
+    """A change of the words of some questions and of all answers, as if nothing were on record of them."""
+    record["question"] += " (reworded)" if len(record["question"]) % 2 else ""
+    given = [f"{one} it is" for one in record["answer"].split(", ")]
+    record["answer"] = ", ".join(given)
+    if record["subquestion"] != "<NONE>":
+        record["subquestion"] += " it is"
+    return record
+
+
+def test_files_with_words_of_their_own_say_themselves_what_they_ask(members, tmp_path):
+    path = tmp_path / "maud_v1.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            change = edited(lambda found: [other_words(record) for record in found])
+            archive.writestr(name, change(content) if name.endswith(".csv") else content)
+    found, notes = raw.read_catalogue(path, RECORDED)
+    assert [question.question.removesuffix(" (reworded)") for question in found.questions] == [
+        question.question for question in RECORDED.questions
+    ]
+    assert found.questions[0].question == "Type of Consideration-Answer"
+    assert found.questions[1].question.endswith(" (reworded)")
+    assert [head.head_id for head in found.heads] == [head.head_id for head in RECORDED.heads]
+    for mine, recorded in zip(found.questions, RECORDED.questions, strict=True):
+        assert mine.multilabel == recorded.multilabel
+        # An answer with commas inside has got the words more than once.
+        assert [one.replace(" it is", "") for one in mine.answers] == list(recorded.answers)
+    assert notes == {"questions_from_the_record": 0, "answers_from_the_record": 0}
+    numbers = read_author_settings(*settings_files(), found).author_numbers
+    assert numbers == SETTINGS.author_numbers
+
+
+def test_the_record_gives_an_answer_that_no_row_has(members, tmp_path):
+    """As when its only text was an abridged one that is a main text as well, which the release drops."""
+    path = tmp_path / "maud_v1.zip"
+    gone = ("Type of Consideration-Answer", "Mixed Cash/Stock")
+    keep = edited(lambda found: [one for one in found if (one["question"], one["answer"]) != gone])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, keep(content) if name.endswith(".csv") else content)
+    found, notes = raw.read_catalogue(path, RECORDED)
+    assert found == RECORDED and found is not RECORDED
+    assert notes == {"questions_from_the_record": 0, "answers_from_the_record": 1}
+    assert len(release(path).examples) < len(release().examples)
+
+
+def test_of_a_part_of_the_questions_the_record_is_the_catalogue(members, tmp_path):
+    path = tmp_path / "maud_v1.zip"
+    some = edited(lambda found: [one for one in found if one["category"] == "Knowledge"])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, some(content) if name.endswith(".csv") else content)
+    found, notes = raw.read_catalogue(path, RECORDED)
+    assert found is RECORDED
+    assert notes == {"questions_from_the_record": 89, "answers_from_the_record": 0}
+    assert {row["head_id"] for row in release(path).examples} == {"50", "51", "52"}
+
+
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
         (
-            lambda entries: entries.pop(3),
-            "catalogue.json: 91 questions make 143 heads where the paper has 92",
+            lambda groups: groups[1]["questions"].pop(3),
+            "questions.yaml: 91 questions make 143 heads where the paper has 92 and 144; restore the",
         ),
         (
-            lambda entries: entries[5]["answers"].pop(),
+            lambda groups: groups[1]["questions"][4]["answers"].pop(),
             "92 questions make 143 heads where the paper has 92 and",
         ),
+        (lambda groups: groups.append(groups[0]) or groups.pop(1), "86 questions make 122 heads where the"),
         (
-            lambda entries: entries.append(entries[0]),
-            "entry 93: the question 'Type of Consideration-Answer' st",
+            lambda groups: groups[1]["questions"][1]["answers"].reverse(),
+            "the answers of 'Accuracy of Target \"General\" R&W: Bringdown Standard Answer' are not two or",
         ),
         (
-            lambda entries: entries[2]["answers"].reverse(),
-            "entry 3: the answers of 'Accuracy of Target \"Gen",
-        ),
-        (
-            lambda entries: entries[1].pop("text_type"),
-            "entry 2: has no 'text_type'; give category, text_type",
+            lambda groups: groups[1].pop("text_type"),
+            "not a list of questions by deal point type (KeyError('text_type'))",
         ),
     ],
 )
-def test_a_catalogue_with_a_fault(edit, sentence):
-    entries = json.loads(LISTED)
-    edit(entries)
+def test_a_record_with_a_fault(edit, sentence):
+    groups = yaml.safe_load(LISTED)
+    edit(groups)
     with pytest.raises(BadInput) as error:
-        read_catalogue(json.dumps(entries).encode(), "catalogue.json", 92, 144)
+        read_recorded(yaml.safe_dump(groups).encode(), "questions.yaml", 92, 144)
     assert sentence in str(error.value)
 
 
-def test_a_catalogue_that_is_no_json():
-    with pytest.raises(BadInput, match=r"catalogue.json: not a JSON list \(.*\); fetch it again"):
-        read_catalogue(LISTED[:-10], "catalogue.json", 92, 144)
+def test_a_record_that_is_no_yaml():
+    with pytest.raises(BadInput, match=r"questions.yaml: not a list of questions by deal point type \("):
+        read_recorded(LISTED + b"[", "questions.yaml", 92, 144)
 
 
 # The authors' settings
@@ -247,12 +310,11 @@ def test_settings_with_a_fault(name, old, new, sentence):
 
 
 def test_rows_come_sorted_and_fit_their_schemas(rows, tmp_path):
-    listed = raw.read_contract_list((SAMPLE / "contract_names_edgar.csv").read_bytes(), "list.csv")
     found = {
         "examples": rows.examples,
         "texts": rows.texts,
         "questions": CATALOGUE.rows(SETTINGS.author_numbers),
-        "contracts": raw.contract_rows(ZIP, listed, rows.examples),
+        "contracts": raw.contract_rows(ZIP, rows.examples),
         "hyperparameters": SETTINGS.hyperparameters,
         "multi_task_grid": SETTINGS.multi_task_grid,
     }
@@ -500,16 +562,14 @@ def test_a_missing_file(altered):
         release(altered("MAUD_dev.csv", lambda _: None))
 
 
-def contracts(path, rows, listed=None):
-    content = (SAMPLE / "contract_names_edgar.csv").read_bytes() if listed is None else listed
-    return list(raw.contract_rows(path, raw.read_contract_list(content, "list.csv"), rows.examples))
+def contracts(path, rows):
+    return list(raw.contract_rows(path, rows.examples))
 
 
-def test_contracts_have_their_parties_and_text(rows, members):
+def test_contracts_have_their_text_and_examples(rows, members):
     found = contracts(ZIP, rows)
     assert [row["contract_id"] for row in found] == [f"contract_{n}" for n in range(8)]
     assert found[3]["text"] == members["data/contracts/contract_3.txt"].decode()
-    assert found[1]["address"] == "https://www.example.org/filings/1/ex2-1.htm"
     assert sum(row["examples"] for row in found) == sum(row["contract"] is not None for row in rows.examples)
 
 
@@ -532,26 +592,6 @@ def test_a_contract_without_a_text_is_kept(altered, rows):
 def test_a_contract_with_a_fault(altered, rows, suffix, change, sentence):
     with pytest.raises(BadInput) as error:
         contracts(altered(suffix, change), rows)
-    assert sentence in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        (b"contract_7", b"contract_6", "list.csv, row 9: contract_6 stands twice; drop one of the two."),
-        (
-            b"contract_7",
-            b"contract_9",
-            "contract_7 is not in the list of contracts; add its parties and address",
-        ),
-        (b"Name in Dataset", b"Name", "list.csv, row 1: the column 'Name in Dataset' is missing"),
-        (b"contract_7", b"", "list.csv, row 9: a contract needs a name, parties and an address"),
-    ],
-)
-def test_a_list_of_contracts_with_a_fault(rows, old, new, sentence):
-    listed = (SAMPLE / "contract_names_edgar.csv").read_bytes().replace(old, new)
-    with pytest.raises(BadInput) as error:
-        contracts(ZIP, rows, listed)
     assert sentence in str(error.value)
 
 

@@ -4,21 +4,23 @@ import ast
 import csv
 import io
 import os
+import re
 import runpy
 import zipfile
 import zlib
 from collections import Counter, defaultdict
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import orjson
 import pytest
+from pypdf import PdfReader
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "resources" / "sample"
 COMMITTED = SAMPLE / "cuad"
 RELEASE = ROOT.joinpath(os.environ.get("LEXTABLES_MIRROR", "../shared/mirror"), "cuad")
 
-FILES = ("CUAD_v1.zip", "category_descriptions.csv", "contract_types.csv", "data.zip")
+FILES = ("CUAD_v1.zip", "category_descriptions.csv", "data.zip")
 SQUAD = ("CUADv1.json", "test.json", "train_separate_questions.json")
 MASTER = "CUAD_v1/master_clauses.csv"
 
@@ -75,7 +77,7 @@ def test_remaking_gives_the_same_bytes(remade, name):
     assert remade[name] == (COMMITTED / name).read_bytes()
 
 
-@pytest.mark.parametrize(("name", "members"), [("data.zip", 3), ("CUAD_v1.zip", 9)])
+@pytest.mark.parametrize(("name", "members"), [("data.zip", 3), ("CUAD_v1.zip", 17)])
 def test_the_zips_are_small_sorted_and_without_a_clock(name, members):
     assert (COMMITTED / name).stat().st_size < 60_000
     names = [member for member, _, _ in _entries(COMMITTED / name)]
@@ -177,11 +179,26 @@ def test_the_sheets_are_written_like_the_releases():
     described = (COMMITTED / "category_descriptions.csv").read_bytes()
     assert described.startswith(b"\xef\xbb\xbfCategory (incl. context and answer),Description,")
     assert described.count(b"\r\n") == 41 and not described.endswith(b"\n")
-    with (COMMITTED / "contract_types.csv").open(encoding="utf-8", newline="") as file:
-        header, *types = csv.reader(file)
-    assert header == ["title", "release_folder", "pdf_pages"]
-    assert types == sorted(types) and len(types) == 8
-    assert all(int(pages) > 0 for _, _, pages in types)
+
+
+def _folders(names) -> dict[str, str]:
+    """The PDFs' folders by their paths."""
+    paths = [PurePosixPath(name) for name in names if "/full_contract_pdf/" in name]
+    assert all(re.fullmatch(r"Part_I{1,3}", path.parts[2]) and len(path.parts) == 5 for path in paths)
+    return {str(path): path.parts[3] for path in paths}
+
+
+def test_the_pdfs_lie_in_the_folders_of_their_types_and_hold_the_texts(squad):
+    texts = {"".join(paragraph["context"].split()) for paragraph in squad["CUADv1.json"].values()}
+    with zipfile.ZipFile(COMMITTED / "CUAD_v1.zip") as archive:
+        folders = _folders(archive.namelist())
+        assert len(folders) == len(set(folders.values())) == 8
+        assert {name[-4:] for name in folders} == {".pdf", ".PDF"}
+        for name in folders:
+            pages = [page.extract_text() for page in PdfReader(io.BytesIO(archive.read(name))).pages]
+            assert all(page.strip() for page in pages)
+            texts.discard("".join("".join(pages).split()))
+    assert texts == set()
 
 
 @pytest.fixture(scope="module")
@@ -202,11 +219,12 @@ def test_the_format_is_the_releases(squad, release):
     with zipfile.ZipFile(release / "data.zip") as archive:
         assert sorted(archive.namelist()) == sorted(SQUAD)
     assert _clause_table(COMMITTED)[0] == _clause_table(release)[0]
-    folders, sheets = [], []
+    sheets = []
     for folder in (COMMITTED, release):
-        with (folder / "contract_types.csv").open(encoding="utf-8", newline="") as file:
-            folders.append({line["release_folder"] for line in csv.DictReader(file)})
         with (folder / "category_descriptions.csv").open(encoding="utf-8-sig", newline="") as file:
             sheets.append([(row[0], row[2], row[3]) for row in csv.reader(file)])
-    assert folders[0] <= folders[1]
+    with (ROOT / "resources/facts/cuad_contracts.csv").open(encoding="utf-8", newline="") as file:
+        theirs = {line["release_folder"] for line in csv.DictReader(file)}
+    with zipfile.ZipFile(COMMITTED / "CUAD_v1.zip") as archive:
+        assert set(_folders(archive.namelist()).values()) <= theirs
     assert sheets[0] == sheets[1]

@@ -131,6 +131,17 @@ def test_every_section_is_there(results):
         assert said in words
 
 
+def test_what_ran_has_the_runs_of_a_papers_second_task(results):
+    folder = results / "runs/acord_extraction/joined/roberta/full/seed0"
+    folder.mkdir(parents=True)
+    record = json.loads((results / "runs/acord/retrieve/bi-encoder/short/seed0/run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(record | {"seconds": 7200.0}))
+    words = " ".join(Links(_report(results)).words.split()).split("What ran, on what, how long")[1]
+    own, extraction = words.split("ACORD, extraction")
+    assert "3 runs on H100" in own and "joined, roberta full" not in own
+    assert "on H100: the longest took 2 h" in extraction and "joined, roberta full 0" in extraction
+
+
 def test_the_summary_adds_up(results):
     section = _report(results).split("<h2>Summary</h2>")[1].split("</section>")[0]
     rows = [re.findall(r"<td[^>]*>(\d+)</td>", row) for row in section.split("<tr")[2:]]

@@ -1,12 +1,12 @@
 # CUAD: spans of contracts that a lawyer should see, for 41 categories of clauses.
 #
-#   in    {RESULTS}/sources/cuad/{data.zip,CUAD_v1.zip,contract_types.csv,category_descriptions.csv}
+#   in    {RESULTS}/sources/cuad/{data.zip,CUAD_v1.zip,category_descriptions.csv}; resources/facts/cuad_contracts.csv
 #   out   {RESULTS}/data/cuad/*.parquet, census.json; {RESULTS}/review/<contract>.html, .csv
 #   steps zips -> data sets (-> spans.smk); a user's contract + a model -> review
 
 CUAD = PAPERS["cuad"]
 CUAD_DATA = f"{RESULTS}/data/cuad"
-CUAD_FILES = ["data.zip", "CUAD_v1.zip", "contract_types.csv", "category_descriptions.csv"]
+CUAD_FILES = ["data.zip", "CUAD_v1.zip", "category_descriptions.csv"]
 CUAD_SETS = [
     "contracts",
     "categories",
@@ -22,8 +22,8 @@ rule cuad_data:
     input:
         release=f"{RESULTS}/sources/cuad/data.zip",
         clauses=f"{RESULTS}/sources/cuad/CUAD_v1.zip",
-        types=f"{RESULTS}/sources/cuad/contract_types.csv",
         categories=f"{RESULTS}/sources/cuad/category_descriptions.csv",
+        recorded=str(ROOT / "resources/facts/cuad_contracts.csv"),
         provenance=[f"{RESULTS}/sources/cuad/{name}.json" for name in CUAD_FILES],
     output:
         [f"{CUAD_DATA}/{name}.parquet" for name in CUAD_SETS],

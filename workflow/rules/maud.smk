@@ -1,6 +1,7 @@
 # MAUD: multiple-choice questions about clauses of merger agreements, and the extraction of these clauses.
 #
-#   in    {RESULTS}/sources/maud/..., {RESULTS}/sources/maud_extraction/... (or LegalBench-RAG's spans in maud)
+#   in    {RESULTS}/sources/maud/..., {RESULTS}/sources/maud_extraction/... (or LegalBench-RAG's spans in maud),
+#         resources/facts/maud_questions.yaml
 #   out   {RESULTS}/data/maud/*.parquet and {RESULTS}/data/maud_extraction/*.parquet, each with census.json;
 #         {RESULTS}/runs/maud/..., scores beside each run
 #   steps zip -> data sets -> tokens -> search -> single or multi -> score; the extraction task -> spans.smk
@@ -20,20 +21,18 @@ MAUD_SETS = [
     "constraint_violations",
 ]
 MAUD_SETTINGS = [*MAUD.settings["single"], *MAUD.settings["multi"]]
-MAUD_LISTS = ["question_answer_catalogue.json", "contract_names_edgar.csv"]
 
 
 rule maud_data:
     input:
         release=f"{RESULTS}/sources/maud/maud_v1.zip",
-        catalogue=f"{RESULTS}/sources/maud/{MAUD_LISTS[0]}",
-        contract_list=f"{RESULTS}/sources/maud/{MAUD_LISTS[1]}",
+        recorded=str(ROOT / "resources/facts/maud_questions.yaml"),
         settings=[f"{RESULTS}/sources/maud/{name}" for name in MAUD_SETTINGS],
         extraction=[f"{RESULTS}/sources/{name}" for name in maud_extraction_files()],
         provenance=[
             f"{RESULTS}/sources/{name}.json"
             for name in [
-                *(f"maud/{name}" for name in ("maud_v1.zip", *MAUD_LISTS, *MAUD_SETTINGS)),
+                *(f"maud/{name}" for name in ("maud_v1.zip", *MAUD_SETTINGS)),
                 *maud_extraction_files(),
             ]
         ],

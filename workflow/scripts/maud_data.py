@@ -1,4 +1,4 @@
-"""MAUD's zip, lists and extraction files to parquet, held to the registered census."""
+"""MAUD's zip, settings and extraction files to parquet, held to the registered census."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from lextables.dataset import check_census, write_all, write_census
 from lextables.job import job
 from lextables.maud import constraints, raw
-from lextables.maud.catalogue import read_author_settings, read_catalogue
+from lextables.maud.catalogue import read_author_settings, read_recorded
 from lextables.maud.schema import EXTRACTION_TABLES, TABLES
 
 
@@ -18,12 +18,9 @@ def by_name(paths, names):
 with job(snakemake.log[0]) as log:
     paper = snakemake.params
     sources = [json.loads(Path(path).read_text(encoding="utf-8")) for path in snakemake.input.provenance]
-    release, listed = Path(snakemake.input.release), Path(snakemake.input.contract_list)
-    catalogue = read_catalogue(
-        Path(snakemake.input.catalogue).read_bytes(),
-        Path(snakemake.input.catalogue).name,
-        paper.questions,
-        paper.heads,
+    release, recorded = Path(snakemake.input.release), Path(snakemake.input.recorded)
+    catalogue, asked = raw.read_catalogue(
+        release, read_recorded(recorded.read_bytes(), recorded.name, paper.questions, paper.heads)
     )
     single = by_name(snakemake.input.settings, paper.settings["single"])
     multi = by_name(snakemake.input.settings, paper.settings["multi"])
@@ -42,12 +39,11 @@ with job(snakemake.log[0]) as log:
     broken = constraints.constraint_violations(
         read.examples, paper.constraints["none_of_the_above"], conditions
     )
-    contracts = raw.read_contract_list(listed.read_bytes(), listed.name)
     rows = {
         "examples": read.examples,
         "texts": read.texts,
         "questions": catalogue.rows(settings.author_numbers),
-        "contracts": raw.contract_rows(release, contracts, read.examples),
+        "contracts": raw.contract_rows(release, read.examples),
         "hyperparameters": settings.hyperparameters,
         "multi_task_grid": settings.multi_task_grid,
         "answer_counts": counts,
@@ -57,7 +53,7 @@ with job(snakemake.log[0]) as log:
     undefined = constraints.undefined_in_test(counts)
     for one in undefined:
         log.warning("%s", one.sentence)
-    notes = read.notes | constraints.overlap_notes(overlap)
+    notes = read.notes | asked | constraints.overlap_notes(overlap)
     notes |= {
         "heads_with_examples": len({row["head_id"] for row in counts}),
         "heads_with_one_answer_in_test": sum(one.only_answer is not None for one in undefined),

@@ -2,24 +2,26 @@
 
 ``data.zip`` has the contracts and spans in SQuAD form: ``CUADv1.json`` (all), ``test.json``, and
 ``train_separate_questions.json`` (one answer an example, Section 4.1).  ``CUAD_v1.zip`` has the clause table
-``master_clauses.csv``: a column of clauses and one of answers for each category.
-``category_descriptions.csv`` describes the categories; ``contract_types.csv`` says in which folder of the
-release each contract's PDF lies.
+``master_clauses.csv``: a column of clauses and one of answers for each category; and the PDFs, whose folders
+are the contracts' types.  ``category_descriptions.csv`` describes the categories.
 """
 
 import ast
 import csv
 import io
+import logging
 import re
 import unicodedata
 import zipfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
+from lextables.cuad.released_pdfs import Pdf, read_pdfs
 from lextables.dataset import Row
 from lextables.errors import BadInput
 from lextables.models.squad import Document, answer_rows, example_row, question_rows, read_squad
@@ -34,6 +36,8 @@ _DESCRIPTIONS = {
     "Group": "Group: ",
 }
 
+log = logging.getLogger("lextables")
+
 
 @dataclass(frozen=True)
 class Release:
@@ -42,8 +46,10 @@ class Release:
     The notes: rows of the clause table whose file name is not the contract's title; clauses that skip text;
     pieces of clauses that are no answer of their question; questions answered in the JSON and not in the
     clause table, or the other way round; answers with the same text as another of their question;
-    supplementary answers (other than No) without a clause; and categories of a contract that have clauses and
-    no such answer.
+    supplementary answers (other than No) without a clause; categories of a contract that have clauses and
+    no such answer; contracts without a PDF of their own, whose type and pages are those on record; PDFs whose
+    pages cannot be counted, with the pages on record; PDFs of no contract; and PDFs of another folder or with
+    other pages than on record.
     """
 
     contracts: list[Row]
@@ -59,22 +65,25 @@ class Release:
 def read_release(
     data_zip: str | Path,
     cuad_v1_zip: str | Path,
-    contract_types_csv: str | Path,
     category_descriptions_csv: str | Path,
+    recorded_csv: str | Path,
     contract_types: Mapping[str, str],
 ) -> Release:
-    """Read and check the four files.
+    """Read and check the three files.
 
-    ``contract_types`` maps the release's folders to the types of Table 3.  Raises `BadInput` with the file,
-    and the row or the key, for the first fault.
+    ``contract_types`` maps the release's folders to the types of Table 3.  ``recorded_csv`` has folder and
+    pages by title, for the contracts whose PDF the zip has not.  Raises `BadInput` with the file, and the row
+    or the key, for the first fault.
     """
     described = _descriptions(Path(category_descriptions_csv))
     documents = _contracts(Path(data_zip), described)
     names = [question.category for question in next(iter(documents.values())).questions]
     test = _test(Path(data_zip), documents, described)
     examples = _training_examples(Path(data_zip), documents, test, described)
-    types = _types(Path(contract_types_csv), documents, contract_types)
-    clauses, supplementary, renamed = _clause_table(Path(cuad_v1_zip), documents, names)
+    titles = _Titles(documents)
+    recorded = _recorded(Path(recorded_csv))
+    types, filed = _types(_pdfs(Path(cuad_v1_zip)), titles, recorded, contract_types, Path(cuad_v1_zip).name)
+    clauses, supplementary, renamed = _clause_table(Path(cuad_v1_zip), titles, names)
     ordered = [documents[title] for title in sorted(documents)]
     return Release(
         contracts=[
@@ -106,26 +115,32 @@ def read_release(
         training_examples=examples,
         clauses=clauses,
         supplementary=supplementary,
-        notes={"file_names_unlike_their_title": renamed} | _oddities(ordered, clauses, supplementary),
+        notes={"file_names_unlike_their_title": renamed} | filed | _oddities(ordered, clauses, supplementary),
     )
 
 
-def _member(path: Path, name: str) -> bytes:
-    """The file called ``name`` of a zip; the top folder's name is not part of the format."""
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
-            found = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
-            if len(found) != 1:
-                raise BadInput(
-                    f"holds {len(found)} files called {name} where there should be one",
-                    where=path.name,
-                    do="fetch it again",
-                )
-            return archive.read(found[0])
+            yield archive
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise BadInput(
             f"the zip is cut short or damaged ({error})", where=path.name, do="fetch it again"
         ) from error
+
+
+def _member(path: Path, name: str) -> bytes:
+    """The file called ``name`` of a zip; the top folder's name is not part of the format."""
+    with _opened(path) as archive:
+        found = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
+        if len(found) != 1:
+            raise BadInput(
+                f"holds {len(found)} files called {name} where there should be one",
+                where=path.name,
+                do="fetch it again",
+            )
+        return archive.read(found[0])
 
 
 def _rows(content: bytes, name: str) -> Iterator[tuple[str, list[str]]]:
@@ -326,50 +341,125 @@ def _whole(document: Document, documents: Mapping[str, Document], name: str) -> 
     return whole
 
 
-def _types(
-    path: Path, documents: Mapping[str, Document], contract_types: Mapping[str, str]
-) -> dict[str, Row]:
-    """The type and the pages of each contract by its title."""
+class _Titles:
+    """The contracts' titles, found by the names of their files, which may differ in signs and in case."""
+
+    def __init__(self, documents: Iterable[str]) -> None:
+        self.all = frozenset(documents)
+        self._by_letters = defaultdict(list)
+        for title in sorted(self.all):
+            self._by_letters[_letters(title)].append(title)
+
+    def of(self, name: str) -> list[str]:
+        """The titles that a file's name, without its ending, may stand for."""
+        return [name] if name in self.all else self._by_letters[_letters(name)]
+
+
+@dataclass(frozen=True)
+class _Filed:
+    """Where the release files a contract's PDF, and how many pages it has."""
+
+    folder: str
+    pages: int
+
+    def __str__(self) -> str:
+        return f"the folder {self.folder} with {self.pages} pages"
+
+
+def _recorded(path: Path) -> dict[str, _Filed]:
+    """Folder and pages on record by title."""
     rows = _rows(path.read_bytes(), path.name)
     where, header = next(rows)
     if header != ["title", "release_folder", "pdf_pages"]:
         raise BadInput("the header is not title, release_folder, pdf_pages", where=where)
-    types: dict[str, Row] = {}
+    recorded: dict[str, _Filed] = {}
     for where, (title, folder, pages) in rows:
-        if title not in documents:
-            raise BadInput(f"the contract {title!r} is not in {ALL}", where=where, do="correct the title")
-        if title in types:
+        if title in recorded:
             raise BadInput(f"the contract {title!r} appears twice", where=where, do="drop one of the two")
-        if folder not in contract_types:
+        if not pages.isascii() or not pages.isdigit() or not int(pages):
+            raise BadInput(f"pdf_pages is {pages!r} and no number of pages", where=where)
+        recorded[title] = _Filed(folder, int(pages))
+    return recorded
+
+
+def _pdfs(cuad_v1_zip: Path) -> list[Pdf]:
+    with _opened(cuad_v1_zip) as archive:
+        return list(read_pdfs(archive))
+
+
+def _types(
+    pdfs: Iterable[Pdf],
+    titles: _Titles,
+    recorded: Mapping[str, _Filed],
+    contract_types: Mapping[str, str],
+    where: str,
+) -> tuple[dict[str, Row], dict[str, int]]:
+    """The type and the pages of each contract by its title, and what of the PDFs was odd, counted.
+
+    What the PDFs do not say is taken from the record.
+    """
+    notes = Counter(
+        contracts_without_a_pdf=0, pdfs_of_no_contract=0, pdfs_unlike_the_record=0, pdfs_without_pages=0
+    )
+    found = defaultdict(list)
+    for pdf in pdfs:
+        like = titles.of(pdf.name)
+        if len(like) == 1:
+            found[like[0]].append(pdf)
+        else:
+            notes["pdfs_of_no_contract"] += 1
+            log.warning("%s: named like %d contracts of %s", pdf.member, len(like), ALL)
+    types: dict[str, Row] = {}
+    for title in sorted(titles.all):
+        on_record, own = recorded.get(title), found.get(title, [])
+        if len(own) == 1:
+            (pdf,) = own
+            notes["pdfs_without_pages"] += pdf.pages is None
+            pages = pdf.pages or (on_record.pages if on_record else None)
+            if pages is None:
+                raise BadInput(
+                    f"the pages of {pdf.member} cannot be counted, and none are on record",
+                    where=where,
+                    do="fetch the zip again",
+                )
+            filed = _Filed(pdf.folder, pages)
+            if on_record not in (filed, None):
+                notes["pdfs_unlike_the_record"] += 1
+                log.warning("%s: %d pages, where on record is %s", pdf.member, pages, on_record)
+        elif on_record:
+            notes["contracts_without_a_pdf"] += 1
+            # Of a zip without any the number says it.
+            if found:
+                log.warning("%s: %d PDFs of %r", where, len(own), title)
+            filed = on_record
+        else:
             raise BadInput(
-                f"the folder {folder!r} has no contract type",
+                f"has {len(own)} PDFs of the contract {title!r} where there should be one, and its"
+                " type is not on record",
+                where=where,
+                do="take the whole zip of the release",
+            )
+        if filed.folder not in contract_types:
+            raise BadInput(
+                f"the folder {filed.folder!r} of the contract {title!r} has no contract type",
                 where=where,
                 do="add it to contract_types of the paper's registry",
             )
-        if not pages.isascii() or not pages.isdigit() or not int(pages):
-            raise BadInput(f"pdf_pages is {pages!r} and no number of pages", where=where)
-        types[title] = {"contract_type": contract_types[folder], "pages": int(pages)}
-    for title in sorted(documents.keys() - types.keys()):
-        raise BadInput(f"the contract {title!r} has no row", where=path.name, do="add its folder and pages")
-    return types
+        types[title] = {"contract_type": contract_types[filed.folder], "pages": filed.pages}
+    return types, dict(notes)
 
 
-def _clause_table(
-    cuad_v1_zip: Path, documents: Mapping[str, Document], names: list[str]
-) -> tuple[list[Row], list[Row], int]:
+def _clause_table(cuad_v1_zip: Path, titles: _Titles, names: list[str]) -> tuple[list[Row], list[Row], int]:
     """The rows of clauses and of answers, and how many file names are not their contract's title."""
     rows = _rows(_member(cuad_v1_zip, CLAUSE_TABLE), CLAUSE_TABLE)
     columns = _columns(*next(rows), names)
-    by_letters = defaultdict(list)
-    for title in documents:
-        by_letters[_letters(title)].append(title)
     clauses, supplementary = [], []
     met: dict[str, str] = {}
     renamed = 0
     for where, cells in rows:
         # One of the released names ends in a quote instead of a dot's extension: "….PDF'".
         name = re.sub(r"\.pdf\W*$", "", cells[0], flags=re.IGNORECASE)
-        found = [name] if name in documents else by_letters[_letters(name)]
+        found = titles.of(name)
         if len(found) != 1:
             like = f"{len(found)} contracts" if found else "no contract"
             raise BadInput(
@@ -393,7 +483,7 @@ def _clause_table(
             ]
             answer = cells[answer_column].strip()
             supplementary.append({"contract_id": title, "category": category, "answer": answer})
-    for title in sorted(documents.keys() - met.keys()):
+    for title in sorted(titles.all - met.keys()):
         raise BadInput(f"the contract {title!r} has no row", where=CLAUSE_TABLE, do="restore its row")
     clauses.sort(key=itemgetter("contract_id", "category", "index"))
     supplementary.sort(key=itemgetter("contract_id", "category"))

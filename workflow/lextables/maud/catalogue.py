@@ -4,21 +4,26 @@ The data set asks 92 questions.  A question that may have several answers at onc
 its answers, as a choice between that answer and all others, which makes 144 heads (Section 3).  A label is
 the place of the answer in the sorted list of the question's answers; of such a binary head, 1 where the row's
 answers hold the head's own and 0 where they do not (`src/maud/specs.py` of the released code).
+
+The csv files of the release say what they ask: each row has its question, category, deal point type, answer
+and label.  A list on record (resources/facts) serves where there are files of a part of the questions.
 """
 
 import csv
 import io
-import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import yaml
 
 from lextables.dataset import Row
 from lextables.errors import BadInput
 
 OTHER = "<OTHER>"  # the released name of "any answer but the head's own"
-_MULTILABEL = re.compile(r"\s*\[MULTILABEL\]$")
+NO_SUBQUESTION = "<NONE>"
 
 
 @dataclass(frozen=True)
@@ -98,62 +103,159 @@ def blanks(text: str) -> str:
     return " ".join(text.split())
 
 
-def read_catalogue(content: bytes, where: str, questions: int, heads: int) -> Catalogue:
-    """Read the list of questions, which must be as many as the paper's ``questions`` and ``heads``.
+def read_recorded(content: bytes, where: str, questions: int, heads: int) -> Catalogue:
+    """Read the list on record, which must be as many as the paper's ``questions`` and ``heads``.
 
-    Raises `BadInput` naming the entry (1-based) of the first fault.
+    Raises `BadInput` naming the question of the first fault.
     """
     try:
-        entries = json.loads(content)
-    except ValueError as error:
-        raise BadInput(f"not a JSON list ({error})", where=where, do="fetch it again") from None
-    found: list[Question] = []
-    seen: set[str] = set()
-    for number, entry in enumerate(entries, 1):
-        found.append(_question(number, entry, f"{where}, entry {number}"))
-        name = blanks(found[-1].question)
-        if name in seen:
-            raise BadInput(f"the question {name!r} stands twice", where=f"{where}, entry {number}")
-        seen.add(name)
-    made = [
-        (question, subquestion)
-        for question in found
-        for subquestion in (question.answers if question.multilabel else (None,))
-    ]
-    if (len(found), len(made)) != (questions, heads):
+        groups = yaml.safe_load(content)
+        found = [
+            Question(
+                0,
+                entry["question"],
+                group["category"],
+                group["text_type"],
+                tuple(entry["answers"]),
+                entry.get("multilabel", False),
+            )
+            for group in groups
+            for entry in group["questions"]
+        ]
+    except (yaml.YAMLError, KeyError, TypeError) as error:
+        raise BadInput(f"not a list of questions by deal point type ({error!r})", where=where) from None
+    for question in found:
+        if len(question.answers) < 2 or list(question.answers) != sorted(set(question.answers)):
+            raise BadInput(
+                f"the answers of {question.question!r} are not two or more, each once and sorted",
+                where=where,
+                do="sort them, because a label is the place of an answer",
+            )
+    catalogue = _catalogue(found)
+    if (len(catalogue.questions), len(catalogue.heads)) != (questions, heads):
         raise BadInput(
-            f"{len(found)} questions make {len(made)} heads where the paper has {questions} and {heads}",
+            f"{len(catalogue.questions)} questions make {len(catalogue.heads)} heads where the paper has"
+            f" {questions} and {heads}",
             where=where,
             do="restore the questions that are missing",
         )
-    listed = tuple(
+    return catalogue
+
+
+def _catalogue(questions: Iterable[Question]) -> Catalogue:
+    """The catalogue of the questions, numbered in their order; of two that are worded alike the first."""
+    by_wording: dict[str, Question] = {}
+    for question in questions:
+        by_wording.setdefault(blanks(question.question), question)
+    numbered = [replace(question, number=number) for number, question in enumerate(by_wording.values(), 1)]
+    made = [
+        (question, subquestion)
+        for question in numbered
+        for subquestion in (question.answers if question.multilabel else (None,))
+    ]
+    heads = tuple(
         Head(_head_id(question, subquestion), position, question, subquestion)
         for position, (question, subquestion) in enumerate(made)
     )
-    by_wording = {(blanks(head.question.question), blanks(head.subquestion or "")): head for head in listed}
-    return Catalogue(tuple(found), listed, by_wording, {blanks(q.question): q for q in found})
+    by_head = {(blanks(head.question.question), blanks(head.subquestion or "")): head for head in heads}
+    return Catalogue(tuple(numbered), heads, by_head, dict(zip(by_wording, numbered, strict=True)))
 
 
-def _question(number: int, entry: Any, where: str) -> Question:
-    keys = ("category", "text_type", "question", "answers")
-    missing = [key for key in keys if not isinstance(entry, dict) or not entry.get(key)]
-    if missing:
-        raise BadInput(f"has no {missing[0]!r}", where=where, do=f"give {', '.join(keys)}")
-    answers = [str(answer) for answer in entry["answers"]]
-    if len(answers) < 2 or answers != sorted(set(answers)):
-        raise BadInput(
-            f"the answers of {entry['question']!r} are not two or more, each once and sorted",
-            where=where,
-            do="sort them, because a label is the place of an answer",
-        )
-    return Question(
-        number,
-        _MULTILABEL.sub("", entry["question"]).strip(),
-        entry["category"],
-        entry["text_type"],
-        tuple(answers),
-        bool(_MULTILABEL.search(entry["question"])),
-    )
+class _Asked:
+    """What the rows of one question say of it, counted: a row with a fault is one among many."""
+
+    def __init__(self) -> None:
+        self.cells: dict[str, Counter[str]] = defaultdict(Counter)
+        self.labels: dict[int, Counter[str]] = defaultdict(Counter)
+        self.numbers: set[str] = set()
+
+    def add(self, record: Mapping[str, str]) -> None:
+        for column in ("question", "category", "text_type", "subquestion"):
+            self.cells[column][record[column]] += 1
+        self.numbers.add(author_number(record["id"]).partition(".")[0])
+        if record["label"].isdecimal():
+            self.labels[int(record["label"])][record["answer"]] += 1
+
+    def most(self, column: str) -> str:
+        return self.cells[column].most_common(1)[0][0]
+
+    def question(self, recorded: Question | None) -> Question | None:
+        """The question; None if its rows do not show all its answers and they are not on record."""
+        multilabel = self.most("subquestion") != NO_SUBQUESTION
+        if multilabel:
+            lists = [sorted(self.cells["subquestion"].keys() - {NO_SUBQUESTION})]
+        else:
+            seen = {label: answers.most_common(1)[0][0] for label, answers in self.labels.items()}
+            # An answer can have lost its rows: the release drops abridged texts that the main data have.
+            filled = dict(enumerate(recorded.answers)) | seen if recorded else seen
+            lists = [
+                [labels[label] for label in sorted(labels)]
+                for labels in (filled, seen)
+                if sorted(labels) == list(range(len(labels)))
+            ]
+        distinct = (one for one in lists if len({blanks(answer) for answer in one}) == len(one) > 1)
+        answers = next(distinct, None)
+        if answers is None:
+            return None
+        cells = (self.most(column) for column in ("question", "category", "text_type"))
+        return Question(0, *cells, tuple(answers), multilabel)
+
+
+def asked_catalogue(
+    records: Iterable[Mapping[str, str]], recorded: Catalogue
+) -> tuple[Catalogue, dict[str, int]]:
+    """Return the catalogue of a release's rows, and how many questions and answers are from the record alone.
+
+    Rows that ask as many questions, as so many heads, as are on record say themselves what they ask, in
+    whatever words; the record gives an answer that no row has, and the order, which for other words is that
+    of the rows' ``id`` within the recorded categories.  Of anything else, such as a part of the release, the
+    record is the catalogue.
+    """
+    asked: dict[str, _Asked] = defaultdict(_Asked)
+    for record in records:
+        asked[blanks(record["question"])].add(record)
+    found = _of_all(asked, recorded) or recorded
+    notes = Counter(questions_from_the_record=0, answers_from_the_record=0)
+    for question in found.questions:
+        rows = asked.get(blanks(question.question))
+        notes["questions_from_the_record"] += rows is None
+        if rows:
+            labels = rows.cells["subquestion"] if question.multilabel else rows.labels
+            notes["answers_from_the_record"] += max(
+                0, len(question.answers) - len(labels.keys() - {NO_SUBQUESTION})
+            )
+    return found, dict(notes)
+
+
+def _of_all(asked: Mapping[str, _Asked], recorded: Catalogue) -> Catalogue | None:
+    """The catalogue of rows that ask all questions and heads, else None."""
+    on_record = {wording: recorded.question(wording) for wording in asked}
+    found = {wording: rows.question(on_record[wording]) for wording, rows in asked.items()}
+    if None in found.values():
+        return None
+    if None in on_record.values():
+        order = _by_number(asked, found, recorded)
+    else:
+        order = sorted(found, key=lambda wording: on_record[wording].number)
+    if order is None:
+        return None
+    catalogue = _catalogue(found[wording] for wording in order)
+    sizes = [(len(one.questions), len(one.heads)) for one in (catalogue, recorded)]
+    return catalogue if sizes[0] == sizes[1] else None
+
+
+def _by_number(
+    asked: Mapping[str, _Asked], found: Mapping[str, Question], recorded: Catalogue
+) -> Sequence[str] | None:
+    """The questions' wordings by category and the authors' number; None if the numbers tell none apart."""
+    categories = list(dict.fromkeys(question.category for question in recorded.questions))
+    if not all(question.category in categories for question in found.values()):
+        return None
+    numbers = [next(iter(rows.numbers)) for rows in asked.values() if len(rows.numbers) == 1]
+    if len(set(numbers)) != len(asked) or not all(number.isdecimal() for number in numbers):
+        return None
+    place = dict(zip(asked, map(int, numbers), strict=True))
+    return sorted(found, key=lambda wording: (categories.index(found[wording].category), place[wording]))
 
 
 def _head_id(question: Question, subquestion: str | None) -> str:

@@ -8,7 +8,6 @@ found again in the agreements.
 
 import csv
 import hashlib
-import io
 import itertools
 import re
 import zipfile
@@ -26,7 +25,14 @@ import orjson
 
 from lextables.dataset import Row
 from lextables.errors import BadInput
-from lextables.maud.catalogue import Catalogue, Head, author_number, blanks
+from lextables.maud.catalogue import (
+    NO_SUBQUESTION,
+    Catalogue,
+    Head,
+    asked_catalogue,
+    author_number,
+    blanks,
+)
 from lextables.models import squad
 
 SPLITS = ("train", "dev", "test")
@@ -34,7 +40,6 @@ SPLITS = ("train", "dev", "test")
 DATA_TYPES = {"main": "main", "abridged": "abridged", "rare_answers": "rare"}
 COLUMNS = ("data_type", "contract_name", "text", "answer", "label", "question", "subquestion", "text_type")
 COLUMNS += ("category", "id")
-_NO_SUBQUESTION = "<NONE>"
 _NO_ANSWERS = {"(None entered)", ".."}  # which the released code leaves out of a multilabel question's list
 _NO_CONTRACT = re.compile(r"<.*>")  # <RARE_ANSWERS>: an edited text is of no contract
 _CONTRACT_FILE = re.compile(r"(?:.*/)?contracts/(contract_\d+)\.txt")
@@ -76,17 +81,28 @@ def read_release(path: str | Path, catalogue: Catalogue, author_numbers: Mapping
     with file and row (as an editor counts lines) for the first fault.
     """
     reading = _Reading(catalogue, author_numbers)
-    with _opened(path) as archive:
-        for split in sorted(SPLITS):
-            name = f"MAUD_{split}.csv"
-            with archive.open(_member(archive, name, Path(path).name)) as lines:
-                for place, (where, record) in enumerate(_records(lines, name), 1):
-                    reading.add(split, place, where, record)
+    for split, place, where, record in _all_records(path):
+        reading.add(split, place, where, record)
     texts = [
         {"text_id": text_id, "text": text, "words": len(text.split()), "examples": reading.uses[text_id]}
         for text_id, text in sorted(reading.texts.items())
     ]
     return Release(reading.examples, texts, dict(sorted(reading.notes.items())))
+
+
+def read_catalogue(path: str | Path, recorded: Catalogue) -> tuple[Catalogue, dict[str, int]]:
+    """Return the questions that the csv files of the zip ask, and notes: see `asked_catalogue`."""
+    return asked_catalogue((record for *_, record in _all_records(path)), recorded)
+
+
+def _all_records(path: str | Path) -> Iterator[tuple[str, int, str, dict[str, str]]]:
+    """Yield (split, 1-based place in its file, place in words, record) of the three csv files."""
+    with _opened(path) as archive:
+        for split in sorted(SPLITS):
+            name = f"MAUD_{split}.csv"
+            with archive.open(_member(archive, name, Path(path).name)) as lines:
+                for place, (where, record) in enumerate(_records(lines, name), 1):
+                    yield split, place, where, record
 
 
 class _Reading:
@@ -166,10 +182,10 @@ class _Reading:
                     f"the {column} is {record[column]!r} where {question.question!r} has {known!r}",
                     where=where,
                 )
-        subquestion = None if record["subquestion"] == _NO_SUBQUESTION else record["subquestion"]
+        subquestion = None if record["subquestion"] == NO_SUBQUESTION else record["subquestion"]
         head = self.catalogue.head(question, subquestion)
         if head is None:
-            allowed = "one of its answers" if question.multilabel else _NO_SUBQUESTION
+            allowed = "one of its answers" if question.multilabel else NO_SUBQUESTION
             raise BadInput(
                 f"{question.question!r} has no subquestion {record['subquestion']!r}",
                 where=where,
@@ -276,52 +292,17 @@ def _records(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, dict[str,
         ) from error
 
 
-def read_contract_list(content: bytes, where: str) -> dict[str, tuple[str, str]]:
-    """Return {contract id: (parties, address on EDGAR)} of the list of contracts.
+def contract_rows(path: str | Path, examples: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows of `contracts`, one text in memory at a time.
 
-    An address without a scheme is given one.  Raises `BadInput` naming the row of the first fault.
-    """
-    reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
-    columns = ("Name in Dataset", "Name", "Link to EDGAR Filing")
-    missing = [column for column in columns if column not in (reader.fieldnames or ())]
-    if missing:
-        raise BadInput(f"the column {missing[0]!r} is missing", where=f"{where}, row 1")
-    listed: dict[str, tuple[str, str]] = {}
-    for record in reader:
-        place = f"{where}, row {reader.line_num}"
-        contract, parties, address = (str(record[column] or "").strip() for column in columns)
-        if not contract or not parties or not address:
-            raise BadInput("a contract needs a name, parties and an address", where=place)
-        if contract in listed:
-            raise BadInput(f"{contract} stands twice", where=place, do="drop one of the two")
-        listed[contract] = (parties, address if "://" in address else f"https://{address}")
-    return listed
-
-
-def contract_rows(
-    path: str | Path, listed: Mapping[str, tuple[str, str]], examples: Iterable[Row]
-) -> Iterator[Row]:
-    """Yield the rows of `contracts` for the ``listed`` contracts, one text in memory at a time.
-
-    A listed contract may have no text in the zip.  Raises `BadInput` for a text or an example of a contract
-    that is not listed.
+    These are the contracts of the zip and those that examples name; one of these may have no text in the zip.
     """
     used = Counter(example["contract"] for example in examples if example["contract"] is not None)
     with _opened(path) as archive:
         files = _contract_files(archive, Path(path).name)
         for contract in sorted(files.keys() | used.keys()):
-            if contract not in listed:
-                raise BadInput(
-                    f"{contract} is not in the list of contracts",
-                    where=Path(path).name,
-                    do="add its parties and address to contract_names_edgar.csv",
-                )
-        for contract in sorted(listed):
-            parties, address = listed[contract]
             yield {
                 "contract_id": contract,
-                "parties": parties,
-                "address": address,
                 "examples": used[contract],
                 "text": _contract_text(archive, files[contract]) if contract in files else None,
             }

@@ -61,8 +61,6 @@ CONTRACTS = Table(
     "The merger agreements, in order of contract id.",
     (
         Column("contract_id", pa.string(), "the release's name of the contract"),
-        Column("parties", pa.string(), "the parties, as the list of contracts names them"),
-        Column("address", pa.string(), "address of the filing on EDGAR"),
         Column("examples", pa.int32(), "examples whose text is from this contract"),
         Column("text", pa.string(), "the agreement; null where the source has no text of it", nullable=True),
     ),

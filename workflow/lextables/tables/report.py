@@ -352,11 +352,13 @@ def what_ran(parts: Sequence[Part], runs: Sequence[RunRecord]) -> Markup:
     """Every run: its model, device, time and memory; what all runs share is said once."""
     papers = []
     for part in parts:
-        found = [run for run in runs if run.paper == part.name]
-        if found:
+        # A run's first part is its paper, or a task of its paper's, such as maud_extraction.
+        for task in sorted({run.paper for run in runs if f"{run.paper}_".startswith(f"{part.name}_")}):
+            found = [run for run in runs if run.paper == task]
             devices = {run.record["device"] for run in found}
             device = devices.pop() if len(devices) == 1 else ""
-            papers.append((part.short, _extremes(found, device), device, found))
+            name = part.short + task.removeprefix(part.name).replace("_", ", ", 1).replace("_", " ")
+            papers.append((name, _extremes(found, device), device, found))
     return Markup(_RUNS.render(papers=papers, versions=versions(runs), duration=duration))
 
 

@@ -1,0 +1,168 @@
+"""CUAD and MAUD for a person with public files only: archives that hold what the releases hold, and no more.
+
+The archives are laid out like the published ones, around the sample's contracts; in a copy of the registry
+their digests stand in place of the published ones, so that the pipeline takes them for the release.
+"""
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from lextables.sources import registry
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "resources/sample"
+SQUAD = [f"maud_squad_{split}.json" for split in ("train", "dev", "test")]
+
+
+def members(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(contents):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(contents.items()):
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+def archives():
+    """The published files by their place in a mirror."""
+    squad = members(SAMPLE / "cuad/data.zip")
+    cuad = members(SAMPLE / "cuad/CUAD_v1.zip")
+    # Zenodo's zip has besides the texts, the PDFs and the clause table these (its readme, "Format").
+    cuad["CUAD_v1/CUAD_v1_README.txt"] = b"A readme."
+    cuad["CUAD_v1/CUAD_v1.json"] = squad["CUADv1.json"]
+    cuad |= {f"CUAD_v1/label_group_xlsx/Label Report - {n}.xlsx": b"PK" for n in range(28)}
+    maud = members(SAMPLE / "maud/maud_v1.zip")
+    maud = {f"MAUD_v1/{name.partition('/')[2]}": content for name, content in maud.items()}
+    found = {
+        "cuad/data.zip": packed(squad),
+        "cuad/CUAD_v1.zip": packed(cuad),
+        "maud/maud_v1.zip": packed(maud),
+    }
+    for path in (
+        SAMPLE / "cuad/category_descriptions.csv",
+        *(SAMPLE / "maud/best_found_hps").rglob("*.*"),
+        *(SAMPLE / "maud_extraction" / name for name in SQUAD),
+    ):
+        found[path.relative_to(SAMPLE).as_posix()] = path.read_bytes()
+    return found
+
+
+def snakemake(project, folder, *arguments):
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "snakemake", "--snakefile", str(project / "Snakefile")),
+            *("--directory", str(folder), "--workflow-profile", str(project / "profiles/default")),
+            *("--cores", "2", *arguments),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-4000:]
+    return run.stdout + run.stderr
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the data sets that were built from the archives."""
+    folder = tmp_path_factory.mktemp("release")
+    project = folder / "project"
+    for name in ("workflow", "resources", "profiles", "envs"):
+        shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "config.yaml"):
+        shutil.copy(ROOT / name, project / name)
+    sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text(encoding="utf-8"))
+    for name, content in archives().items():
+        source, _, file = name.partition("/")
+        (folder / "mirror" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "mirror" / name).write_bytes(content)
+        digest = {"size": len(content), "digest": f"sha256:{hashlib.sha256(content).hexdigest()}"}
+        sources[source]["files"][file].update(digest)
+    (project / "resources/sources.yaml").write_text(yaml.safe_dump(sources), encoding="utf-8")
+    config = ("--config", "data=release", f"mirror={folder / 'mirror'}", "papers=[cuad,maud]")
+    snakemake(project, folder, "data", *config)
+    return folder
+
+
+def census(folder, name):
+    return json.loads((folder / f"results/data/{name}/census.json").read_text(encoding="utf-8"))
+
+
+def rows(folder, name):
+    return pq.read_table(folder / f"results/data/{name}.parquet").to_pylist()
+
+
+@pytest.mark.parametrize("name", ["cuad", "maud", "maud_extraction"])
+def test_the_data_sets_are_those_of_the_release(built, name):
+    found = census(built, name)
+    assert {source["variant"] for source in found["sources"]} == {"release"}
+    assert all(source["comparable"] for source in found["sources"])
+    # The rows are the sample's, so that their hashes are registered.
+    paper = yaml.safe_load((ROOT / f"resources/papers/{name.partition('_')[0]}.yaml").read_text())
+    registered, prefix = paper["census"]["sample"], name.removeprefix("cuad").removeprefix("maud")
+    for table, counted in found["data"].items():
+        key = f"{prefix}_{table}".removeprefix("_")
+        assert counted["rows_sha256"] == registered[key]["rows_sha256"], table
+
+
+def test_types_and_pages_come_from_the_pdfs(built):
+    contracts = rows(built, "cuad/contracts")
+    assert len({row["contract_type"] for row in contracts}) == len(contracts) == 8
+    assert sum(row["pages"] for row in contracts) == 32
+    assert {name: n for name, n in census(built, "cuad")["notes"].items() if "pdf" in name} == {
+        "contracts_without_a_pdf": 0,
+        "pdfs_of_no_contract": 0,
+        "pdfs_unlike_the_record": 0,
+        "pdfs_without_pages": 0,
+    }
+
+
+def test_questions_and_answers_come_from_the_csv_files(built):
+    heads = rows(built, "maud/questions")
+    assert (len(heads), len({row["question"] for row in heads})) == (144, 92)
+    notes = census(built, "maud")["notes"]
+    assert (notes["questions_from_the_record"], notes["answers_from_the_record"]) == (0, 0)
+    assert notes["heads_with_examples"] == 144
+    assert notes["rows_whose_id_is_not_the_authors"] == 0
+
+
+def test_spans_come_from_the_squad_files(built):
+    assert len(rows(built, "maud_extraction/questions")) == 8 * 22
+    files = {source["file"] for source in census(built, "maud_extraction")["sources"]}
+    assert files > set(SQUAD) and "extraction_spans.json" not in files
+
+
+def test_no_rule_wants_a_file_that_was_not_published(tmp_path):
+    """With no mirror, everything that is fetched has an address and is the publisher's own."""
+    config = ("--config", "data=release", "models=paper", "papers=[cuad,maud]")
+    planned = snakemake(ROOT, tmp_path, "--dry-run", "data", *config)
+    sources = registry.load(ROOT / "resources/sources.yaml")
+    wanted = sorted(
+        {
+            line.split("results/sources/")[1].removesuffix(",")
+            for line in planned.replace(", ", "\n").splitlines()
+            if "results/sources/" in line and not line.endswith(".json.json")
+        }
+    )
+    found = 0
+    for name in wanted:
+        source, _, file = name.partition("/")
+        if file in sources[source].files:
+            entry = sources[source].files[file]
+            assert entry.released and entry.addresses, name
+            found += 1
+    assert found == 3 + 1 + 6 + 3
