@@ -14,9 +14,18 @@ localrules:
     edgar,
 
 
+def edgar_contracts(wildcards):
+    """The contracts of every quarter that the config names."""
+    if not CONFIG.edgar_quarters:
+        raise WorkflowError(
+            "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters=[2020-QTR1]"
+        )
+    return expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
+
+
 rule edgar:
     input:
-        expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters),
+        edgar_contracts,
 
 
 # The pages are no output: a failed job's outputs are deleted, and these are what it resumes from.

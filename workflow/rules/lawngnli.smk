@@ -150,12 +150,37 @@ rule lawngnli_examples:
         seed=PAPERS["lawngnli"].seed,
         device=CONFIG.device,
         code=code(
-            "lextables.lawngnli.construction", "lextables.models.bi_encoder", script="lawngnli_examples.py"
+            "lextables.lawngnli.construction",
+            "lextables.lawngnli.funnel",
+            "lextables.models.bi_encoder",
+            script="lawngnli_examples.py",
         ),
     message:
         "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
     script:
         "../scripts/lawngnli_examples.py"
+
+
+# A sheet to read blind, whose rows, filled in by two readers, go into resources/readings/lawngnli.csv.
+rule lawngnli_to_read:
+    input:
+        examples=f"{LAWNGNLI_DATA}/examples.parquet",
+        census=f"{LAWNGNLI_DATA}/census.json",
+    output:
+        f"{LAWNGNLI_DATA}/to_read.csv",
+    log:
+        f"{RESULTS}/logs/lawngnli/to_read.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/to_read.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        seed=PAPERS["lawngnli"].seed,
+        code=code("lextables.lawngnli.readings", script="lawngnli_to_read.py"),
+    message:
+        "Drawing a hundred examples to read, by label and negation, for Table 4."
+    script:
+        "../scripts/lawngnli_to_read.py"
 
 
 # The released data set itself, for who has the authors' ID files and the former bulk export.
