@@ -12,12 +12,6 @@ localrules:
     caselaw_volumes,
 
 
-def volume_pins(wildcards):
-    """What a shard's volumes are checked against: a new digest in the registry looks at them again."""
-    wanted = [sources.resolve(SOURCES, "caselaw", f"{v}.zip") for v in LAWNGNLI.shards[wildcards.shard]]
-    return [c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))]
-
-
 def volumes_at_hand(wildcards):
     """With bad_volumes=skip, which of a shard's volumes a mirror holds: one that has come is built from."""
     if CONFIG.bad_volumes == "stop":

@@ -94,6 +94,12 @@ def source_pins(wildcards):
     return [candidate.pin for candidate in wanted.among(wanted.variants_for(CONFIG.data))]
 
 
+def volume_pins(wildcards):
+    """What a shard's volumes are checked against."""
+    wanted = [sources.resolve(SOURCES, "caselaw", f"{v}.zip") for v in LAWNGNLI.shards[wildcards.shard]]
+    return [c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))]
+
+
 def table_files(paper):
     """Every file of every table and figure of a paper."""
     return [

@@ -15,10 +15,9 @@ localrules:
 
 
 def edgar_contracts(wildcards):
-    """The contracts of every quarter that the config names."""
     if not CONFIG.edgar_quarters:
-        raise WorkflowError(
-            "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters=[2020-QTR1]"
+        sys.exit(
+            "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters='[2020-QTR1]'."
         )
     return expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
 
