@@ -39,7 +39,7 @@ def test_bad_volume_stops_the_job_unless_set_aside(tmp_path: Path) -> None:
         write_opinions([tmp_path / "7.zip"], tmp_path / "o.parquet", set_aside=False)
     assert not (tmp_path / "o.parquet").exists()
     done = write_opinions([tmp_path / "7.zip"], tmp_path / "o.parquet", set_aside=True)
-    assert done.set_aside == ("7.zip",)
+    assert done.set_aside == (tmp_path / "7.zip",)
     assert done.faults[0].volume == "7.zip"
     assert list(dataset.read(tmp_path / "o.parquet")) == []
 
@@ -48,10 +48,18 @@ def test_the_rest_of_a_shard_survives_a_bad_volume(tmp_path: Path) -> None:
     good = volume(tmp_path / "8.zip")
     (tmp_path / "7.zip").write_bytes(b"no zip")
     done = write_opinions([tmp_path / "7.zip", good], tmp_path / "o.parquet", set_aside=True)
-    assert (done.opinions, done.set_aside) == (4, ("7.zip",))
+    assert (done.opinions, done.set_aside) == (4, (tmp_path / "7.zip",))
     alone = write_opinions([good], tmp_path / "alone.parquet", set_aside=False)
     assert (tmp_path / "o.parquet").read_bytes() == (tmp_path / "alone.parquet").read_bytes()
     assert alone.faults == ()
+
+
+def test_a_volume_without_a_case_is_named(tmp_path: Path) -> None:
+    path = write_zip(tmp_path / "7.zip", {})
+    done = write_opinions([path], tmp_path / "o.parquet", set_aside=False)
+    assert [str(fault) for fault in done.faults] == [
+        "7.zip, metadata/CasesMetadata.json: it lists no case; the rest is kept."
+    ]
 
 
 def test_nothing_is_kept_of_a_volume_lost_halfway(tmp_path: Path) -> None:
@@ -59,7 +67,7 @@ def test_nothing_is_kept_of_a_volume_lost_halfway(tmp_path: Path) -> None:
     good = write_bulk(tmp_path / "g.jsonl.xz", [metadata(1) | _body()] * 1).read_bytes()
     path.write_bytes(good + b"\xfd7zXZ\0 broken")
     done = write_opinions([path], tmp_path / "o.parquet", set_aside=True)
-    assert done.set_aside == ("7.jsonl.xz",)
+    assert done.set_aside == (path,)
     assert list(dataset.read(tmp_path / "o.parquet")) == []
 
 

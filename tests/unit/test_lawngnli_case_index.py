@@ -115,3 +115,14 @@ def test_cases_without_a_name_are_not_alike(tmp_path: Path) -> None:
     )
     build_case_index([shard(tmp_path, "a", *cases)], tmp_path / "index")
     assert not CaseIndex(tmp_path / "index").met_again(CaseHeading(1, "", "1990-05-01", "Test", "5", "5"))
+
+
+def test_volumes_without_a_case_are_a_sentence(tmp_path: Path) -> None:
+    shards = [shard(tmp_path, "us-1"), shard(tmp_path, "us-11")]
+    with pytest.raises(BadInput) as error:
+        build_case_index(shards, tmp_path / "index")
+    assert str(error.value) == (
+        "caselaw: the volumes of us-1, us-11 hold no case; see which were set aside in the .json files"
+        " beside the opinions, and name other volumes."
+    )
+    assert not (tmp_path / "index").exists()

@@ -11,10 +11,11 @@ from lextables.lawngnli.balance import balance, balanced, closed_group, in_analy
 from lextables.lawngnli.citation_network import CitationNetwork
 from lextables.lawngnli.citation_removal import remove_citations
 from lextables.lawngnli.difficulty import bigram_overlap, difficulty_fault
+from lextables.lawngnli.funnel import funnel
 from lextables.lawngnli.labels import LABELS, assign_labels, labelled
 from lextables.lawngnli.neutralization import chosen_premises, neutral_premises, neutralized
 from lextables.lawngnli.prepending import prepended
-from lextables.lawngnli.statistics import funnel, table2
+from lextables.lawngnli.statistics import table2
 from lextables.lawngnli.twins import twinned
 from lextables.models.token_count import TokenCounter
 

@@ -154,9 +154,9 @@ def test_shards_do_not_matter(tables: tuple, tmp_path: Path) -> None:
     assert (candidates, cites, rows) == tuple(tables[1:])
 
 
-def test_empty_volume(tmp_path: Path) -> None:
-    (tmp_path / "a.zip").write_bytes(b"no zip")
-    write_opinions([tmp_path / "a.zip"], tmp_path / "a.parquet", set_aside=True)
-    outcomes, candidates, cites, rows = built(tmp_path, [tmp_path / "a.parquet"])
-    assert (candidates, cites, rows) == ([], [], [])
-    assert set(merged_funnel(outcomes).values()) == {0}
+def test_a_volume_that_was_set_aside_gives_nothing_and_changes_nothing(tmp_path: Path, tables: tuple) -> None:
+    (tmp_path / "z.zip").write_bytes(b"no zip")
+    write_opinions([tmp_path / "z.zip"], tmp_path / "z.parquet", set_aside=True)
+    outcomes, *found = built(tmp_path, [*corpus(tmp_path), tmp_path / "z.parquet"])
+    assert found == list(tables[1:])
+    assert set(merged_funnel(outcomes[-2:]).values()) == {0}

@@ -1,12 +1,13 @@
 """How LawngNLI is built: shards of volumes, and which parser and encoder a configuration gives."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from lextables.config import load as load_config
 from lextables.errors import BadInput
-from lextables.lawngnli.plan import Lawngnli, construction, shards
+from lextables.lawngnli.plan import Lawngnli, construction
 from lextables.models.resolve import load_models
 from lextables.papers import load
 
@@ -22,33 +23,24 @@ def built(mirror=None, **values):
     return construction(load_config(given, ["lawngnli"], ROOT), PAPER, MODELS, ROOT)
 
 
-def test_shards_hold_each_volume_once():
-    assert shards(["us:436-438", "ill:7"], 2) == {
-        "us-436": ["us/436", "us/437"],
-        "us-438": ["us/438"],
-        "ill-7": ["ill/7"],
-    }
-    whole = shards(["us:436-544"], 10)
-    assert len(whole) == 11
-    assert sum(map(len, whole.values())) == 109
-
-
-@pytest.mark.parametrize(
-    ("ranges", "sentence"),
-    [
-        (["us:9-7"], "config: caselaw = 'us:9-7' ends before it begins; turn the range round."),
-        (["us:5-9", "us:5"], "config: caselaw names us/5 twice; give each volume once."),
-    ],
-)
-def test_bad_ranges(ranges, sentence):
-    with pytest.raises(BadInput) as error:
-        shards(ranges, 2)
-    assert str(error.value) == sentence
-
-
 def test_a_range_that_does_not_parse_is_a_fault_of_the_config():
     with pytest.raises(BadInput, match=r"^config: caselaw\.0 = 'us 436' is not allowed"):
         built(caselaw="us 436")
+
+
+def test_volumes_are_those_of_the_collection_as_the_mirror_knows_it(tmp_path):
+    (tmp_path / "caselaw").mkdir()
+    listed = [
+        {"volume_number": n, "volume_folder": n, "reporter_slug": "us"} for n in ("436", "438", "449", "700")
+    ]
+    (tmp_path / "caselaw/VolumesMetadata.json").write_text(json.dumps(listed))
+    assert built(tmp_path, caselaw="us:436-544").shards == {
+        "us-436": ["us/436", "us/438"],
+        "us-449": ["us/449"],
+    }
+    assert len(built().shards) == 11
+    with pytest.raises(BadInput, match="names 99,999 volumes, and no reporter has more than 999"):
+        built(caselaw="us:1-99999")
 
 
 def test_the_sample_is_parsed_without_weights():

@@ -1,5 +1,6 @@
-"""LawngNLI's Table 4: gold labels are those on which two readings agree."""
+"""LawngNLI's tables: what was read of this very data set, and cells that have nothing to show."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,14 +8,17 @@ import pytest
 from lextables.dataset import write
 from lextables.errors import BadInput
 from lextables.lawngnli import tables
-from lextables.lawngnli.construction_schema import EXAMPLES
+from lextables.lawngnli.construction_schema import EXAMPLES, LONG_PREMISES
 from lextables.lawngnli.plan import Lawngnli
+from lextables.lawngnli.readings import pair_name
 from lextables.papers import load
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 
 ROOT = Path(__file__).parents[2]
-PRINTED = [c for c in load_published(ROOT / "resources/published/lawngnli.csv") if c.table == "table4"]
+PUBLISHED = load_published(ROOT / "resources/published/lawngnli.csv")
+PRINTED_2 = [cell for cell in PUBLISHED if cell.table == "table2"]
+PRINTED = [cell for cell in PUBLISHED if cell.table == "table4"]
 # example, label, negated, then what the two readers chose and whether they were sure
 READ = [
     ("a", "entail", False, ("entail", "high"), ("entail", "high")),
@@ -24,45 +28,63 @@ READ = [
 ]
 
 
+BLANK = {
+    "citing_case_id": 1,
+    "citing_jurisdiction": "U.S.",
+    "is_twin": False,
+    "split": "train",
+    "analysis": True,
+    "cited_case_id": 2,
+    "cited_jurisdiction": "U.S.",
+    "pages": ["1"],
+    "hypothesis": "h",
+    "premise_example_id": "a",
+    "short_premise": "p",
+    "short_premise_original": "p",
+    "premise_start": 0,
+    "premise_end": 1,
+    "premise_spans": [{"start": 0, "end": 1}],
+}
+DATA_SET = "0" * 64
+
+
+def inputs(folder, printed=PRINTED, *, data_set=DATA_SET, rows=(), funnel=()):
+    """What a table of the data set ``rows`` is made from."""
+    write(EXAMPLES, rows, folder / "examples.parquet")
+    cases = sorted({row["cited_case_id"] for row in rows})
+    opinion = {"opinion_id": "o", "original": "x", "text": "x y", "tokens": 4, "closing_paragraphs": 0}
+    write(LONG_PREMISES, [opinion | {"case_id": case} for case in cases], folder / "long_premises.parquet")
+    census = {"data": {"examples": {"rows_sha256": data_set}}, "funnel": funnel}
+    (folder / "census.json").write_text(json.dumps(census))
+    return Inputs(folder, folder, [], printed, load(ROOT / "resources/papers/lawngnli.yaml", Lawngnli))
+
+
 @pytest.fixture
-def cells(tmp_path, monkeypatch):
-    blank = {
-        "citing_case_id": 1,
-        "citing_jurisdiction": "U.S.",
-        "is_twin": False,
-        "split": "train",
-        "analysis": True,
-        "cited_case_id": 2,
-        "cited_jurisdiction": "U.S.",
-        "pages": ["1"],
-        "hypothesis": "h",
-        "premise_example_id": "a",
-        "short_premise": "p",
-        "short_premise_original": "p",
-        "premise_start": 0,
-        "premise_end": 1,
-        "premise_spans": [{"start": 0, "end": 1}],
-    }
-    rows = [
-        blank | {"example_id": name, "hypothesis": name, "label": label, "negated": n}
-        for name, label, n, *_ in READ
-    ]
-    write(EXAMPLES, rows, tmp_path / "examples.parquet")
+def readings(tmp_path, monkeypatch):
     lines = [
-        "pair,reader,reading,confidence,note",
-        "gone,A,entail,high,",
-        "gone,B,entail,high,",
+        "data_set,pair,reader,reading,confidence,note",
+        "other,p,A,entail,high,",
+        "other,p,B,entail,high,",
     ]
     for name, _, _, *both in READ:
         lines += [
-            f"{tables.pair_name(name, 'p')},{who},{label},{sure},"
+            f"{DATA_SET},{pair_name(name, 'p')},{who},{label},{sure},"
             for who, (label, sure) in zip("AB", both, strict=True)
         ]
-    readings = tmp_path / "readings.csv"
-    readings.write_text("\n".join(lines) + "\n")
-    monkeypatch.setattr(tables, "READINGS", readings)
-    paper = load(ROOT / "resources/papers/lawngnli.yaml", Lawngnli)
-    found = tables.cells("table4", Inputs(tmp_path, tmp_path, [], PRINTED, paper))
+    path = tmp_path / "readings.csv"
+    path.write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(tables, "READINGS", path)
+
+
+ROWS = [
+    BLANK | {"example_id": name, "hypothesis": name, "label": label, "negated": negated}
+    for name, label, negated, *_ in READ
+]
+
+
+@pytest.fixture
+def cells(tmp_path, readings):
+    found = tables.cells("table4", inputs(tmp_path, rows=ROWS))
     return {(cell.row, cell.column): cell for cell in found}
 
 
@@ -88,12 +110,48 @@ def test_what_was_not_read_says_so(cells):
     assert cells["Full assessment set / N", "Long premise / All"].reason == "only short premises were read"
 
 
-def test_a_reading_without_its_twin_is_a_fault(tmp_path):
-    path = tmp_path / "lawngnli.csv"
-    path.write_text("pair,reader,reading,confidence,note\na,A,entail,high,\n")
-    with pytest.raises(BadInput, match=r"^lawngnli\.csv: pair a has not two readings of entail, neutral"):
-        tables.load_readings(path)
+def test_readings_of_another_data_set_fill_no_cell(tmp_path, readings):
+    # The very texts that were read, in a data set with other rows beside them.
+    found = tables.cells("table4", inputs(tmp_path, data_set="1" * 64, rows=ROWS))
+    assert len(found) == len(PRINTED)
+    assert {(cell.value, cell.reason) for cell in found} == {
+        (None, "the readings were made on another data set")
+    }
 
 
-def test_the_readings_that_are_kept_are_a_hundred():
-    assert len(tables.load_readings(tables.READINGS)) == 100
+def test_without_readings_the_table_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "READINGS", tmp_path / "none.csv")
+    found = tables.cells("table4", inputs(tmp_path, rows=ROWS))
+    assert {(cell.value, cell.reason) for cell in found} == {(None, "no example was read")}
+
+
+def test_a_reading_of_what_the_data_set_does_not_have_is_a_fault(tmp_path, readings):
+    with pytest.raises(BadInput, match=r"^readings\.csv: pair \w{16} is not in the data set that it is said"):
+        tables.cells("table4", inputs(tmp_path, rows=ROWS[1:]))
+
+
+def test_a_column_without_examples_is_not_run_and_nothing_is_nan(tmp_path):
+    rows = [row | {"analysis": False} for row in ROWS if row["label"] != "neutral"]
+    found = {
+        (cell.row, cell.column): cell
+        for cell in tables.cells("table2", inputs(tmp_path, PRINTED_2, rows=rows))
+    }
+    ours = {place: cell for place, cell in found.items() if place[0].startswith("LawngNLI")}
+    analysis, full = 'Long premises / "Analysis" subset', "Long premises / Full"
+    for row in ("Premise length", "Hypothesis length", "Hypothesis negation"):
+        cell = ours[f"LawngNLI / {row}", analysis]
+        assert (cell.value, cell.reason) == (None, "no training example is in this subset")
+    assert ours["LawngNLI / Training examples", analysis].value == 0
+    cell = ours["LawngNLI / Hypothesis negation", full]
+    assert cell.value is None
+    assert cell.reason == "no training example in this subset is labelled neutral"
+    assert ours["LawngNLI / Training examples", full].value == 3
+    assert "nan" not in repr(found).lower()
+
+
+def test_a_share_of_nothing_is_not_run(tmp_path):
+    given = inputs(tmp_path, funnel=[["citations", 4], ["resolved", 0], ["balanced", 0]])
+    found = {(cell.row, cell.column): cell for cell in tables.cells("table3", given)}
+    assert found["resolved", "Of the step before"].value == 0
+    cell = found["balanced", "Of the step before"]
+    assert (cell.value, cell.reason) == (None, "nothing was left before this step")

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from lextables.errors import BadInput
-from lextables.sources.fetch import ByHand, NotFetched, by_hand, fetch
+from lextables.sources.fetch import ByHand, NotFetched, by_hand, fetch, kept
 from lextables.sources.registry import load, resolve
 from lextables.sources.transfer import Client
 
@@ -509,18 +509,47 @@ def test_a_mirror_is_checked_by_every_kind_of_digest(desk, kind):
     assert (came.variant, came.digest) == ("release", digest(BODY))
 
 
-def test_a_pinned_variant_is_told_from_a_release_that_nothing_pins(desk):
+def test_a_pinned_variant_is_told_from_bytes_that_nothing_pins(desk):
     wanted = desk.wanted(digest=None, size=None, unpinned="none is published", variants=REBUILT)
-    allowed = ["release", "rebuilt"]
+    allowed = wanted.variants_for("release")
     assert desk.fetch(wanted, mirrors=[desk.mirror(OTHER)], variants=allowed).variant == "rebuilt"
     came = desk.fetch(wanted, mirrors=[desk.mirror(BODY)], variants=allowed)
-    assert (came.variant, came.note) == ("release", "none is published")
+    assert (came.variant, came.comparable, came.note) == ("unverified", False, "none is published")
+
+
+def test_what_an_address_gives_unchecked_is_unverified(desk, server):
+    server.answers["/a"] = [Answer()]
+    came = desk.fetch(desk.wanted(digest=None, size=None, unpinned="none is published"))
+    assert (came.variant, came.comparable) == ("unverified", False)
+
+
+def test_what_was_fetched_is_known_again_while_it_is_that(desk, server):
+    server.answers["/a"] = [Answer()]
+    wanted = desk.wanted()
+    assert kept(wanted, desk.file) is None
+    came = desk.fetch(wanted)
+    assert kept(wanted, desk.file) == came
+    unpinned = desk.wanted(digest=None, size=None, unpinned="none is published")
+    assert kept(unpinned, desk.file) is None, "the registry no longer says what these bytes are"
+    desk.file.write_bytes(BODY[:-1] + b"x")
+    assert kept(wanted, desk.file) is None
+    desk.file.unlink()
+    assert kept(wanted, desk.file) is None
+
+
+def test_bytes_that_nothing_pins_are_held_to_their_own_provenance(desk, server):
+    server.answers["/a"] = [Answer()]
+    wanted = desk.wanted(digest=None, size=None, unpinned="none is published")
+    came = desk.fetch(wanted)
+    assert kept(wanted, desk.file) == came
+    desk.file.write_bytes(OTHER)
+    assert kept(wanted, desk.file) is None
 
 
 def test_a_size_is_checked_where_no_digest_is(desk):
     wanted = desk.wanted(digest=None, unpinned="none is published")
     sentence = desk.refusal(wanted, mirrors=[desk.mirror(b"short")])
-    assert "are none of those registered for acord/data.bin (release without a digest);" in sentence
+    assert "are none of those registered for acord/data.bin (unverified without a digest);" in sentence
 
 
 def test_the_sample_is_taken_only_by_a_run_on_the_sample(desk, server):
@@ -552,7 +581,7 @@ def test_a_gated_file_gives_its_instructions_as_a_record_until_a_mirror_has_it(d
         addresses=None, digest=None, size=None, unpinned="none is published", gated={"instructions": "ask A"}
     )
     record = ByHand("acord", "data.bin", "CC0", "https://example.org", "ask A")
-    assert by_hand(wanted, [], ["release"]) == record
+    assert by_hand(wanted, [], ["unverified"]) == record
     with pytest.raises(NotFetched) as error:
         desk.fetch(wanted)
     assert error.value.record == record
@@ -561,7 +590,7 @@ def test_a_gated_file_gives_its_instructions_as_a_record_until_a_mirror_has_it(d
         " put it at <folder>/acord/data.bin and set mirror to that folder."
     )
     mirror = desk.mirror(BODY)
-    assert by_hand(wanted, [mirror], ["release"]) is None
+    assert by_hand(wanted, [mirror], ["unverified"]) is None
     assert desk.fetch(wanted, mirrors=[mirror]).digest == digest(BODY)
 
 

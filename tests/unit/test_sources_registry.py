@@ -1,5 +1,6 @@
 """The registry of sources: the real one holds, and a broken one is answered by a sentence."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -70,10 +71,30 @@ def test_what_is_not_comparable_is_said_so(registry):
 def test_a_pattern_is_filled_in_and_its_variants_are_pinned_file_by_file(registry):
     wanted = resolve(registry, "caselaw", "us/436.zip")
     assert wanted.addresses == ("https://static.case.law/us/436.zip",)
-    assert [c.variant for c in wanted.among(["release", "converted"])] == ["converted", "release"]
+    assert [c.variant for c in wanted.among(wanted.variants_for("release"))] == ["converted", "unverified"]
     assert resolve(registry, "caselaw", "f2d/10.zip").among(["converted"]) == ()
     index = resolve(registry, "edgar", "2019/QTR3/master.idx")
     assert index.addresses == ("https://www.sec.gov/Archives/edgar/full-index/2019/QTR3/master.idx",)
+
+
+def test_published_bytes_that_nothing_pins_are_not_the_release_and_not_comparable(registry):
+    (volume,) = resolve(registry, "caselaw", "f2d/10.zip").candidates
+    assert (volume.variant, volume.comparable, volume.pin) == (
+        "unverified",
+        False,
+        "unverified without a digest",
+    )
+    (release, *_) = resolve(registry, "acord", "ACORD.zip").candidates
+    assert (release.variant, release.comparable) == ("release", True)
+
+
+def test_every_volume_of_the_mirror_is_pinned(registry, mirror):
+    pinned = registry["caselaw"].files["{reporter}/{volume}.zip"].variants["converted"].digests
+    held = {f"us/{path.name}" for path in (mirror / "caselaw/us").glob("*.zip")}
+    assert held == set(pinned)
+    for name in ("us/390.zip", "us/435.zip", "us/546.zip", "us/574.zip"):
+        found = hashlib.sha256((mirror / "caselaw" / name).read_bytes()).hexdigest()
+        assert pinned[name] == f"sha256:{found}"
 
 
 def test_an_exact_name_goes_before_a_pattern(tmp_path):
@@ -172,6 +193,10 @@ BROKEN = [
     (
         entry(variants={"release": VARIANT}),
         f"{FILE}: the name 'release' is kept for the published bytes.",
+    ),
+    (
+        entry(variants={"unverified": VARIANT}),
+        f"{FILE}: the name 'unverified' is kept for the published bytes.",
     ),
     (
         entry(variants={"sample": VARIANT | {"comparable": True}}),

@@ -27,7 +27,9 @@ class Config(BaseModel):
     mirror: tuple[str, ...] = ()
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
-    caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+:\d+(-\d+)?$")], ...] = ("us:436-544",)
+    caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+:[0-9]{1,6}(-[0-9]{1,6})?$")], ...] = (
+        "us:436-544",
+    )
     bad_volumes: Literal["stop", "skip"] = "stop"
     parser: str = Field(default="auto", min_length=1)
     encoder: str = Field(default="auto", min_length=1)

@@ -1,7 +1,7 @@
 # Case law: opinions with their page labels, in shards of volumes.
 #
 #   in    resources/sources.yaml; a mirror's caselaw/<reporter>/<volume>.zip, or static.case.law
-#   out   {RESULTS}/sources/caselaw/<shard>/, the volumes; {RESULTS}/sources/caselaw/<shard>.json, what they are
+#   out   {RESULTS}/sources/caselaw/<shard>.json, which volumes there are and what they are
 #         {RESULTS}/data/caselaw/<shard>.parquet, one row an opinion; <shard>.json, what was set aside
 #   steps addresses -> zips -> cases -> opinions with page anchors
 #
@@ -12,17 +12,26 @@ localrules:
     caselaw_volumes,
 
 
+def volumes_at_hand(wildcards):
+    """With bad_volumes=skip, which of a shard's volumes a mirror holds: one that has come is built from."""
+    if CONFIG.bad_volumes == "stop":
+        return []
+    places = [mirror / "caselaw" for mirror in CONFIG.mirrors(ROOT)]
+    volumes = LAWNGNLI.shards[wildcards.shard]
+    return [v for v in volumes if any((place / f"{v}.zip").is_file() for place in places)]
+
+
+# The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are no output: a failed job's outputs are
+# deleted, and these are what it goes on from.  Each is held to the digest in the shard's record.
 rule caselaw_volumes:
     output:
-        volumes=directory(f"{RESULTS}/sources/caselaw/{{shard}}"),
-        provenance=f"{RESULTS}/sources/caselaw/{{shard}}.json",
+        f"{RESULTS}/sources/caselaw/{{shard}}.json",
     log:
         f"{RESULTS}/logs/caselaw_volumes/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/caselaw_volumes/{{shard}}.tsv"
     wildcard_constraints:
         shard="|".join(LAWNGNLI.shards),
-    retries: 1
     conda:
         ENVIRONMENT
     params:
@@ -30,6 +39,8 @@ rule caselaw_volumes:
         volumes=lambda wildcards: LAWNGNLI.shards[wildcards.shard],
         pins=volume_pins,
         data=CONFIG.data,
+        skip=CONFIG.bad_volumes == "skip",
+        held=volumes_at_hand,
     message:
         "Fetching {wildcards.shard} and the volumes after it: a mirror first, then static.case.law."
     script:
@@ -38,8 +49,7 @@ rule caselaw_volumes:
 
 rule caselaw_opinions:
     input:
-        volumes=f"{RESULTS}/sources/caselaw/{{shard}}",
-        provenance=f"{RESULTS}/sources/caselaw/{{shard}}.json",
+        f"{RESULTS}/sources/caselaw/{{shard}}.json",
     output:
         opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
         report=f"{RESULTS}/data/caselaw/{{shard}}.json",
@@ -50,9 +60,8 @@ rule caselaw_opinions:
     conda:
         ENVIRONMENT
     params:
-        volumes=lambda wildcards: LAWNGNLI.shards[wildcards.shard],
         skip=CONFIG.bad_volumes == "skip",
-        code=code("lextables.caselaw.ingest", script="caselaw_opinions.py"),
+        code=code("lextables.caselaw.ingest", "lextables.caselaw.shard", script="caselaw_opinions.py"),
     message:
         "Reading the opinions of {wildcards.shard} and the volumes after it."
     script:

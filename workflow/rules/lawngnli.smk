@@ -8,6 +8,8 @@
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
 LAWNGNLI_OPINIONS = [f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards]
+# It is made from all opinions: what reads any of them through it names them as a param, for as many inputs
+# as shards in as many jobs as shards would take minutes to plan.
 LAWNGNLI_INDEX = f"{LAWNGNLI_DATA}/index"
 
 
@@ -56,7 +58,6 @@ rule lawngnli_parentheticals:
     input:
         candidates=f"{LAWNGNLI_SHARD}/candidates.parquet",
         index=LAWNGNLI_INDEX,
-        opinions=LAWNGNLI_OPINIONS,
     output:
         parentheticals=f"{LAWNGNLI_SHARD}/parentheticals.parquet",
         counts=f"{LAWNGNLI_SHARD}/parentheticals.json",
@@ -67,6 +68,7 @@ rule lawngnli_parentheticals:
     conda:
         ENVIRONMENT
     params:
+        opinions=LAWNGNLI_OPINIONS,
         code=code("lextables.lawngnli.entail_examples", script="lawngnli_parentheticals.py"),
     message:
         "Cutting short premises and filtering for accuracy in {wildcards.shard} (A.1.1, A.1.2)."
@@ -96,12 +98,30 @@ rule lawngnli_contradictions:
         "../scripts/lawngnli_contradictions.py"
 
 
-rule lawngnli_long_premises:
+rule lawngnli_cited:
     input:
-        opinions=LAWNGNLI_OPINIONS,
-        index=LAWNGNLI_INDEX,
         parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
         contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
+    output:
+        f"{LAWNGNLI_DATA}/cited.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/cited.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/cited.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lextables.lawngnli.construction", script="lawngnli_cited.py"),
+    message:
+        "Listing the cases whose opinions are premises."
+    script:
+        "../scripts/lawngnli_cited.py"
+
+
+rule lawngnli_long_premises:
+    input:
+        cited=f"{LAWNGNLI_DATA}/cited.json",
+        index=LAWNGNLI_INDEX,
     output:
         f"{LAWNGNLI_SHARD}/long_premises.parquet",
     log:
@@ -112,6 +132,7 @@ rule lawngnli_long_premises:
         ENVIRONMENT
     params:
         number=lambda wildcards: list(LAWNGNLI.shards).index(wildcards.shard),
+        opinions=LAWNGNLI_OPINIONS,
         code=code("lextables.lawngnli.construction", script="lawngnli_long_premises.py"),
     message:
         "Taking the citations out of the opinions of {wildcards.shard} that are premises (A.1.9)."
@@ -150,12 +171,37 @@ rule lawngnli_examples:
         seed=PAPERS["lawngnli"].seed,
         device=CONFIG.device,
         code=code(
-            "lextables.lawngnli.construction", "lextables.models.bi_encoder", script="lawngnli_examples.py"
+            "lextables.lawngnli.construction",
+            "lextables.lawngnli.funnel",
+            "lextables.models.bi_encoder",
+            script="lawngnli_examples.py",
         ),
     message:
         "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
     script:
         "../scripts/lawngnli_examples.py"
+
+
+# A sheet to read blind, whose rows, filled in by two readers, go into resources/readings/lawngnli.csv.
+rule lawngnli_to_read:
+    input:
+        examples=f"{LAWNGNLI_DATA}/examples.parquet",
+        census=f"{LAWNGNLI_DATA}/census.json",
+    output:
+        f"{LAWNGNLI_DATA}/to_read.csv",
+    log:
+        f"{RESULTS}/logs/lawngnli/to_read.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/to_read.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        seed=PAPERS["lawngnli"].seed,
+        code=code("lextables.lawngnli.readings", script="lawngnli_to_read.py"),
+    message:
+        "Drawing a hundred examples to read, by label and negation, for Table 4."
+    script:
+        "../scripts/lawngnli_to_read.py"
 
 
 # The released data set itself, for who has the authors' ID files and the former bulk export.

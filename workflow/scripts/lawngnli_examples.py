@@ -10,6 +10,7 @@ from lextables.dataset import census, write_census
 from lextables.job import job
 from lextables.lawngnli import construction, entail_examples
 from lextables.lawngnli.construction_schema import EXAMPLES, LONG_PREMISES, UNFILTERED
+from lextables.lawngnli.funnel import check_left
 from lextables.models import bi_encoder, device
 from lextables.models.resolve import weights_folder
 
@@ -26,6 +27,12 @@ with job(snakemake.log[0]) as log:
             given.parentheticals, given.contradictions, given.cites, given.long_premises, strict=True
         )
     ]
+    counts = Counter()
+    for record in loaded(given.counts):
+        counts.update(record.get("funnel", {}) | record["counts"])
+    names = (*entail_examples.FUNNEL, *construction.FUNNEL)
+    check_left((name, counts[name]) for name in names if name in counts)
+
     folder = weights_folder(chosen)
     model = bi_encoder.load(folder, device.pick(snakemake.params.device))
     last = construction.write_examples(
@@ -35,13 +42,10 @@ with job(snakemake.log[0]) as log:
         output.examples,
         output.long_premises,
     )
+    funnel = [(name, (counts | Counter(last))[name]) for name in names]
+    check_left(funnel)
     construction.write_unfiltered(shards, output.unfiltered)
 
-    counts = Counter()
-    for record in loaded(given.counts):
-        counts.update(record.get("funnel", {}) | record["counts"])
-    names = (*entail_examples.FUNNEL, *construction.FUNNEL)
-    funnel = [(name, (counts | Counter(last))[name]) for name in names]
     notes = {name: n for name, n in sorted(counts.items()) if name not in names}
     reports = loaded(given.opinions)
     notes["opinions"] = sum(report["opinions"] for report in reports)
@@ -52,7 +56,7 @@ with job(snakemake.log[0]) as log:
     # One entry for the volumes that are alike; of an address only the host is the same for all.
     note = "rebuilt from chosen volumes, where the paper had the whole corpus of April 2021"
     alike = {}
-    for record in chain.from_iterable(loaded(given.provenance)):
+    for record in chain.from_iterable(shard["volumes"] for shard in loaded(given.provenance)):
         place = urlsplit(record["obtained_from"])
         kept = {key: record[key] for key in ("source", "variant", "licence", "citation")}
         kept["obtained_from"] = f"{place.scheme}://{place.netloc}" if place.netloc else place.path

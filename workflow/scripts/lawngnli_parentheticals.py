@@ -14,7 +14,7 @@ with job(snakemake.log[0]):
     outcome = write_parentheticals(
         snakemake.input.candidates,
         CaseIndex(snakemake.input.index),
-        MajorityOpinions(snakemake.input.opinions),
+        MajorityOpinions(snakemake.params.opinions),
         tokens_of(),
         snakemake.output.parentheticals,
     )

@@ -14,11 +14,11 @@ from lextables.errors import BadInput
 
 @dataclass(frozen=True)
 class Ingested:
-    """What became of the volumes: rows written, faults in the order met, names of volumes set aside."""
+    """What became of the volumes: rows written, faults in the order met, files of volumes set aside."""
 
     opinions: int
     faults: tuple[Fault, ...]
-    set_aside: tuple[str, ...]
+    set_aside: tuple[Path, ...]
 
 
 class _Lost(Exception):
@@ -64,5 +64,5 @@ def write_opinions(
                 ) from None
         else:
             return Ingested(
-                count, tuple(faults), tuple(volume.name for volume in map(Path, volumes) if volume in lost)
+                count, tuple(faults), tuple(volume for volume in map(Path, volumes) if volume in lost)
             )

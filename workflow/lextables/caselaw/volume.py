@@ -46,6 +46,8 @@ def _read_zip(path: Path, bounds: Bounds) -> Iterator[Opinion | Fault]:
             cases = _parsed(read_member(archive, METADATA, bounds))
             if not isinstance(cases, list):
                 raise Unreadable("it is not a list of cases")
+            if not cases:
+                yield Fault(path.name, METADATA, "it lists no case", "nothing")
             for number, metadata in enumerate(cases, 1):
                 yield from _zip_case(path.name, archive, metadata, f"{METADATA}, case {number}", bounds)
     except KeyError:

@@ -70,12 +70,18 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
 
     Returns counts: cases, those with a single majority opinion, citations, and citations that belong
     to two cases.  Reads no opinion's text.  The same cases give the same answers in whatever files
-    and order they come.  Raises `BadInput` when a case stands in two files.
+    and order they come.  Raises `BadInput` when there is no case, or one stands in two files.
     """
     tables = [_shard(number, Path(path)) for number, path in enumerate(shards)]
     jurisdictions = sorted({name for table in tables for name in table.jurisdictions})
     code = {name: number for number, name in enumerate(jurisdictions)}
     cases = _joined(_CASE, [table.case_array(code) for table in tables])
+    if not len(cases):
+        raise BadInput(
+            f"the volumes of {', '.join(Path(shard).stem for shard in shards)} hold no case",
+            where="caselaw",
+            do="see which were set aside in the .json files beside the opinions, and name other volumes",
+        )
     repeated = np.flatnonzero(cases["case"][1:] == cases["case"][:-1])
     if len(repeated):
         first, second = cases[repeated[0]], cases[repeated[0] + 1]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lextables.caselaw.volumes import known, shards
 from lextables.config import Config
 from lextables.errors import BadInput
 from lextables.models.resolve import Model, Weights, resolve
@@ -40,35 +41,17 @@ def plan(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Pat
 
 
 def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path) -> Construction:
-    """Choose volumes, parser and encoder; `BadInput` for a parser or encoder that is missing."""
-    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
-    return Construction(
-        shards(ranges, paper.volumes_a_shard),
-        _parser(config, paper, models, config.mirrors(root)),
-        _encoder(config, paper, models, config.mirrors(root)),
-    )
+    """Choose volumes, parser and encoder.
 
-
-def shards(ranges: Sequence[str], size: int) -> dict[str, list[str]]:
-    """Cut ranges of volumes into shards of ``size``, named by their first volume.
-
-    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``.
+    Raises `BadInput` for volumes that there cannot be, and a parser or encoder that is missing.
     """
-    found: dict[str, list[str]] = {}
-    for text in ranges:
-        reporter, _, span = text.partition(":")
-        first, _, last = span.partition("-")
-        volumes = range(int(first), int(last or first) + 1)
-        if not volumes:
-            raise BadInput(
-                f"caselaw = {text!r} ends before it begins", where="config", do="turn the range round"
-            )
-        for start in volumes[::size]:
-            part = [f"{reporter}/{volume}" for volume in volumes if start <= volume < start + size]
-            if f"{reporter}-{start}" in found:
-                raise BadInput(f"caselaw names {part[0]} twice", where="config", do="give each volume once")
-            found[f"{reporter}-{start}"] = part
-    return found
+    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
+    mirrors = config.mirrors(root)
+    return Construction(
+        shards(ranges, paper.volumes_a_shard, known(mirrors, Path(config.results, "sources/caselaw"))),
+        _parser(config, paper, models, mirrors),
+        _encoder(config, paper, models, mirrors),
+    )
 
 
 def _parser(

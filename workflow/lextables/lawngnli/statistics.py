@@ -1,6 +1,6 @@
-"""LawngNLI's Table 2, and the funnel from citations to examples.
+"""LawngNLI's Table 2.
 
-Table 2 gives, for long and for short premises, in the "analysis" subset and in the full set: the
+It gives, for long and for short premises, in the "analysis" subset and in the full set: the
 [10, 25, 50, 75, 90] percentiles of premise length, the mean hypothesis length, the share of hypotheses
 with a negation word by label, and the numbers of distinct premises, distinct hypotheses and examples, all
 over the training split.  Lengths are in RoBERTa tokens with the two special tokens.  As in the released
@@ -41,10 +41,13 @@ def has_negation_word(hypothesis: str) -> bool:
 
 @dataclass(frozen=True)
 class DatasetStatistics:
-    """One column of Table 2; lengths in tokens, shares from 0 to 1."""
+    """One column of Table 2; lengths in tokens, shares from 0 to 1.
+
+    Without examples there are no percentiles and no mean, and no share for a label that has none.
+    """
 
     premise_length: tuple[float, ...]
-    hypothesis_length: float
+    hypothesis_length: float | None
     hypothesis_negation: dict[str, float]
     unique_premises: int
     unique_hypotheses: int
@@ -58,9 +61,8 @@ def dataset_statistics(
 
     ``length`` gives a text's length in tokens (`TokenCounter.sequence_length`); it is asked once for
     each distinct text.  ``labels`` are the data set's, in the order of the table ("entail",
-    "not_entail" for two).  Percentiles are numpy's, linear between two lengths.  A label without
-    examples has the share nan; without any row, so have all.  Memory: 16 bytes and a count for each
-    distinct text, and 4 bytes a row.
+    "not_entail" for two).  Percentiles are numpy's, linear between two lengths.  Memory: 16 bytes and a
+    count for each distinct text, and 4 bytes a row.
     """
     gathered = _Gathered(length, labels)
     for row in rows:
@@ -127,40 +129,12 @@ class _Gathered:
 
     def statistics(self) -> DatasetStatistics:
         examples = len(self._premise_lengths)
-        lengths = self._premise_lengths or [np.nan]
+        percentiles = np.percentile(self._premise_lengths, PERCENTILES) if examples else ()
         return DatasetStatistics(
-            tuple(float(value) for value in np.percentile(lengths, PERCENTILES)),
-            self._hypothesis_tokens / examples if examples else float("nan"),
-            {label: hits / n if n else float("nan") for label, (hits, n) in self._by_label.items()},
+            tuple(map(float, percentiles)),
+            self._hypothesis_tokens / examples if examples else None,
+            {label: hits / n for label, (hits, n) in self._by_label.items() if n},
             len(self._premises),
             len(self._hypotheses),
             examples,
         )
-
-
-@dataclass(frozen=True)
-class FunnelStep:
-    """One line of the funnel: how many are left after a step, and as shares, 0 to 1."""
-
-    step: str
-    left: int
-    dropped: int
-    of_previous: float
-    of_first: float
-
-
-def funnel(counts: Iterable[tuple[str, int]]) -> list[FunnelStep]:
-    """Return the funnel over (step, how many are left) in the order of the construction.
-
-    ``dropped`` is negative where a step adds (twinning).  A share of nothing is nan.
-    """
-    steps: list[FunnelStep] = []
-    for step, left in counts:
-        previous = steps[-1].left if steps else left
-        first = steps[0].left if steps else left
-        steps.append(FunnelStep(step, left, previous - left, _share(left, previous), _share(left, first)))
-    return steps
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")

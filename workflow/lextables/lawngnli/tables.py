@@ -1,17 +1,18 @@
 """LawngNLI's tables: statistics, the steps of the construction, and the hundred that were read."""
 
-import csv
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lextables import ROOT
 from lextables.dataset import Row, read
 from lextables.errors import BadInput
+from lextables.lawngnli.funnel import funnel
 from lextables.lawngnli.labels import LABELS
-from lextables.lawngnli.statistics import DatasetStatistics, funnel
+from lextables.lawngnli.readings import Pair, load_readings, pair_name
+from lextables.lawngnli.statistics import DatasetStatistics
 from lextables.lawngnli.statistics import table2 as statistics_of
 from lextables.metrics.intervals import share_interval
 from lextables.models.token_count import TokenCounter
@@ -20,17 +21,9 @@ from lextables.tables.inputs import Inputs
 
 READINGS = ROOT / "resources/readings/lawngnli.csv"
 ABSENT = "this data set is not in the registry of sources"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What one reader made of one example, and whether they were sure."""
-
-    label: str
-    sure: bool
-
-
-Pair = tuple[Reading, Reading]
+ANOTHER = "the readings were made on another data set"
+NOT_READ = "no example was read"
+EMPTY = "no training example is in this subset"
 
 
 def table2(inputs: Inputs) -> list[Cell]:
@@ -45,11 +38,27 @@ def table2(inputs: Inputs) -> list[Cell]:
             continue
         premise = "long" if printed.column.startswith("Long") else "short"
         subset = "full" if printed.column.endswith("Full") else "analysis"
-        cells.append(Cell(printed.row, printed.column, _statistic(columns[premise, subset], row)))
+        found = columns[premise, subset]
+        if reason := _missing(found, row):
+            cells.append(Cell(printed.row, printed.column, None, reason=reason))
+        else:
+            cells.append(Cell(printed.row, printed.column, _statistic(found, row)))
     return cells
 
 
-def _statistic(found: DatasetStatistics, row: str) -> float | str:
+def _missing(found: DatasetStatistics, row: str) -> str:
+    """Why a column has no such statistic, or nothing."""
+    if not row.endswith(("length", "negation")):
+        return ""
+    if not found.examples:
+        return EMPTY
+    without = [label for label in LABELS if label not in found.hypothesis_negation]
+    if without and row.endswith("negation"):
+        return f"no training example in this subset is labelled {' or '.join(without)}"
+    return ""
+
+
+def _statistic(found: DatasetStatistics, row: str) -> float | str | None:
     match row:
         case "Premise length":
             return f"[{', '.join(f'{value:.0f}' for value in found.premise_length)}]"
@@ -84,30 +93,32 @@ def _with_long_premises(data: Path) -> Iterator[Row]:
 
 def table3(inputs: Inputs) -> list[Cell]:
     """The funnel from citations to twinned examples, with each step's share of the one before."""
-    steps = json.loads((inputs.data / "census.json").read_text(encoding="utf-8"))["funnel"]
     cells = []
-    for step in funnel(steps):
+    for step in funnel(_census(inputs)["funnel"]):
         cells.append(Cell(step.step, "Left", float(step.left), decimals=0))
-        cells.append(Cell(step.step, "Of the step before", step.of_previous, decimals=3))
+        reason = "nothing was left before this step" if step.of_previous is None else ""
+        cells.append(Cell(step.step, "Of the step before", step.of_previous, decimals=3, reason=reason))
     return cells
+
+
+def _census(inputs: Inputs) -> dict[str, Any]:
+    return json.loads((inputs.data / "census.json").read_text(encoding="utf-8"))
 
 
 def table4(inputs: Inputs) -> list[Cell]:
     """Table 4: two blind readings an example; gold labels are those that both readers chose.
 
-    Only short premises were read.  A reading counts for the pair of texts that was read, so what a later
-    build has changed drops out.  Accuracy by label is ours.
+    Only short premises were read, and only readings of this very data set count.  Accuracy by label is
+    ours.  Raises `BadInput` for a reading of a pair of texts that the data set does not have.
     """
-    examples = {
-        pair_name(row["hypothesis"], row["short_premise"]): row
-        for row in read(inputs.data / "examples.parquet", ["hypothesis", "short_premise", "label", "negated"])
-    }
-    pairs = [(examples[key], pair) for key, pair in load_readings(READINGS).items() if key in examples]
+    data_set = _census(inputs)["data"]["examples"]["rows_sha256"]
+    readings = load_readings(READINGS)
+    pairs = list(_read_again(inputs.data, readings.get(data_set, {})))
     cells = []
     for printed in inputs.published:
         length, _, subset = printed.column.partition(" / ")
         if length != "Short premise" or not pairs:
-            reason = "only short premises were read" if pairs else "none of these examples was read"
+            reason = "only short premises were read" if pairs else ANOTHER if readings else NOT_READ
             cells.append(Cell(printed.row, printed.column, None, reason=reason))
             continue
         chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]
@@ -119,6 +130,19 @@ def table4(inputs: Inputs) -> list[Cell]:
                 replace(_assessed(row, f"Short premise / {label}", chosen), decimals=3 if "Acc" in row else 0)
             )
     return cells
+
+
+def _read_again(data: Path, readings: Mapping[str, Pair]) -> Iterator[tuple[Row, Pair]]:
+    columns = ["hypothesis", "short_premise", "label", "negated"]
+    examples = {
+        pair_name(row["hypothesis"], row["short_premise"]): row
+        for row in read(data / "examples.parquet", columns)
+    }
+    for name, pair in readings.items():
+        if name not in examples:
+            what = f"pair {name} is not in the data set that it is said to be read in"
+            raise BadInput(what, where=READINGS.name)
+        yield examples[name], pair
 
 
 def _assessed(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
@@ -138,25 +162,6 @@ def _assessed(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
         return Cell(row, column, None, reason="none of these was read alike")
     low, high = share_interval(len(part), len(whole)) or (None, None)
     return Cell(row, column, len(part) / len(whole), low, high)
-
-
-def pair_name(hypothesis: str, premise: str) -> str:
-    """The first 16 hex digits of the SHA-256 of the two texts that a reader had before them."""
-    return hashlib.sha256(f"{hypothesis}\0{premise}".encode()).hexdigest()[:16]
-
-
-def load_readings(path: Path) -> dict[str, Pair]:
-    """Read the blind readings: {`pair_name`: both readers' readings}."""
-    found: dict[str, list[Reading]] = {}
-    if path.exists():
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                reading = Reading(row["reading"], row["confidence"] == "high")
-                found.setdefault(row["pair"], []).append(reading)
-    for pair, readings in found.items():
-        if len(readings) != 2 or any(reading.label not in LABELS for reading in readings):
-            raise BadInput(f"pair {pair} has not two readings of {', '.join(LABELS)}", where=path.name)
-    return {key: (first, second) for key, (first, second) in sorted(found.items())}
 
 
 TABLES = {"table2": table2, "table3": table3, "table4": table4}

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from lextables.atomic import replacing, write_text
 from lextables.errors import BadInput
 from lextables.sources.digest import Digests, chunks, kind
-from lextables.sources.registry import RELEASE, Candidate, SourceFile
+from lextables.sources.registry import PUBLISHED, Candidate, SourceFile
 from lextables.sources.transfer import CLIENT, Client, OtherBytes, Part, Refused, download
 
 
@@ -60,6 +60,10 @@ class NotFetched(BadInput):
         super().__init__(record.sentence, do=place)
 
 
+class NoRoom(BadInput):
+    """Raised when the disk is too small for a file; the next file would fare no better."""
+
+
 def by_hand(wanted: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]) -> ByHand | None:
     """The instructions for ``wanted`` where it has no address and no mirror has it, else None.
 
@@ -75,7 +79,7 @@ def fetch(
     destination: str | Path,
     *,
     mirrors: Sequence[str | Path] = (),
-    variants: Iterable[str] = (RELEASE,),
+    variants: Iterable[str] = PUBLISHED,
     client: Client = CLIENT,
     free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr),
@@ -83,10 +87,11 @@ def fetch(
     """Bring ``wanted`` to ``destination``, write ``<destination>.json`` beside it, and return its content.
 
     Mirror folders come first, and a file there may be any of the allowed ``variants``; then, where the
-    release is allowed, each address in order.  ``free`` returns the free bytes of a folder's disk.
+    published bytes are allowed, each address in order.  ``free`` returns the free bytes of a folder's disk.
 
-    Raises `BadInput` when a mirror's file is none of these, the disk is too small or every address
-    fails, and `NotFetched` when the file is gated.  ``destination`` then keeps what it held before.
+    Raises `BadInput` when a mirror's file is none of these or every address fails, `NoRoom` when the
+    disk is too small, and `NotFetched` when the file is gated.  ``destination`` then keeps what it held
+    before.
     """
     destination, allowed = Path(destination), tuple(variants)
     destination.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +100,7 @@ def fetch(
     def room(needed: int) -> None:
         if needed > (have := free(destination.parent)):
             where = f"the disk of {destination.parent} has {have:,}"
-            raise BadInput(f"{wanted.name} needs {needed:,} bytes more, and {where}", do="free some space")
+            raise NoRoom(f"{wanted.name} needs {needed:,} bytes more, and {where}", do="free some space")
 
     if found := _in_mirror(wanted, mirrors, candidates):
         say(f"{wanted.name}: {found.stat().st_size:,} bytes from the mirror")
@@ -105,7 +110,7 @@ def fetch(
     elif record := by_hand(wanted, mirrors, allowed):
         raise NotFetched(record)
     else:
-        candidate = next((c for c in candidates if c.variant == RELEASE), None)
+        candidate = next((c for c in candidates if c.variant in PUBLISHED), None)
         if candidate is None:
             folders = ", ".join(map(str, mirrors)) or "a mirror, for none is set"
             what = f"{wanted.name} ({' or '.join(allowed)}) is not in {folders}"
@@ -128,6 +133,28 @@ def fetch(
     Part.of(destination).forget()
     _state_licence(wanted, destination, say)
     return provenance
+
+
+def kept(
+    wanted: SourceFile, destination: str | Path, variants: Iterable[str] = PUBLISHED
+) -> Provenance | None:
+    """Return the provenance of what an earlier `fetch` left at ``destination``, if it is still that.
+
+    None where there is nothing, where its bytes are not those of its provenance, or where the registry
+    has come to say something else of them.
+    """
+    destination = Path(destination)
+    beside = destination.with_name(f"{destination.name}.json")
+    if not (destination.is_file() and beside.is_file()):
+        return None
+    record = Provenance(**json.loads(beside.read_text(encoding="utf-8")))
+    candidates = wanted.among(variants)
+    digests = Digests({kind(c.digest) for c in candidates if c.digest}, destination.stat().st_size)
+    for data in chunks(destination):
+        digests.update(data)
+    candidate = next((c for c in candidates if _is(c, digests)), None)
+    same = candidate and (candidate.variant, candidate.comparable) == (record.variant, record.comparable)
+    return record if same and digests.of("sha256") == record.digest else None
 
 
 def _in_mirror(

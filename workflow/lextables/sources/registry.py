@@ -17,6 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from lextables.errors import BadInput
 
 RELEASE = "release"
+# What an address gives where no digest is registered: nothing tells these bytes from any others.
+UNVERIFIED = "unverified"
+PUBLISHED = (RELEASE, UNVERIFIED)
 SAMPLE = "sample"
 
 Digest = Annotated[str, Field(pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|git-blob:[0-9a-f]{40})$")]
@@ -85,8 +88,9 @@ class File(Entry):
             raise ValueError("a file without addresses has 'gated' instructions that say how to get it")
         if not self.released and not self.variants:
             raise ValueError("a file that was not released has at least one variant")
-        if RELEASE in self.variants:
-            raise ValueError(f"the name {RELEASE!r} is kept for the published bytes")
+        for name in PUBLISHED:
+            if name in self.variants:
+                raise ValueError(f"the name {name!r} is kept for the published bytes")
         if SAMPLE in self.variants and self.variants[SAMPLE].comparable:
             raise ValueError(f"the variant {SAMPLE!r} is not comparable")
         return self
@@ -117,7 +121,11 @@ ADAPTER = TypeAdapter(Registry)
 
 @dataclass(frozen=True)
 class Candidate:
-    """Bytes that a file may have: the release, or a declared variant."""
+    """Bytes that a file may have: the published ones, or a declared variant.
+
+    The published ones are the ``release`` where a digest tells them, and else ``unverified``: a file of
+    that name, which may be anything, so that no number from it is comparable.
+    """
 
     variant: str
     named: str
@@ -242,7 +250,10 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         known = ", ".join(entry.files)
         raise BadInput(f"the source {source!r} has no file {file!r}", do=f"use one of {known}")
     found, values = entry.files[name], match.groupdict()
-    release = Candidate(RELEASE, file, found.size, found.digest, True, found.unpinned or "")
+    pinned = found.digest is not None
+    published = Candidate(
+        RELEASE if pinned else UNVERIFIED, file, found.size, found.digest, pinned, found.unpinned or ""
+    )
     return SourceFile(
         source=source,
         file=file,
@@ -252,7 +263,7 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         homepage=entry.homepage,
         addresses=tuple(address.format(**values) for address in found.addresses),
         instructions=found.gated.instructions.strip() if found.gated else None,
-        candidates=(release,) * found.released
+        candidates=(published,) * found.released
         + tuple(
             Candidate(
                 variant,

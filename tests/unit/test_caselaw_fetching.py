@@ -1,0 +1,139 @@
+"""The volumes of a shard: what is brought stays, and what cannot be had is skipped or stops the job."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lextables.caselaw import fetching, shard
+from lextables.errors import BadInput
+from lextables.sources.fetch import NoRoom
+from lextables.sources.registry import load
+from lextables.sources.transfer import Client
+
+DEAD = "http://127.0.0.1:9"
+ONE = hashlib.sha256(b"one").hexdigest()
+
+
+@pytest.fixture
+def registry(tmp_path):
+    converted = {"comparable": False, "note": "converted", "digests": {"us/1.zip": f"sha256:{ONE}"}}
+    volumes = {
+        "addresses": [f"{DEAD}/{{reporter}}/{{volume}}.zip"],
+        "unpinned": "no checksum is published",
+        "variants": {"converted": converted},
+    }
+    entry = {"title": "C", "licence": "CC0", "citation": "C 2018", "homepage": "https://example.org"}
+    path = tmp_path / "sources.yaml"
+    path.write_text(yaml.safe_dump({"caselaw": entry | {"files": {"{reporter}/{volume}.zip": volumes}}}))
+    return load(path)
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    folder = tmp_path / "mirror"
+    (folder / "caselaw/us").mkdir(parents=True)
+    for number, body in (("1", b"one"), ("3", b"three")):
+        (folder / f"caselaw/us/{number}.zip").write_bytes(body)
+    return folder
+
+
+class Desk:
+    """Brings volumes to a folder, and remembers what was said and how long was waited."""
+
+    def __init__(self, folder, registry):
+        self.folder, self.registry = folder / "results/sources/caselaw", registry
+        self.said, self.waits = [], []
+
+    def bring(self, *volumes, mirrors=(), skip=False):
+        client = Client(attempts=3, sleep=self.waits.append)
+        settings = {"mirrors": mirrors, "data": "release", "skip": skip, "client": client}
+        return fetching.bring(volumes, self.folder, self.registry, say=self.said.append, **settings)
+
+    @property
+    def held(self):
+        return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.zip"))
+
+
+@pytest.fixture
+def desk(tmp_path, registry):
+    return Desk(tmp_path, registry)
+
+
+def test_volumes_lie_one_by_one_with_what_they_are(desk, mirror):
+    record = desk.bring("us/1", "us/3", mirrors=[mirror])
+    assert [(v["file"], v["variant"], v["comparable"]) for v in record["volumes"]] == [
+        ("us/1.zip", "converted", False),
+        ("us/3.zip", "unverified", False),
+    ]
+    assert record["absent"] == []
+    assert json.loads((desk.folder / "us/1.zip.json").read_text()) == record["volumes"][0]
+    assert shard.paths(record, desk.folder) == [desk.folder / "us/1.zip", desk.folder / "us/3.zip"]
+
+
+def test_a_missing_volume_is_skipped_and_named(desk, mirror):
+    record = desk.bring("us/1", "us/2", "us/3", mirrors=[mirror], skip=True)
+    assert [v["file"] for v in record["volumes"]] == ["us/1.zip", "us/3.zip"]
+    assert record["absent"] == ["us/2"]
+    assert any(
+        line.startswith("us/2 is skipped: caselaw/us/2.zip could not be fetched") for line in desk.said
+    )
+
+
+def test_a_missing_volume_stops_the_job_and_what_was_brought_stays(desk, mirror):
+    with pytest.raises(BadInput) as error:
+        desk.bring("us/1", "us/2", "us/3", mirrors=[mirror])
+    assert str(error.value) == (
+        f"caselaw/us/2.zip could not be fetched: {DEAD}/us/2.zip gave no answer (ConnectionError) at the last"
+        " of 3 attempts; put it there, take it out of caselaw, or set bad_volumes to skip."
+    )
+    assert desk.held == ["us/1.zip"]
+
+
+def test_what_an_earlier_attempt_brought_is_not_fetched_again(desk, mirror):
+    first = desk.bring("us/1", "us/3", mirrors=[mirror])
+    assert desk.bring("us/1", "us/3") == first
+    assert desk.waits == []
+
+
+def test_a_volume_that_was_changed_is_fetched_again(desk, mirror):
+    desk.bring("us/3", mirrors=[mirror])
+    (desk.folder / "us/3.zip").write_bytes(b"cut")
+    assert desk.bring("us/3", skip=True)["absent"] == ["us/3"]
+    assert desk.bring("us/3", mirrors=[mirror])["volumes"][0]["bytes"] == 5
+
+
+def test_a_mirrors_volume_goes_before_what_was_brought(desk, mirror):
+    desk.bring("us/3", mirrors=[mirror])
+    (mirror / "caselaw/us/3.zip").write_bytes(b"another")
+    assert desk.bring("us/3", mirrors=[mirror])["volumes"][0]["bytes"] == 7
+
+
+def test_an_address_that_gives_no_answer_is_asked_once_from_then_on(desk):
+    assert desk.bring("us/1", "us/2", "us/3", skip=True)["absent"] == ["us/1", "us/2", "us/3"]
+    assert len(desk.waits) == 2
+
+
+def test_a_full_disk_is_not_skipped(desk, monkeypatch):
+    def full(*_, **__):
+        raise NoRoom("caselaw/us/1.zip needs 3 bytes more")
+
+    monkeypatch.setattr(fetching, "fetch", full)
+    with pytest.raises(NoRoom):
+        desk.bring("us/1", skip=True)
+
+
+def test_a_record_is_held_to_its_volumes(desk, mirror):
+    record = desk.bring("us/1", "us/3", mirrors=[mirror])
+    (desk.folder / "us/3.zip").write_bytes(b"cut")
+    with pytest.raises(BadInput, match=r"us/3\.zip: the volume is another than was brought; bring it again"):
+        shard.paths(record, desk.folder)
+    (desk.folder / "us/1.zip").unlink()
+    with pytest.raises(BadInput, match=r"us/1\.zip: the volume is gone; bring it again with --forcerun"):
+        shard.paths(record, desk.folder)
+
+
+def test_a_volume_is_named_with_its_reporter():
+    assert shard.name(Path("results/sources/caselaw/ill-2d/7.zip")) == "ill-2d/7"

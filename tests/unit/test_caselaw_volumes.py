@@ -1,0 +1,134 @@
+"""Which volumes a configuration names, before anything is fetched."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from lextables.caselaw.volumes import Collection, known, shards
+from lextables.errors import BadInput
+
+ANY = Collection(frozenset({"us", "ill", "ill-2d", "f2d"}))
+# Numbers 1, 3 and 12, of which 3 has two volumes.
+LISTED = Collection(frozenset({"us"}), {"us": {12: ["12"], 1: ["1"], 3: ["3", "3-2"]}})
+
+
+def volume(number: str, reporter: str = "us", folder: str = "") -> dict:
+    """An entry of VolumesMetadata.json, as far as it is read."""
+    return {"volume_number": number, "volume_folder": folder or number, "reporter_slug": reporter}
+
+
+def mirror(folder: Path, *, listed: list | None = None, held: tuple[str, ...] = ()) -> Path:
+    for name in held:
+        path = folder / "caselaw" / f"{name}.zip"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (folder / "caselaw").mkdir(parents=True, exist_ok=True)
+    if listed is not None:
+        (folder / "caselaw/VolumesMetadata.json").write_text(json.dumps(listed))
+    return folder
+
+
+def test_shards_hold_each_volume_once():
+    assert shards(["us:436-438", "ill:7"], 2, ANY) == {
+        "us-436": ["us/436", "us/437"],
+        "us-438": ["us/438"],
+        "ill-7": ["ill/7"],
+    }
+    whole = shards(["us:436-544"], 10, ANY)
+    assert len(whole) == 11
+    assert sum(map(len, whole.values())) == 109
+
+
+def test_a_list_of_single_volumes_makes_no_more_shards_than_a_range():
+    singles = [f"us:{number}" for number in range(1, 501)]
+    assert shards(singles, 10, ANY) == shards(["us:1-500"], 10, ANY)
+    assert len(shards(singles[::-1], 10, ANY)) == 50
+
+
+def test_a_listed_range_is_the_volumes_that_there_are():
+    assert shards(["us:1-12"], 10, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2"], "us-12": ["us/12"]}
+    assert shards(["us:2-4"], 10, LISTED) == {"us-3": ["us/3", "us/3-2"]}
+
+
+@pytest.mark.parametrize(
+    ("collection", "ranges", "sentence"),
+    [
+        (ANY, ["us:9-7"], "config: caselaw = 'us:9-7' ends before it begins; turn the range round."),
+        (ANY, ["us:5-9", "us:5"], "config: caselaw names us/5 twice; give each volume once."),
+        (ANY, ["us:1-3", "us:2-5"], "config: caselaw names us/2 twice; give each volume once."),
+        (
+            ANY,
+            ["us:1-99999"],
+            "config: caselaw = 'us:1-99999' names 99,999 volumes, and no reporter has more than 999;"
+            " name those that there are.",
+        ),
+        (
+            ANY,
+            ["il:1"],
+            "config: caselaw = 'il:1' names 'il', which is no reporter of static.case.law;"
+            " use one such as ill.",
+        ),
+        (
+            ANY,
+            ["zzz:1-3"],
+            "config: caselaw = 'zzz:1-3' names 'zzz', which is no reporter of static.case.law;"
+            " see https://static.case.law.",
+        ),
+        (
+            LISTED,
+            ["us:1-13"],
+            "config: caselaw = 'us:1-13' goes beyond volume 12, the last of us; name those that there are.",
+        ),
+        (
+            LISTED,
+            ["us:5-11"],
+            "config: caselaw = 'us:5-11' names no volume that us has; name those that there are.",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_at_once(collection, ranges, sentence):
+    start = time.monotonic()
+    with pytest.raises(BadInput) as error:
+        shards(ranges, 2, collection)
+    assert str(error.value) == sentence
+    assert time.monotonic() - start < 1
+
+
+def test_the_published_reporters_are_known_without_a_list(tmp_path):
+    found = known([], tmp_path)
+    assert len(found.reporters) == 401
+    assert {"us", "f2d", "f-supp-2d", "cal-rptr-3d"} <= found.reporters
+    assert found.listed == {}
+
+
+def test_a_list_of_volumes_is_read_from_a_mirror_and_else_from_what_was_fetched(tmp_path):
+    fetched = mirror(tmp_path / "results", listed=[volume("1")]) / "caselaw"
+    assert known([], fetched).listed == {"us": {1: ["1"]}}
+    listed = [volume("2"), volume("138", folder="138-2"), volume("138"), volume("Index"), volume("9", "zzz")]
+    found = known([mirror(tmp_path / "none"), mirror(tmp_path / "mirror", listed=listed)], fetched)
+    assert found.listed == {"us": {2: ["2"], 138: ["138", "138-2"]}, "zzz": {9: ["9"]}}
+    assert "zzz" in found.reporters
+
+
+def test_a_volume_that_a_mirror_holds_is_known_whatever_the_list_says(tmp_path):
+    held = ("us/574", "own-reports/1", "samples/alaska_1")
+    found = known([mirror(tmp_path, listed=[volume("572"), volume("1")], held=held)], tmp_path / "none")
+    assert shards(["us:570-574"], 10, found) == {"us-572": ["us/572", "us/574"]}
+    assert shards(["own-reports:1"], 10, found) == {"own-reports-1": ["own-reports/1"]}
+    assert "samples" not in found.reporters
+
+
+def test_a_mirror_without_case_law_is_no_fault(tmp_path):
+    assert known([tmp_path], tmp_path / "none").listed == {}
+
+
+@pytest.mark.parametrize("text", ["[", "{}", '{"us": 1}', "[1]", '[{"volume_number": 3}]', '["us"]'])
+def test_a_list_in_another_layout_is_one_sentence(tmp_path, text):
+    path = mirror(tmp_path) / "caselaw/VolumesMetadata.json"
+    path.write_text(text)
+    with pytest.raises(BadInput) as error:
+        known([tmp_path], tmp_path)
+    assert str(error.value).startswith(f"{path}: it is no list of volumes (")
+    assert str(error.value).endswith("; fetch it again from static.case.law.")

@@ -1,0 +1,85 @@
+"""Case law as a user runs it: volumes that hold nothing, and a data set that comes out empty."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from test_sample import snakemake
+
+from caselaw_volume import html, metadata, write_zip
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    """Volume 1 has a case that cites nothing, 2 lists no case, and 3 is no zip."""
+    folder = tmp_path / "mirror"
+    (folder / "caselaw/us").mkdir(parents=True)
+    body = html(("majority", ["Affirmed."]))
+    write_zip(folder / "caselaw/us/1.zip", {"1": (metadata(1, "1 U.S. 1"), body)})
+    write_zip(folder / "caselaw/us/2.zip", {})
+    (folder / "caselaw/us/3.zip").write_bytes(b"no zip")
+    return folder
+
+
+def run(mirror: Path, target: str, *options: str, **config: str):
+    given = {"data": "release", "mirror": str(mirror), "papers": "[lawngnli]", "parser": "dependencies"}
+    values = [f"{key}={value}" for key, value in (given | config).items()]
+    return snakemake(mirror.parent, *options, "--config", *values, "--", target)
+
+
+def test_an_unreadable_volume_is_named_and_the_others_stay(mirror):
+    opinions = "results/data/caselaw/us-1.parquet"
+    stopped = run(mirror, opinions, caselaw="us:1-3")
+    assert stopped.returncode != 0
+    assert "us/3.zip: it cannot be unzipped" in stopped.stderr
+    assert "set bad_volumes to skip" in stopped.stderr
+    assert "Traceback" not in stopped.stderr
+    volumes = mirror.parent / "results/sources/caselaw/us"
+    assert {path.name for path in volumes.glob("*.zip")} == {"1.zip", "2.zip", "3.zip"}
+
+    skipped = run(mirror, opinions, caselaw="us:1-3", bad_volumes="skip")
+    assert skipped.returncode == 0, skipped.stderr[-4000:]
+    report = json.loads((mirror.parent / "results/data/caselaw/us-1.json").read_text())
+    assert (report["opinions"], report["set_aside"]) == (1, ["us/3"])
+    assert "2.zip, metadata/CasesMetadata.json: it lists no case; the rest is kept." in report["faults"]
+
+
+def test_volumes_without_a_case_stop_the_data_set(mirror):
+    done = run(mirror, "lawngnli", caselaw="us:2-3", bad_volumes="skip")
+    assert done.returncode != 0
+    assert "caselaw: the volumes of us-2 hold no case; see which were set aside" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_data_set_without_an_example_fails_by_the_step_that_emptied_it(mirror):
+    done = run(mirror, "lawngnli", caselaw="us:1")
+    assert done.returncode != 0
+    assert (
+        "LawngNLI: no example is left: 0 after the step 'citations of cases'; name more volumes in caselaw"
+        in done.stderr
+    )
+    assert "Traceback" not in done.stderr
+    assert not list((mirror.parent / "results").glob("tables/**/*"))
+    assert not (mirror.parent / "results/data/lawngnli/census.json").exists()
+
+
+def test_a_volume_that_has_come_is_built_from(mirror):
+    """With skip, what a mirror holds is part of the plan; nothing else is made again."""
+    target = "results/sources/caselaw/us-1.json"
+    with zipfile.ZipFile(mirror / "caselaw/us/3.zip", "w"):
+        pass
+    assert run(mirror, target, caselaw="us:1-3", bad_volumes="skip").returncode == 0
+    again = run(mirror, target, "--dry-run", caselaw="us:1-3", bad_volumes="skip")
+    assert "Nothing to be done" in again.stdout + again.stderr
+    (mirror / "caselaw/us/3.zip").unlink()
+    again = run(mirror, target, "--dry-run", caselaw="us:1-3", bad_volumes="skip")
+    assert "caselaw_volumes" in again.stdout + again.stderr
+
+
+def test_edgar_without_quarters_says_which_key_to_set(tmp_path):
+    done = snakemake(tmp_path, "edgar")
+    assert done.returncode != 0
+    sentence = "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters='[2020-QTR1]'."
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
