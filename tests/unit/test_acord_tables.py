@@ -72,9 +72,12 @@ def data(tmp_path_factory):
     return folder
 
 
-def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason="", parameters=0):
+def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason="", parameters=0, **more):
     styles = ("short", "medium", "long") if runs else ()
     return {
+        "model": reranker,
+        "floor": False,
+        "averages": 3 if tuned else 1,
         "retriever": retriever,
         "reranker": reranker,
         "tuned": tuned,
@@ -83,7 +86,7 @@ def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason
         "reason": reason,
         "parameters": parameters,
         "runs": dict.fromkeys(styles, runs),
-    }
+    } | more
 
 
 def computed(data, table, *systems):

@@ -121,13 +121,13 @@ def run(root, name, aupr, **more):
     return f"runs/{name}"
 
 
-def system(row, runs=None, own=False, reason="not here"):
+def system(row, runs=None, own=False, reason="not here", **more):
     family = "ours" if own else row.partition("-")[0]
     runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
     return {
         "row": row, "family": family, "own": own, "reason": "" if runs else reason,
-        "parameters": 1, "runs": runs,
-    }  # fmt: skip
+        "parameters": 1, "trained": True, "averages": 1, "floor": False, "runs": runs,
+    } | more  # fmt: skip
 
 
 def computed(data, table, *systems):

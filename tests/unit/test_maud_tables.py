@@ -148,12 +148,12 @@ def run(data, name, shift=0.0, setting="single", values=(), **more):
     return f"runs/{name}"
 
 
-def system(row, runs=None, setting="single", own=False, reason="not here"):
+def system(row, runs=None, setting="single", own=False, reason="not here", **more):
     runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
     return {
         "row": row, "setting": setting, "family": "", "own": own, "reason": "" if runs else reason,
-        "parameters": 1, "runs": runs,
-    }  # fmt: skip
+        "parameters": 1, "trained": True, "averages": 3, "floor": False, "runs": runs,
+    } | more  # fmt: skip
 
 
 def inputs(data, table, *systems):
