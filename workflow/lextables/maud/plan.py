@@ -152,7 +152,7 @@ class _Planner:
             words = []
             if not (panel.published and authors):
                 updates = grid.rounds[-1] * grid.updates_per_round
-                words.append(f"{updates} updates of {grid.batch_size} examples")
+                words.append(f"{updates} update{'s' * (updates > 1)} of {grid.batch_size} examples")
             words.append(f"texts cut at {grid.max_length} tokens")
             words += [f"{grid.heads} heads"] * (grid.heads is not None and row["setting"] == "single")
             words += ["bfloat16"] * grid.bf16

@@ -39,6 +39,7 @@ LOOKS = (
 )  # a row each
 MARK_EVERY = 4  # points of a line, to know it by its mark where dashes are too short to see
 LABEL = 21  # letters in a line beside a bar
+OF_PRINTED = "the printed values"  # what the columns of their means end in
 OTHER_DATA = "Other data than the paper's, so without its values"
 
 Drawing = Callable[[Figure, Sequence[Line]], None]
@@ -54,7 +55,7 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
     """
     printed = any(line.published for line in lines)
     if not comparable:
-        lines = [replace(line, published="") for line in lines]
+        lines = [replace(line, published="") for line in lines if not line.column.endswith(OF_PRINTED)]
     style = {
         "svg.hashsalt": f"{kind} {title}", "svg.fonttype": "none", "text.parse_math": False,
         "font.family": ["sans-serif"], "font.sans-serif": ["DejaVu Sans"], "font.size": FONT,
@@ -313,7 +314,7 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
         return
     looks = {}
     for column, hatch in zip(columns, itertools.cycle(HATCHES)):
-        fill = "none" if column.endswith("the printed values") else OURS
+        fill = "none" if column.endswith(OF_PRINTED) else OURS
         looks[column] = {"facecolor": fill, "edgecolor": INK, "hatch": hatch, "linewidth": 0.8}
     axes, at, middles, names = figure.add_subplot(), 0.0, [], []
     for row, cells in _rows(lines).items():
