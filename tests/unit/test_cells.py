@@ -40,6 +40,7 @@ def test_verdicts(published, cell, verdict):
     assert line.published == published.value
 
 
+WANTED = "a verdict wants three"
 OF_3 = "95 % prediction interval of 3 seeds:"
 
 
@@ -69,12 +70,12 @@ def test_a_difference_is_ours_less_the_printed_value_in_its_unit():
         (printed("57.9", 1), (52, 53, 54), 3, "off", f"off by -4.9; {OF_3} 49.49 to 56.51"),
         (printed("53.0%", 1), (52, 53, 54), 1, "match", f"{OF_3} 48.03 to 57.97"),
         (printed("0.742+/-0.014"), (0.740, 0.741, 0.742), 1, "near", f"{OF_3} 0.7360 to 0.7460"),
-        (printed("0.770 ± 0.014"), (0.740, 0.741, 0.742), 1, "off", f"off by -0.029; {OF_3} 0.7360 to 0.7460"),
+        (printed("0.77 ± 0.01", 2), (0.740, 0.741, 0.742), 1, "off", f"off by -0.03; {OF_3} 0.736 to 0.746"),
         (printed("52.4", 1), (52.5,) * 3, 1, "off", f"off by +0.1; {OF_3} 52.50 to 52.50"),
         (printed("52.5", 1), (52.5,) * 3, 1, "match", f"{OF_3} 52.50 to 52.50"),
-        (printed("52.5", 1), (52.5,), 1, "", "trained with one seed; a verdict wants three"),
-        (printed("60.0", 1), (52.5, 52.6), 1, "", "trained with two seeds; a verdict wants three"),
-        (printed("52.5", 1), (52.5, 52.5, math.nan), 1, "", "2 of 3 seeds have a value; a verdict wants three"),
+        (printed("52.5", 1), (52.5,), 1, "", f"trained with one seed; {WANTED}"),
+        (printed("60.0", 1), (52.5, 52.6), 1, "", f"trained with two seeds; {WANTED}"),
+        (printed("52.5", 1), (52.5, 52.5, math.nan), 1, "", f"2 of 3 seeds have a value; {WANTED}"),
         (printed("52.5", 1), (52.4, 52.5, 52.6, math.nan), 1, "off", "ours is no number"),
         (printed("NaN", None), (math.nan,) * 3, 1, "match", ""),
     ],
