@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import PositiveInt
+
 from lextables.config import Config
 from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
 from lextables.papers import Entry, Paper
@@ -80,7 +82,7 @@ class Acord(Paper):
     rerankers: Mapping[str, Reranker]
     finetuned: Mapping[str, Finetuned]
     weight_decay: float
-    averages: int
+    averages: PositiveInt
     grids: Mapping[str, Grid]
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import PositiveInt
+
 from lextables.config import Config
 from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
 from lextables.models.span_plan import SpanPlanner, SpanTask
@@ -78,7 +80,7 @@ class Maud(Paper):
     settings: Mapping[str, Mapping[str, bool] | tuple[str, ...]]
     models: Mapping[str, Panel]
     weight_decay: float
-    averages: int
+    averages: PositiveInt
     grids: Mapping[str, Mapping[str, Grid]]
     extraction: SpanTask
 

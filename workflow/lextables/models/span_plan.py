@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import PositiveInt
+
 from lextables.config import Config
 from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
 from lextables.papers import Entry
@@ -91,7 +93,7 @@ class SpanTask(Entry):
     relaxed: str | None = None
     tail: tuple[float, ...]
     checkpoints: str | None = None
-    averages: int = 1
+    averages: PositiveInt = 1
     grids: Mapping[str, Grid]
     pretraining: Mapping[str, Pretraining] = {}
 
