@@ -5,8 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from lextables.metrics.intervals import prediction_interval
-from lextables.tables.cells import Cell, build, count, from_csv, same_words, to_csv, written
+from lextables.tables.cells import (
+    Cell,
+    build,
+    count,
+    from_csv,
+    prediction_interval,
+    same_words,
+    to_csv,
+    written,
+)
 from lextables.tables.published import PublishedCell
 
 

@@ -1,11 +1,9 @@
-"""Intervals: how far a mean over queries, or a share of examples, would move with another sample, or a run
-with another seed.
-"""
+"""Intervals: how far a mean over queries, or a share of examples, would move with another sample."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.stats import bootstrap, t
+from scipy.stats import bootstrap
 from statsmodels.stats.proportion import proportion_confint
 
 RESAMPLES = 10_000
@@ -26,17 +24,6 @@ def mean_interval(values: Sequence[float], seed: int = 0) -> tuple[float, float]
         rng=np.random.default_rng(seed), batch=500,
     )  # fmt: skip
     return float(result.confidence_interval.low), float(result.confidence_interval.high)
-
-
-def prediction_interval(values: Sequence[float], averages: int = 1) -> tuple[float, float]:
-    """Return where, with 95 %, the mean of ``averages`` more draws lies, after ``values`` (two at least).
-
-    For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of the n values (n - 1)
-    and m ``averages``.
-    """
-    found, n = np.asarray(values, dtype=np.float64), len(values)
-    half = t.ppf((1 + LEVEL) / 2, n - 1) * found.std(ddof=1) * np.sqrt(1 / n + 1 / averages)
-    return float(found.mean() - half), float(found.mean() + half)
 
 
 def share_interval(successes: int, trials: int) -> tuple[float, float] | None:

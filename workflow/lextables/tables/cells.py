@@ -17,13 +17,15 @@ import csv
 import io
 import math
 import re
+import statistics
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from lextables.metrics.intervals import prediction_interval
+from scipy.stats import t
+
 from lextables.tables.published import PublishedCell
 
 Verdict = Literal["match", "near", "off", "not run", ""]
@@ -197,6 +199,17 @@ def verdict(
     if equal:
         return "match", words
     return ("near", words) if low <= number <= high else ("off", (apart, *words))
+
+
+def prediction_interval(values: Sequence[float], averages: int = 1) -> tuple[float, float]:
+    """Return where, with 95 %, the mean of ``averages`` more draws lies, after ``values`` (two at least).
+
+    For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of the n values (n - 1)
+    and m ``averages``.
+    """
+    n, mean = len(values), statistics.fmean(values)
+    half = float(t.ppf(0.975, n - 1)) * statistics.stdev(values, mean) * math.sqrt(1 / n + 1 / averages)
+    return mean - half, mean + half
 
 
 def _finite(seeds: Iterable[float]) -> list[float]:
