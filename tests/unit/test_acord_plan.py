@@ -77,6 +77,53 @@ def test_auto_grid(gpu, values, grid):
     assert {condition.split("-")[0] for condition in conditions} == {grid}
 
 
+RERANKED = "BM25 / Cross-Encoder-MiniLM"
+
+
+def tuned(tmp_path, **values):
+    """Fine-tuned systems over BM25 where a mirror holds the paper's cross-encoder."""
+    folder = tmp_path / "models/ms-marco-minilm-l6-v2"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    given = {"data": "release", "models": "available", "mirror": str(tmp_path)} | values
+    return {s.row: s for s in systems(*arguments(**given)) if s.tuned and s.row.startswith(RERANKED)}
+
+
+def test_the_papers_grid_and_nothing_else_fills_the_printed_row(tmp_path):
+    (system,) = tuned(tmp_path, grid="paper").values()
+    assert (system.row, system.own, len(system.runs["short"]), system.averages) == (RERANKED, False, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason", "name"),
+    [
+        (
+            {"grid": "auto"},  # no GPU
+            "the paper's settings want grid=paper and three seeds",
+            f"{RERANKED}, small budget: 100 updates of 64 pairs of 128 tokens, bfloat16, one seed",
+        ),
+        (
+            {"grid": "sample", "seeds": [0, 1, 2]},
+            "the paper's settings want grid=paper and three seeds",
+            f"{RERANKED}, sample budget: 4 updates of 16 pairs of 64 tokens, two seeds",
+        ),
+        ({"grid": "paper", "seeds": [4]}, "the paper's settings want three seeds", f"{RERANKED}, one seed"),
+    ],
+)
+def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, reason, name):
+    found = tuned(tmp_path, **values)
+    assert list(found) == [RERANKED, name]
+    assert (found[RERANKED].runs, found[RERANKED].reason, found[RERANKED].own) == ({}, reason, False)
+    assert found[name].own and found[name].runs and not found[name].reason
+    assert name not in {cell.row for cell in PRINTED}
+
+
+def test_the_floor_is_a_flag_of_the_registry():
+    assert [system.row for system in rows().values() if system.floor] == [
+        "BM25, one index over the corpus / None"
+    ]
+
+
 def test_needs_are_runs_of_the_plan():
     found = laid_out(data="release", models="paper")
     for spec in found.specs.values():

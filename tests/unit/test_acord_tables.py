@@ -10,7 +10,7 @@ from lextables.acord.plan import Acord, plan
 from lextables.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
 from lextables.acord.scores import scores
 from lextables.config import Config
-from lextables.dataset import write
+from lextables.dataset import read, write
 from lextables.models.resolve import load_models
 from lextables.papers import load
 from lextables.run import SCORES
@@ -72,9 +72,12 @@ def data(tmp_path_factory):
     return folder
 
 
-def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason="", parameters=0):
+def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason="", parameters=0, **more):
     styles = ("short", "medium", "long") if runs else ()
     return {
+        "model": reranker,
+        "floor": False,
+        "averages": 3 if tuned else 1,
         "retriever": retriever,
         "reranker": reranker,
         "tuned": tuned,
@@ -83,7 +86,7 @@ def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason
         "reason": reason,
         "parameters": parameters,
         "runs": dict.fromkeys(styles, runs),
-    }
+    } | more
 
 
 def computed(data, table, *systems):
@@ -177,6 +180,77 @@ def test_by_category(data):
         4 / (4 + 1 / math.log2(3))
     )
     assert cells["Term / My Reranker, not fine-tuned", "NDCG@5"].reason == "no test query of this category"
+
+
+@pytest.mark.parametrize("table", ["table_d2", "table_d4", "figure2"])
+def test_every_score_of_a_trained_row_has_its_spread(data, table):
+    systems = [
+        system("BM25", runs=["first"]),
+        system("BM25", "Cross-Encoder-MiniLM", runs=["first"]),
+        system("BM25", "Cross-Encoder-MiniLM", tuned=True, runs=["first", "second", "second"]),
+    ]
+    cells = computed(data, table, *systems[0 if table != "table_d2" else 1 :])
+    tuned = [cell for (row, _), cell in cells.items() if row.endswith(" / fine-tuned") and cell.runs]
+    scores = [cell for cell in tuned if "strict" not in cell.column]
+    assert scores
+    for cell in scores:
+        assert (len(cell.seeds), cell.averages) == (3, 3)
+        if not math.isnan(cell.value):
+            assert sum(cell.seeds) / 3 == pytest.approx(cell.value)
+    assert {cell.seeds for (row, _), cell in cells.items() if "not fine-tuned" in row} == {None}
+
+
+def test_the_change_of_a_small_budget_is_over_the_same_cross_encoder(data):
+    systems = [
+        system("BM25", runs=["first"]),
+        system("BM25", "Cross-Encoder-MiniLM", runs=["second"], model="ms-marco"),
+        system("BM25", "Cross-Encoder-MiniLM", tuned=True, reason="the paper's settings want grid=paper"),
+        system(
+            "BM25",
+            "Cross-Encoder-MiniLM, small budget",
+            tuned=True,
+            own=True,
+            runs=["second"],
+            model="ms-marco",
+        ),
+    ]
+    cells = computed(data, "table_d4", *systems)
+    row = "BM25 / Cross-Encoder-MiniLM, small budget / fine-tuned"
+    assert cells[row, "NDCG@5 change"].value == 0
+    assert cells["BM25 / Cross-Encoder-MiniLM / fine-tuned", "NDCG@5"].reason.endswith("grid=paper")
+
+
+def test_a_category_has_an_interval_where_it_has_several_queries(data):
+    cells = computed(data, "table_d2", system("BM25", "Cross-Encoder-MiniLM", runs=["first"]))
+    one = cells["Limitation of Liability / not fine-tuned", "NDCG@5"]
+    assert one.value is not None and one.low is None
+    queries = [row | {"category": "Term"} for row in read(data / "queries.parquet")]
+    given = [read(data / f"{name}.parquet") for name in ("judgements",)]
+    other = data / "one-category"
+    write(QUERIES, queries, other / "queries.parquet")
+    hits = [
+        {"query_id": q, "rank": 1, "clause_id": c, "score": 1.0}
+        for q, c in (('"as-is" clause', "a"), ("Change Of Control", "c"), ("Insurance", "d"))
+    ]
+    write(SCORES, scores(hits, *given, queries), other / "run/scores.parquet")
+    printed = [cell for cell in PRINTED if cell.table == "table_d2"]
+    both = Inputs(other, other, [system("BM25", "Cross-Encoder-MiniLM", runs=["run"])], printed, PAPER)
+    term = {(c.row, c.column): c for c in tables.cells("table_d2", both)}["Term / not fine-tuned", "NDCG@5"]
+    assert term.low < term.value < term.high
+
+
+def test_the_floor_is_measured_by_the_same_metric_over_the_same_queries(data):
+    floor = system("BM25, one index", own=True, runs=["second"], floor=True)
+    gpt = system("BM25", "GPT4o", reason="an API", parameters=None)
+    printed = [cell for cell in PRINTED if cell.table == "table_d3" and cell.row == "BM25 / GPT4o"]
+    inputs = Inputs(data, data, [gpt, floor], printed, PAPER)
+    marked = {
+        line.column
+        for line in build(printed, tables.cells("table_d3", inputs), True)
+        if "floor" in line.reason
+    }
+    # Of these three queries the floor's NDCG@5 is 0.92; GPT4o's is printed as 0.769.
+    assert "NDCG@5" in marked and "Size" not in marked
 
 
 def test_table_e2_is_one_query_at_a_time(data):

@@ -1,8 +1,20 @@
 """Verdicts, and tables that set the printed beside the computed."""
 
+import math
+
+import numpy as np
 import pytest
 
-from lextables.tables.cells import Cell, build, count, from_csv, same_words, to_csv, written
+from lextables.tables.cells import (
+    Cell,
+    build,
+    count,
+    from_csv,
+    prediction_interval,
+    same_words,
+    to_csv,
+    written,
+)
 from lextables.tables.published import PublishedCell
 
 
@@ -15,7 +27,7 @@ def printed(value, decimals=3, row="BM25 / None", column="NDCG@5"):
     [
         (printed("0.525"), Cell("", "", 0.5253), "match"),
         (printed("0.525"), Cell("", "", 0.5256), "off"),
-        (printed("0.525"), Cell("", "", 0.5256, 0.4, 0.6), "near"),
+        (printed("0.525"), Cell("", "", 0.5256, 0.4, 0.6), "off"),  # the sampling interval judges nothing
         (printed("0.525"), Cell("", "", 0.700, 0.6, 0.8), "off"),  # better than published is off too
         (printed("+2.0", 1), Cell("", "", 2.04), "match"),
         (printed("-0.6", 1), Cell("", "", -0.58), "match"),
@@ -34,6 +46,135 @@ def test_verdicts(published, cell, verdict):
     (line,) = build([published], [cell], comparable=True)
     assert line.verdict == verdict
     assert line.published == published.value
+
+
+WANTED = "a verdict wants three"
+OF_3 = "95 % prediction interval of 3 seeds:"
+
+
+def judged(published, value, *others, **more):
+    """The line of a cell at the place of ``published``, with cells of other rows beside it."""
+    cell = Cell(published.row, published.column, value, **more)
+    return build([published, *(one for one, _ in others)], [cell, *(two for _, two in others)], True)[0]
+
+
+def trained(published, seeds, *others, **more):
+    return judged(published, float(np.mean(seeds)), *others, seeds=tuple(seeds), **more)
+
+
+def test_a_difference_is_ours_less_the_printed_value_in_its_unit():
+    assert judged(printed("0.525"), 0.5119).reason == "off by -0.013"
+    assert judged(printed("54.0%", 1), 55.26).reason == "off by +1.3"
+    assert judged(printed("1,898", 0), 1900.0).reason == "off by +2"
+    assert judged(printed("0.525"), float("nan")).reason == "ours is no number"
+    assert judged(printed("0.525"), 0.5119, reason="on a Tuesday").reason == "off by -0.013; on a Tuesday"
+
+
+@pytest.mark.parametrize(
+    ("published", "seeds", "averages", "verdict", "reason"),
+    [
+        # t(0.975, 2) is 4.3027; the deviation of the three is 1.
+        (printed("57.9", 1), (52, 53, 54), 1, "near", f"{OF_3} 48.03 to 57.97"),
+        (printed("57.9", 1), (52, 53, 54), 3, "off", f"off by -4.9; {OF_3} 49.49 to 56.51"),
+        (printed("53.0%", 1), (52, 53, 54), 1, "match", f"{OF_3} 48.03 to 57.97"),
+        (printed("0.742+/-0.014"), (0.740, 0.741, 0.742), 1, "near", f"{OF_3} 0.7360 to 0.7460"),
+        (printed("0.77 ± 0.01", 2), (0.740, 0.741, 0.742), 1, "off", f"off by -0.03; {OF_3} 0.736 to 0.746"),
+        (printed("52.4", 1), (52.5,) * 3, 1, "off", f"off by +0.1; {OF_3} 52.50 to 52.50"),
+        (printed("52.5", 1), (52.5,) * 3, 1, "match", f"{OF_3} 52.50 to 52.50"),
+        (printed("52.5", 1), (52.5,), 1, "", f"trained with one seed; {WANTED}"),
+        (printed("60.0", 1), (52.5, 52.6), 1, "", f"trained with two seeds; {WANTED}"),
+        (printed("52.5", 1), (52.5, 52.5, math.nan), 1, "", f"2 of 3 seeds have a value; {WANTED}"),
+        (printed("52.5", 1), (52.4, 52.5, 52.6, math.nan), 1, "off", "ours is no number"),
+        (printed("NaN", None), (math.nan,) * 3, 1, "match", ""),
+    ],
+)  # fmt: skip
+def test_what_is_trained_is_judged_by_its_own_seeds(published, seeds, averages, verdict, reason):
+    line = trained(published, seeds, averages=averages, low=0.0, high=100.0)
+    assert (line.verdict, line.reason) == (verdict, reason)
+
+
+def test_one_shifted_metric_of_three_good_seeds_comes_out_off():
+    """Three seeds about the printed values, of which one metric lost its first hits."""
+    columns = {"NDCG@5": 0.593, "NDCG@10": 0.609, "3-star prec@5": 0.600}
+    published = [printed(str(value), column=column) for column, value in columns.items()]
+    cells = [
+        Cell("BM25 / None", column, value - lost, 0.1, 0.9, seeds=seeds, averages=3)
+        for column, value in columns.items()
+        for lost in [0.05 if column == "NDCG@10" else 0]
+        for seeds in [tuple(value - lost + step for step in (-0.004, 0.001, 0.003))]
+    ]
+    assert [line.verdict for line in build(published, cells, True)] == ["match", "off", "match"]
+
+
+@pytest.mark.parametrize("averages", [1, 3])
+def test_a_prediction_interval_covers_what_it_says(averages):
+    draws = np.random.default_rng(0).normal(50, 2, size=(8_000, 3))
+    means = np.random.default_rng(1).normal(50, 2, size=(8_000, averages)).mean(axis=1)
+    ends = [prediction_interval(values, averages) for values in draws]
+    covered = np.mean([low <= mean <= high for (low, high), mean in zip(ends, means, strict=True)])
+    assert 0.94 < covered < 0.96
+
+
+def test_an_interval_that_tells_no_printed_values_apart_says_so():
+    rows = {"BERT": "52.4", "ALBERT": "56.0", "RoBERTa": "66.0", "Twin": "52.5"}
+    others = [
+        (printed(value, 1, row=row), Cell(row, "NDCG@5", None, reason="not here", measure="NDCG@5"))
+        for row, value in rows.items()
+    ]
+    line = trained(printed("52.5", 1), (52, 53, 54), *others, measure="NDCG@5")
+    assert line.reason.endswith("too wide to tell the printed value from 2 of the 3 others printed for it")
+    narrow = trained(printed("52.5", 1), (52.8, 52.9, 53.0), *others, measure="NDCG@5")
+    assert "too wide" not in narrow.reason
+    # What is printed for something else is nothing to be told from.
+    apart = trained(printed("52.5", 1), (52, 53, 54), *others, measure="NDCG@5 of terms")
+    assert "too wide" not in apart.reason
+    alone = trained(printed("2.0", 1), (1, 2, 3))
+    assert alone.reason.endswith("it reaches further than half the printed value either way")
+
+
+def test_a_printed_value_that_the_floor_reaches_is_marked():
+    def floor(value, row="Random", column="AUPR", measure="Overall"):
+        return Cell(row, column, value, measure=measure, floor=row)
+
+    def marked(published, cell, *floors):
+        return build([published], [cell, *floors], True)[0].reason
+
+    mark = "the floor reaches this value too (Random): to match it says nothing"
+    at, cell = printed("16.8%", 1), Cell("BM25 / None", "NDCG@5", 16.84, measure="Overall")
+    assert marked(at, cell, floor(16.75)) == mark  # equal at the printed precision
+    assert marked(at, cell, floor(16.74)) == ""
+    assert marked(at, cell, floor(90.0, measure="Term")) == ""
+    assert marked(at, cell, floor(math.nan), floor(None, "BM25")) == ""
+    both = marked(at, cell, floor(17.0), floor(18.0, "BM25"))
+    assert both == "the floor reaches this value too (Random, BM25): to match it says nothing"
+    # Rows that were not run are marked as well; a count is no score; other data say nothing of the paper's.
+    absent = Cell("BM25 / None", "NDCG@5", None, reason="gated", measure="Overall")
+    assert marked(at, absent, floor(17.0)) == f"gated; {mark}"
+    assert marked(at, Cell("BM25 / None", "NDCG@5", 16.84), floor(17.0, measure="")) == ""
+    assert build([at], [cell, floor(17.0)], False)[0].reason == ""
+    # The floor's own printed row is not measured with itself.
+    own = Cell("BM25 / None", "NDCG@5", 16.84, measure="Overall", floor="Random")
+    assert marked(at, own) == ""
+
+
+def test_a_printed_zero_of_a_score_is_reached_by_a_model_that_answers_nothing():
+    line = trained(printed("0.0", 1), (0.0, 0.0, 0.0), measure="Precision@90% Recall")
+    assert line.verdict == "match"
+    assert line.reason.endswith(
+        "the floor reaches this value too (a model that answers nothing): to match it says nothing"
+    )
+    assert judged(printed("0", 0), 0.0).reason == ""  # a count
+
+
+def test_a_row_of_our_own_shows_its_spread_and_other_data_give_no_verdict():
+    seeds = {"seeds": (0.52, 0.53, 0.54), "measure": "NDCG@5"}
+    cells = [Cell("BM25 / None", "NDCG@5", 0.53, **seeds), Cell("Mine / None", "NDCG@5", 0.53, **seeds)]
+    for comparable in (True, False):
+        lines = build([printed("0.530")], cells, comparable)
+        assert [line.reason for line in lines] == [
+            "95 % prediction interval of 3 seeds: 0.4803 to 0.5797"
+        ] * 2
+        assert [line.verdict for line in lines] == ["match" if comparable else "", ""]
 
 
 def test_data_that_are_not_comparable_get_no_verdict_even_when_equal():

@@ -77,6 +77,57 @@ def test_released_weights_can_be_left_aside_and_pretraining_wants_quarters():
     assert any((run.experiment, run.model) == ("pretrain", "roberta-base-contracts") for run in found.specs)
 
 
+def with_models(folder, *names):
+    """A mirror that holds weights under these names."""
+    for name in names:
+        (folder / "models" / name).mkdir(parents=True)
+        (folder / "models" / name / "config.json").write_text("{}")
+    return {"data": "release", "models": "available", "mirror": str(folder)}
+
+
+@pytest.mark.parametrize("grid", ["auto", "small", "sample"])
+def test_a_small_budget_never_fills_a_printed_row(tmp_path, grid):
+    """`auto` without a GPU is the small grid, whose zeros would match the printed ones."""
+    values = with_models(tmp_path, "bert-base-uncased", "roberta-base") | {"grid": grid}
+    for table in SHOWN:
+        names = {cell.row.rpartition(" / ")[2] for cell in PRINTED if cell.table == table}
+        for name, row in rows(table, **values).items():
+            if name in names or not row["own"]:
+                assert not row["runs"] and row["reason"], (table, name)
+    found = rows(**values)
+    assert found["BERT-base"]["reason"] == "the paper's settings want grid=paper"
+    assert {name for name, row in found.items() if row["runs"] and name.startswith("BERT-base")} == {
+        "BERT-base, sample budget: 3 updates of 8 windows of 128 tokens, 3 windows a question"
+        if grid == "sample"
+        else "BERT-base, small budget: 200 updates of 16 windows of 256 tokens, 4 windows a question, "
+        "bfloat16"
+    }
+
+
+def test_the_papers_grid_fills_the_printed_row_with_all_seeds(tmp_path):
+    row = rows(**with_models(tmp_path, "bert-base-uncased"), grid="paper")["BERT-base"]
+    assert (len(row["runs"]["100"]), row["trained"], row["own"], row["averages"]) == (3, True, False, 1)
+
+
+def test_the_authors_weights_read_in_short_windows_are_no_printed_row(tmp_path):
+    (tmp_path / "cuad_checkpoints").mkdir()
+    (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")
+    values = {"data": "release", "models": "available", "mirror": str(tmp_path)}
+    whole = rows(**values, grid="paper")["RoBERTa-base"]
+    assert whole["runs"] and not whole["trained"]
+    found = rows(**values, grid="small")
+    assert found["RoBERTa-base"]["reason"] == "the paper's settings want grid=paper"
+    name = "RoBERTa-base, small budget: windows of 256 tokens, 4 windows a question, bfloat16"
+    assert found[name]["runs"] == {"100": ["runs/cuad/released/roberta-base/as-released/seed0"]}
+
+
+def test_pretraining_on_contracts_of_ones_own_is_no_printed_row(tmp_path):
+    values = with_models(tmp_path, "roberta-base") | {"edgar_quarters": ["2020-QTR1"], "grid": "paper"}
+    found, printed = rows(**values), "RoBERTa-base + Contracts Pretraining"
+    assert "the contracts that its authors pretrained on" in found[printed]["reason"]
+    assert found[f"{printed}, on contracts of 2020-QTR1"]["runs"]
+
+
 def test_as_many_updates_with_fewer_contracts():
     """Section 4.2: with 30 % of the contracts the epochs are 3 and 12 (the paper rounds)."""
     specs = laid_out(data="release", models="paper", grid="paper", released_checkpoints=False).specs

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from lextables.config import load as load_config
 from lextables.maud.plan import SHOWN, Maud, plan
 from lextables.maud.tables import TABLES
@@ -63,6 +65,75 @@ def test_the_authors_settings_need_no_search_and_ours_do():
     assert len(runs(searched, "single-search", "roberta-base")) == 5 * 3 * 3
     final = next(run for run in runs(searched, "multi", "deberta-v3"))
     assert len(searched.specs[final].needs) == 3 * 3
+
+
+def with_models(folder, *names):
+    """A mirror that holds weights under these names."""
+    for name in names:
+        (folder / "models" / name).mkdir(parents=True)
+        (folder / "models" / name / "config.json").write_text("{}")
+    return {"data": "release", "models": "available", "mirror": str(folder)}
+
+
+SMALL = "small budget: texts cut at 128 tokens, bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("values", "reason", "name"),
+    [
+        ({"grid": "auto"}, "the paper's settings want grid=paper", f"RoBERTa, {SMALL}"),
+        (
+            {"grid": "paper", "maud_settings": "search"},
+            "the paper's settings want maud_settings=authors",
+            "RoBERTa, settings of our own search",
+        ),
+        (
+            {"grid": "paper", "seeds": [0, 1]},
+            "the paper's settings want three seeds",
+            "RoBERTa, two seeds",
+        ),
+    ],
+)
+def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, reason, name):
+    found = laid_out(**with_models(tmp_path, "roberta-base"), **values)
+    for table in ("table3", "table4", "table6", "table7", "table8", "figure2", "figure3"):
+        planned = {row["row"]: row for row in found.rows[table]}
+        assert (planned["RoBERTa"]["runs"], planned["RoBERTa"]["reason"]) == ({}, reason), table
+        assert planned[name]["own"] and planned[name]["runs"], table
+        for row in planned.values():
+            assert row["own"] or not row["runs"], (table, row["row"])
+
+
+def test_a_search_of_our_own_in_a_small_grid_is_named_too(tmp_path):
+    found = laid_out(**with_models(tmp_path, "roberta-base"), grid="sample", maud_settings="search")
+    planned = [row["row"] for row in found.rows["table3"] if row["row"].startswith("RoBERTa")]
+    assert planned == [
+        "RoBERTa",
+        "RoBERTa, sample budget: 1 update of 4 examples, texts cut at 32 tokens, 24 heads, "
+        "settings of our own search, one seed",
+    ]
+
+
+def test_the_papers_settings_fill_the_printed_row(tmp_path):
+    found = laid_out(**with_models(tmp_path, "roberta-base"), grid="paper")
+    for table in ("table3", "table4", "table12"):
+        row = next(row for row in found.rows[table] if row["row"].startswith("RoBERTa"))
+        assert (row["own"], len(row["runs"]["100"]), row["averages"], row["trained"]) == (False, 3, 3, True)
+
+
+def test_a_small_budget_of_extraction_is_a_row_of_its_own_and_so_are_its_joined_spans(tmp_path):
+    found = laid_out(**with_models(tmp_path, "roberta-base"), grid="small")
+    rows = {row["row"]: row for row in found.rows["table12"] if row["row"].startswith("RoBERTa")}
+    budget = (
+        ", small budget: 100 updates of 16 windows of 256 tokens, 6 windows a question, bfloat16, one seed"
+    )
+    assert list(rows) == [
+        "RoBERTa-base",
+        f"RoBERTa-base{budget}",
+        f"RoBERTa-base, spans of adjacent windows joined{budget}",
+    ]
+    assert rows["RoBERTa-base"]["reason"] == "the paper's settings want grid=paper and three seeds"
+    assert [bool(row["runs"]) for row in rows.values()] == [False, True, True]
 
 
 def test_long_encoders_read_whole_texts():

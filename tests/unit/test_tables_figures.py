@@ -2,12 +2,13 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from lextables.tables.cells import Cell, Line, build
-from lextables.tables.figures import KINDS, draw
+from lextables.tables.figures import KINDS, OTHER_DATA, draw
 from lextables.tables.published import PublishedCell
 
 BEFORE, AFTER = "BM25 / MiniLM / not fine-tuned", "BM25 / MiniLM / fine-tuned"
@@ -92,6 +93,24 @@ def _full(kind: str) -> str:
 def _texts(svg: str) -> list[str]:
     root = ElementTree.fromstring(svg)
     return [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_data_answer_no_printed_value(kind):
+    """With data that are not the paper's the drawing holds ours alone, and says so."""
+    apart = [
+        replace(line, ours=line.reproduced or line.ours, reproduced="", verdict="") for line in LINES[kind][0]
+    ]
+    svg = draw(kind, apart, "Full", comparable=False)
+    texts = _texts(svg)
+    assert OTHER_DATA in texts and OTHER_DATA not in _texts(_full(kind))
+    assert not [text for text in texts if "printed" in text]
+    if kind != "bars_by_group":
+        assert [text for text in texts if text.startswith("ours")]
+    assert not {"59.3", "61.3", "printed, mean 225", "1 Governing Law"} & set(texts)
+    # A figure of which the paper prints no value has none to leave out.
+    own = [replace(line, published="") for line in apart]
+    assert OTHER_DATA not in _texts(draw(kind, own, "Full", comparable=False))
 
 
 def test_every_kind_is_tested():

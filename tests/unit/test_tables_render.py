@@ -18,7 +18,8 @@ def _published() -> list[PublishedCell]:
 
 def _cells() -> list[Cell]:
     values = {"BM25": (52.5, 52.4, 52.6), "Cross-encoder": (52.9, 51.0, 54.0), "GPT4o": (60.0, 59.0, 61.0)}
-    cells = [Cell(row, column, *values[row]) for row in values for column in COLUMNS]
+    seeds = {"Cross-encoder": (52.7, 52.9, 53.1)}
+    cells = [Cell(row, column, *values[row], seeds=seeds.get(row)) for row in values for column in COLUMNS]
     cells += [Cell("Llama", column, None, reason="llama is not available here") for column in COLUMNS]
     return [*cells, Cell("Mine", "NDCG@10", 41.0, 40.0, 42.0), Cell("Mine", "Depth", 7.0, decimals=0)]
 
@@ -77,7 +78,7 @@ def test_a_late_row_joins_the_grids_that_it_shares_columns_with():
     ("row", "said"),
     [
         ("BM25", "52.5 → 52.5 ✓ match [52.4, 52.6]"),
-        ("Cross-encoder", "52.5 → 52.9 ≈ near [51.0, 54.0]"),
+        ("Cross-encoder", "52.5 → 52.9 ≈ near, 3 seeds: 51.91 to 53.89 [51.0, 54.0]"),
         ("GPT4o", "52.5 → 60.0 ✗ off +7.5 [59.0, 61.0]"),
         ("Llama", "52.5 → – not run ¹"),
     ],
@@ -87,7 +88,26 @@ def test_every_verdict_has_a_mark_and_a_word(row, said):
     assert f"| {row} | {said} | {said} |  |" in text
     words = Page(html("Retrieval", "Section 4", _lines(), name="table3")).words
     printed, _, rest = said.partition(" → ")
-    assert f"printed {printed} → ours {rest.replace('¹', '1')}" in words
+    assert f"printed {printed} → ours {rest.replace('¹', '1').replace('near,', 'near')}" in words
+
+
+def test_what_says_nothing_is_a_note_in_both_forms():
+    printed = PublishedCell("t", "BERT", "Precision@90% Recall", "0.0", 1, "")
+    cell = Cell("BERT", printed.column, 0.0, seeds=(0.0,) * 3, measure=printed.column)
+    lines = build([printed], [cell], True)
+    note = "the floor reaches this value too (a model that answers nothing): to match it says nothing"
+    assert list(reasons(lines)) == [note]
+    assert f"1. {note}" in markdown("CUAD", "Section 4", lines)
+    assert "0.0 → 0.0 ✓ match, 3 seeds: 0.00 to 0.00 ¹" in markdown("CUAD", "Section 4", lines)
+    assert note in Page(html("CUAD", "Section 4", lines)).words
+
+
+def test_paper_data_without_enough_seeds_say_no_verdict():
+    (line,) = build(
+        [PublishedCell("t", "r", "c", "52.5", 1, "")], [Cell("r", "c", 52.5, seeds=(52.5,))], True
+    )
+    assert shown(line, reasons([line])).word == "no verdict"
+    assert reasons([line]) == {"trained with one seed; a verdict wants three": 1}
 
 
 def test_off_below_has_a_minus_sign():

@@ -1,4 +1,4 @@
-"""Print how many published cells match, are near, off, or not run, table by table."""
+"""Print how many published cells match, are near, off, not run or without a verdict, table by table."""
 
 from pathlib import Path
 

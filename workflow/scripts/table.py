@@ -27,7 +27,7 @@ with job(snakemake.log[0]):
     lines = build(inputs.published, cells, comparable)
 
     entry = registry.tables[name]
-    svg = figures.draw(entry.kind, lines, entry.title) if entry.kind else ""
+    svg = figures.draw(entry.kind, lines, entry.title, comparable) if entry.kind else ""
     about = (entry.title, entry.where, lines, entry.notes, render.data_note(census["sources"]))
     write_text(snakemake.output.csv, to_csv(lines))
     write_text(snakemake.output.md, render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""))

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import PositiveInt
+
 from lextables.config import Config
 from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
 from lextables.papers import Entry, Paper
-from lextables.plan import Plan, Spec
+from lextables.plan import PAPER_GRID, Difference, Plan, Spec, fewer_seeds, own_name, reason_not_run
 from lextables.run import Run
 
 PAPER = "acord"
@@ -21,7 +23,10 @@ USER_MAX_LENGTH = 512
 
 
 class Retriever(Entry):
-    """A first-stage system; BM25 has one ``index`` a query, over its judged clauses, or one over all."""
+    """A first-stage system; BM25 has one ``index`` a query, over its judged clauses, or one over all.
+
+    A ``floor`` row says what a score is worth: to reach no more than it says nothing.
+    """
 
     row: str
     kind: Literal["bm25", "bi-encoder", "embedding-api"]
@@ -29,6 +34,7 @@ class Retriever(Entry):
     model: str | None = None
     own: bool = False
     reranked: bool = True
+    floor: bool = False
 
 
 class Reranker(Entry):
@@ -60,7 +66,11 @@ class Grid(Entry):
 
 
 class Acord(Paper):
-    """`resources/papers/acord.yaml`."""
+    """`resources/papers/acord.yaml`.
+
+    ``averages`` is how many runs a printed score of a fine-tuned model is the mean of; the grid `paper` holds
+    the paper's settings.
+    """
 
     source: str
     file: str
@@ -72,6 +82,7 @@ class Acord(Paper):
     rerankers: Mapping[str, Reranker]
     finetuned: Mapping[str, Finetuned]
     weight_decay: float
+    averages: PositiveInt
     grids: Mapping[str, Grid]
 
 
@@ -79,7 +90,8 @@ class Acord(Paper):
 class System:
     """A row: ``runs`` maps a query format to its runs (one a seed); without runs there is a ``reason``.
 
-    ``parameters`` counts those of its models together; None where a count is not public.
+    ``model`` is the reranker's; ``parameters`` counts those of its models together, None where a count is not
+    public; ``averages`` is how many runs a printed score of it is the mean of.
     """
 
     retriever: str
@@ -90,6 +102,9 @@ class System:
     reason: str = ""
     pairwise: bool = False
     parameters: int | None = None
+    floor: bool = False
+    model: str | None = None
+    averages: int = 1
 
     @property
     def row(self) -> str:
@@ -178,6 +193,9 @@ class _Planner:
             reason=outcome.reason if missing else "",
             pairwise=pairwise,
             parameters=self.parameters(retriever, reranker),
+            floor=retriever.floor and reranker is None,
+            model=reranker.model if reranker else None,
+            averages=self.paper.averages if isinstance(reranker, Finetuned) else 1,
         )
 
     def retrieve(self, key: str, retriever: Retriever) -> dict[str, tuple[Run, ...]] | Missing:
@@ -230,7 +248,10 @@ class _Planner:
                 self.systems.append(self.system(retriever, reranker, outcome, pairwise=True))
 
     def fine_tuned(self, key: str, retriever: Retriever, first: dict[str, tuple[Run, ...]] | Missing) -> None:
-        """One training run a learning rate and seed; each scores its hits at every number of updates."""
+        """One training run a learning rate and seed; each scores its hits at every number of updates.
+
+        With other settings than the paper's they make a row of our own, and the printed row is not run.
+        """
         if retriever.own:
             return
         grid = self.paper.grids[self.grid_name]
@@ -271,7 +292,21 @@ class _Planner:
                     {"retriever": key, "seed": seed, "grid": self.grid_name}, (first["short"][0], *trained)
                 )
                 chosen.append(run)
+            differences = [] if tuned.own else self.differences(grid, len(seeds))
+            if differences:
+                missing = Missing(reason_not_run(differences))
+                self.systems.append(self.system(retriever, tuned, missing))
+                tuned = tuned.model_copy(update={"row": own_name(tuned.row, differences), "own": True})
             self.systems.append(self.system(retriever, tuned, {"short": tuple(chosen)}, own=tuned.own))
+
+    def differences(self, grid: Grid, seeds: int) -> list[Difference]:
+        """How a fine-tuning under ``grid`` differs from the paper's."""
+        found = []
+        if self.grid_name != PAPER_GRID:
+            words = [f"{grid.updates[-1]} updates of {grid.batch_size} pairs of {grid.max_length} tokens"]
+            words += ["bfloat16"] * grid.bf16
+            found.append(Difference(f"grid={PAPER_GRID}", f"{self.grid_name} budget: {', '.join(words)}"))
+        return found + fewer_seeds(seeds, self.paper.averages)
 
 
 def _zero_shot(system: System) -> bool:
@@ -310,6 +345,9 @@ def table_systems(table: str, systems: Sequence[System]) -> list[dict[str, Any]]
             "pairwise": system.pairwise,
             "reason": system.reason,
             "parameters": system.parameters,
+            "floor": system.floor,
+            "model": system.model,
+            "averages": system.averages,
             "runs": {
                 style: [run.folder for run in runs]
                 for style, runs in sorted(system.runs.items())

@@ -8,7 +8,7 @@ table numbers are the paper's.
 import difflib
 import math
 import statistics
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,7 @@ from lextables.acord.scores import METRICS, STRICT
 from lextables.dataset import Row, read
 from lextables.metrics.intervals import mean_interval
 from lextables.tables.cells import Cell
-from lextables.tables.inputs import Inputs
+from lextables.tables.inputs import Inputs, about
 
 SHORT_NAMES = {metric: metric.replace("precision", "prec") for metric in METRICS}
 Table = Callable[["Results"], list[Cell]]
@@ -58,24 +58,30 @@ class Results(Inputs):
             for row in read(self.data / "clauses.parquet", ["clause_id", "words"])
         }
 
-    def scores(self, folder: str) -> dict[tuple[str, str], float]:
-        """The scores of one run: {(metric, group): value}."""
+    @cached_property
+    def scores(self) -> dict[str, dict[tuple[str, str], float]]:
+        """{run folder: {(metric, group): value}} of every run that the table shows."""
+        folders = {folder for system in self.systems for runs in system["runs"].values() for folder in runs}
         return {
-            (row["metric"], row["group"]): row["value"] for row in read(self.root / folder / "scores.parquet")
+            folder: {
+                (row["metric"], row["group"]): row["value"]
+                for row in read(self.root / folder / "scores.parquet")
+            }
+            for folder in sorted(folders)
         }
 
-    def score(self, folders: Sequence[str], metric: str, group: str) -> float:
-        """The mean of a score over runs that differ in their seed."""
-        return statistics.fmean(self.scores(folder)[metric, group] for folder in folders)
+    def values(self, folders: Sequence[str], metric: str, group: str) -> list[float]:
+        """A score of each run."""
+        return [self.scores[folder][metric, group] for folder in folders]
 
-    def by_query(self, folders: Sequence[str], metric: str) -> dict[str, float]:
-        """{query id: score}, the mean over runs that differ in their seed."""
-        values: dict[str, list[float]] = defaultdict(list)
-        for folder in folders:
-            for (name, group), value in self.scores(folder).items():
-                if name == metric and group.startswith("query: "):
-                    values[group.removeprefix("query: ")].append(value)
-        return {query: statistics.fmean(found) for query, found in sorted(values.items())}
+    def by_query(self, folders: Sequence[str], metric: str, group: str = "all") -> dict[str, float]:
+        """{test query of a group: score}, the mean over runs that differ in their seed."""
+        return {
+            query["query_id"]: statistics.fmean(self.values(folders, metric, f"query: {query['query_id']}"))
+            for query in sorted(self.queries, key=lambda query: query["query_id"])
+            if (metric, f"query: {query['query_id']}") in self.scores[folders[0]]
+            and group in ("all", f"category: {query['category']}", f"query: {query['query_id']}")
+        }
 
 
 def table2(results: Results) -> list[Cell]:
@@ -165,17 +171,17 @@ def _metric_cells(
     folders = tuple(system["runs"].get(style, ()))
     cells = []
     for metric, column in columns.items():
+        said = about(system, f"{metric}, {group}, {style}", system["retriever"])
         if not folders:
-            cells.append(Cell(row, column, None, reason=system["reason"]))
+            cells.append(Cell(row, column, None, reason=system["reason"], **said))
             continue
-        interval = None
-        if group == "all":
-            interval = mean_interval([value * scale for value in results.by_query(folders, metric).values()])
-        low, high = interval or (None, None)
-        value = results.score(folders, metric, group) * scale
-        cells.append(Cell(row, column, value, low, high, runs=folders))
-        if strict and (metric + STRICT, group) in results.scores(folders[0]):
-            exact = results.score(folders, metric + STRICT, group) * scale
+        queries = results.by_query(folders, metric, group).values()
+        low, high = mean_interval([value * scale for value in queries]) or (None, None)
+        values = [value * scale for value in results.values(folders, metric, group)]
+        value, seeds = statistics.fmean(values), tuple(values) if system["tuned"] else None
+        cells.append(Cell(row, column, value, low, high, runs=folders, seeds=seeds, **said))
+        if strict and (metric + STRICT, group) in results.scores[folders[0]]:
+            exact = statistics.fmean(results.values(folders, metric + STRICT, group)) * scale
             if not math.isclose(exact, value) and not math.isnan(exact):
                 cells.append(
                     Cell(row, column + STRICT, exact, decimals=1 if scale == 100 else 3, runs=folders)
@@ -263,7 +269,7 @@ def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list
     """
     systems = list(systems)
     bare = {system["retriever"]: system for system in systems if system["reranker"] == "None"}
-    untuned = {(s["retriever"], s["reranker"]): s for s in systems if not s["tuned"]}
+    untuned = {(s["retriever"], s["model"]): s for s in systems if not s["tuned"]}
     cells = []
     for system in systems:
         if system["reranker"] == "None":
@@ -272,7 +278,7 @@ def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list
         cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
         if not system["tuned"]:
             continue
-        before = untuned.get((system["retriever"], system["reranker"]))
+        before = untuned.get((system["retriever"], system["model"]))
         over = "" if before else " over the retriever"
         before = before or bare[system["retriever"]]
         for metric, column in SHORT_NAMES.items():
@@ -286,10 +292,19 @@ def _change(
     folders = (tuple(after["runs"].get("short", ())), tuple(before["runs"].get("short", ())))
     if not all(folders):
         return Cell(row, column, None, reason=after["reason"] or before["reason"])
-    new, old = (results.by_query(found, metric) for found in folders)
-    changes = [100 * (new[query] - old[query]) for query in sorted(new) if not math.isnan(new[query])]
-    low, high = mean_interval(changes) or (None, None)
-    return Cell(row, column, statistics.fmean(changes), low, high, decimals=1, runs=folders[0] + folders[1])
+    old = results.by_query(folders[1], metric)
+
+    def changes(runs: Sequence[str]) -> list[float]:
+        new = results.by_query(runs, metric)
+        return [100 * (new[query] - old[query]) for query in sorted(new) if not math.isnan(new[query])]
+
+    found = changes(folders[0])
+    low, high = mean_interval(found) or (None, None)
+    seeds = tuple(statistics.fmean(changes([run])) for run in folders[0])
+    return Cell(
+        row, column, statistics.fmean(found), low, high, decimals=1, runs=folders[0] + folders[1],
+        seeds=seeds, averages=after["averages"],
+    )  # fmt: skip
 
 
 def table_d4(results: Results) -> list[Cell]:

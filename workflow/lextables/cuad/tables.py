@@ -20,7 +20,7 @@ from scipy.stats import spearmanr
 from lextables.dataset import Row, read
 from lextables.models.contract_shares import part
 from lextables.tables.cells import Cell, same_words
-from lextables.tables.inputs import Inputs
+from lextables.tables.inputs import Inputs, about
 from lextables.tables.spent import record, span_settings_in_words, time_in_words
 
 STRICT = ", strict"
@@ -104,11 +104,14 @@ class Results(Inputs):
             for folder in sorted(folders)
         }
 
+    def values(self, folders: Sequence[str], metric: str, group: str = "all") -> list[float]:
+        """A score of each run, in per cent; NaN where a run lacks it."""
+        return [100 * self.scores[folder].get((metric, group), math.nan) for folder in folders]
+
     def score(self, folders: Sequence[str], metric: str, group: str = "all") -> float | None:
         """The mean of a score over runs that differ in their seed, in per cent; None where a run lacks it."""
-        values = [self.scores[folder].get((metric, group), math.nan) for folder in folders]
-        mean = statistics.fmean(values)
-        return None if math.isnan(mean) else 100 * mean
+        mean = statistics.fmean(self.values(folders, metric, group))
+        return None if math.isnan(mean) else mean
 
     def category(self, printed: str) -> Row | None:
         """The category that the paper calls ``printed``."""
@@ -216,15 +219,22 @@ def _folders(system: System) -> tuple[str, ...]:
     return tuple(system["runs"].get(WHOLE, ()))
 
 
+def _seeds(system: System, values: Iterable[float]) -> tuple[float, ...] | None:
+    """A value of each run, where the system was trained here."""
+    return tuple(values) if system["trained"] else None
+
+
 def _score_cells(results: Results, system: System, metric: str, row: str = "") -> Iterator[Cell]:
     """One score of one system over the test set, with its interval."""
     row, column, folders = row or system["row"], COLUMNS[metric], _folders(system)
+    said = about(system, column, system["row"])
     if not folders:
-        yield Cell(row, column, None, reason=system["reason"] or OWN_SHARES)
+        yield Cell(row, column, None, reason=system["reason"] or OWN_SHARES, **said)
         return
     # Ends of intervals that differ in their seed are averaged, as the scores are.
     value, low, high = (results.score(folders, metric + end) for end in ("", ", low", ", high"))
-    yield Cell(row, column, value, low, high, runs=folders)
+    seeds = _seeds(system, results.values(folders, metric))
+    yield Cell(row, column, value, low, high, runs=folders, seeds=seeds, **said)
     strict = results.score(folders, metric + STRICT)
     if not math.isclose(strict, value):
         yield Cell(row, column + STRICT, strict, decimals=1, runs=folders)
@@ -265,7 +275,7 @@ def figure4(results: Results) -> list[Cell]:
     """The area by category: the printed order, the values of every row that ran, and how the orders agree."""
     cells = _by_category(results, AUPR)
     for system in results.systems:
-        ranks = _ranks(results, system)
+        ranks = _ranks(results, _folders(system))
         if len(ranks) > 2:
             order = [float(cell.value) for cell in results.published if cell.row in ranks]
             agreement = float(spearmanr(order, list(ranks.values())).statistic)
@@ -283,7 +293,8 @@ def figure8(results: Results) -> list[Cell]:
 def _by_category(results: Results, metric: str) -> list[Cell]:
     """Each category's place by DeBERTa-xlarge's area, and beside it the values of every row that ran."""
     (model,) = (system for system in results.systems if system["row"] == "DeBERTa-xlarge")
-    ranks, folders = _ranks(results, model), _folders(model)
+    folders = _folders(model)
+    ranks, of_seeds = _ranks(results, folders), [_ranks(results, (folder,)) for folder in folders]
     missing = "no test clause of this category" if folders else model["reason"] or OWN_SHARES
     ran = [system for system in results.systems if _folders(system)]
     cells = []
@@ -296,31 +307,33 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
                 None if rank is None else float(rank),
                 reason=missing if rank is None else "",
                 runs=folders,
+                seeds=_seeds(model, (float(of_seed.get(printed.row, math.nan)) for of_seed in of_seeds)),
+                averages=model["averages"],
             )
         )
         for system in ran:
-            value = _category_score(results, system, metric, printed.row)
+            value = _category_score(results, _folders(system), metric, printed.row)
             if value is not None:
                 column = f"{COLUMNS[metric]}: {system['row']}"
                 cells.append(Cell(printed.row, column, value, decimals=1, runs=_folders(system)))
     return cells
 
 
-def _ranks(results: Results, system: System) -> dict[str, int]:
-    """{printed category: its rank by the system's area, 1 the best}, in the printed order."""
+def _ranks(results: Results, folders: Sequence[str]) -> dict[str, int]:
+    """{printed category: its rank by the area of these runs, 1 the best}, in the printed order."""
     found = {}
-    for printed in results.published if _folders(system) else ():
-        value = _category_score(results, system, AUPR, printed.row)
+    for printed in results.published if folders else ():
+        value = _category_score(results, folders, AUPR, printed.row)
         if value is not None:
             found[printed.row] = value
     ordered = sorted(found, key=lambda name: -found[name])
     return {name: ordered.index(name) + 1 for name in found}
 
 
-def _category_score(results: Results, system: System, metric: str, printed: str) -> float | None:
+def _category_score(results: Results, folders: Sequence[str], metric: str, printed: str) -> float | None:
     category = results.category(printed)
     group = f"category: {category['category']}" if category else ""
-    return results.score(_folders(system), metric, group)
+    return results.score(folders, metric, group)
 
 
 def figure5(results: Results) -> list[Cell]:
@@ -371,11 +384,13 @@ def figure6(results: Results) -> list[Cell]:
                 f"{system['row']} / {share}% of the contracts",
                 tuple(system["runs"].get(share, ())),
             )
+            said = about(system, f"{AUPR} of {share}%", system["row"])
             if folders:
                 value, low, high = (results.score(folders, AUPR + end) for end in ("", ", low", ", high"))
-                cells.append(Cell(row, "AUPR", value, low, high, runs=folders))
+                seeds = _seeds(system, results.values(folders, AUPR))
+                cells.append(Cell(row, "AUPR", value, low, high, runs=folders, seeds=seeds, **said))
             else:
-                cells.append(Cell(row, "AUPR", None, reason=system["reason"] or OWN_SHARES))
+                cells.append(Cell(row, "AUPR", None, reason=system["reason"] or OWN_SHARES, **said))
             seeds = [int(folder.rpartition("seed")[2]) for folder in folders] or [0]
             annotations = statistics.fmean(results.annotations(share, seed) for seed in seeds)
             cells.append(Cell(row, "Training annotations", annotations, decimals=0))

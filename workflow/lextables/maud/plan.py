@@ -2,18 +2,21 @@
 
 A single-task run trains one model a head, all heads in one job; a multi-task run trains one encoder with a
 head for each.  Settings are the authors' published best ones, or found by runs on the training split that
-are scored on dev (`single-search`, `multi-search`); final runs train on train and dev.
+are scored on dev (`single-search`, `multi-search`); final runs train on train and dev.  Runs with other
+settings than the paper's are a row of our own beside the printed one.
 """
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import PositiveInt
+
 from lextables.config import Config
 from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
 from lextables.models.span_plan import SpanPlanner, SpanTask
 from lextables.papers import Entry, Paper
-from lextables.plan import Plan, Spec
+from lextables.plan import PAPER_GRID, Difference, Plan, Spec, fewer_seeds, own_name, reason_not_run
 from lextables.run import Run
 
 PAPER = "maud"
@@ -22,7 +25,10 @@ WHOLE = 100  # per cent of the training examples
 
 
 class Panel(Entry):
-    """A model of Tables 3 and 4: how it is trained, and the name the authors' settings give it."""
+    """A model of Tables 3 and 4: how it is trained, and the name the authors' settings give it.
+
+    A ``floor`` row says what a score is worth: to reach no more than it says nothing.
+    """
 
     row: str
     model: str
@@ -31,6 +37,7 @@ class Panel(Entry):
     long: bool = False
     shares: bool = False
     own: bool = False
+    floor: bool = False
     published: str | None = None
 
 
@@ -60,7 +67,8 @@ class Maud(Paper):
 
     ``questions`` and ``heads`` are how many there must be; ``categories`` maps a category to its printed
     name; ``settings`` are the files with the authors' settings, the multi-task ones with whether they
-    trained on abridged data; ``grids`` go by the size of the search, then by `single`, `long` and `multi`.
+    trained on abridged data; ``averages`` is how many runs a printed score is the mean of; ``grids`` go by
+    the size of the search (`paper` is the paper's), then by `single`, `long` and `multi`.
     """
 
     questions: int
@@ -72,6 +80,7 @@ class Maud(Paper):
     settings: Mapping[str, Mapping[str, bool] | tuple[str, ...]]
     models: Mapping[str, Panel]
     weight_decay: float
+    averages: PositiveInt
     grids: Mapping[str, Mapping[str, Grid]]
     extraction: SpanTask
 
@@ -121,8 +130,38 @@ class _Planner:
         for key, panel in panels.items():
             for setting, wanted in (("single", panel.single), ("multi", panel.multi)):
                 if wanted:
-                    found.append(self.row(key, panel, setting))
+                    found += self.placed(self.row(key, panel, setting), panel)
         return found
+
+    def placed(self, row: dict[str, Any], panel: Panel) -> list[dict[str, Any]]:
+        """The printed row with its runs; or without, and a row of our own whose name says what differs."""
+        differences = self.differences(row, panel) if row["runs"] and not panel.own else []
+        if not differences:
+            return [row]
+        return [
+            row | {"runs": {}, "reason": reason_not_run(differences)},
+            row | {"row": own_name(row["row"], differences), "own": True},
+        ]
+
+    def grid(self, panel: Panel, setting: str) -> Grid:
+        return self.paper.grids[self.grid_name]["long" if panel.long else setting]
+
+    def differences(self, row: Mapping[str, Any], panel: Panel) -> list[Difference]:
+        """How the runs of ``row`` differ from the paper's."""
+        grid, found = self.grid(panel, row["setting"]), []
+        authors = self.config.maud_settings == "authors"
+        if self.grid_name != PAPER_GRID:
+            words = []
+            if not (panel.published and authors):
+                updates = grid.rounds[-1] * grid.updates_per_round
+                words.append(f"{updates} update{'s' * (updates > 1)} of {grid.batch_size} examples")
+            words.append(f"texts cut at {grid.max_length} tokens")
+            words += [f"{grid.heads} heads"] * (grid.heads is not None and row["setting"] == "single")
+            words += ["bfloat16"] * grid.bf16
+            found.append(Difference(f"grid={PAPER_GRID}", f"{self.grid_name} budget: {', '.join(words)}"))
+        if panel.published and not authors:
+            found.append(Difference("maud_settings=authors", "settings of our own search"))
+        return found + fewer_seeds(len(row["runs"][str(WHOLE)]), self.paper.averages)
 
     def row(self, key: str, panel: Panel, setting: str) -> dict[str, Any]:
         weights = find(panel.model, self.config, self.models, self.mirrors)
@@ -133,10 +172,13 @@ class _Planner:
             "own": panel.own,
             "reason": weights.reason if isinstance(weights, Missing) else "",
             "parameters": known.parameters if known else None,
+            "trained": True,
+            "averages": self.paper.averages,
+            "floor": panel.floor,
             "runs": {},
         }
         if isinstance(weights, Weights):
-            grid = self.paper.grids[self.grid_name]["long" if panel.long else setting]
+            grid = self.grid(panel, setting)
             shares = grid.percents if panel.shares and setting == "single" else (WHOLE,)
             for percent in shares:
                 runs = self.runs(key, panel, setting, grid, weights, percent)

@@ -19,7 +19,7 @@ from lextables.maud.plan import Maud
 from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.tables.cells import Cell
-from lextables.tables.inputs import Inputs
+from lextables.tables.inputs import Inputs, about
 from lextables.tables.spent import record, span_settings_in_words, time_in_words
 
 AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
@@ -96,9 +96,11 @@ class Results(Inputs):
         values = self.values(folders, metric, group)
         return statistics.fmean(values) if values else None
 
-    def interval(self, folders: Sequence[str]) -> tuple[float | None, float | None]:
-        """The ends of the overall AUPR's interval, each averaged over the runs as the score is."""
-        return self.score(folders, f"{AUPR}, low"), self.score(folders, f"{AUPR}, high")
+    def interval(
+        self, folders: Sequence[str], metric: str = AUPR, group: str = "all"
+    ) -> tuple[float | None, float | None]:
+        """The ends of a score's interval, averaged over the runs as the score is; None where it has none."""
+        return self.score(folders, f"{metric}, low", group), self.score(folders, f"{metric}, high", group)
 
 
 def _by_name(rows: Iterable[Row]) -> Scores:
@@ -230,25 +232,29 @@ def _scored(results: Results, metric: str, groups: Mapping[str, str], missing: s
 
 
 def _random(results: Results, metric: str, row: str, group: str, missing: str) -> Cell:
+    """What random scores are expected to reach: computed, not drawn, and part of every table's floor."""
     value, _ = results.random_scores.get((metric.replace(AUPR, RANDOM), group), (math.nan, 0))
     if math.isnan(value):
-        return Cell(row, "Random", None, reason=missing)
-    return Cell(row, "Random", 100 * value, decimals=1)
+        return Cell(row, "Random", None, reason=missing, measure=row)
+    return Cell(row, "Random", 100 * value, decimals=1, measure=row, floor="Random")
 
 
 def _score(
     results: Results, metric: str, row: str, column: str, group: str, system: System | None, missing: str
 ) -> Cell:
+    """A score of a system; a row is what systems are compared by."""
     if system is None:
-        return Cell(row, column, None, reason="not in the panel of models")
+        return Cell(row, column, None, reason="not in the panel of models", measure=row)
     folders = _folders(system)
+    said = about(system, row, system["row"])
     if not folders:
-        return Cell(row, column, None, reason=system["reason"] or NOT_TRAINED)
-    value = results.score(folders, metric, group)
-    if value is None:
-        return Cell(row, column, None, reason=missing, runs=folders)
-    low, high = results.interval(folders) if (metric, group) == (AUPR, "all") else (None, None)
-    return Cell(row, column, value, low, high, decimals=1, runs=folders)
+        return Cell(row, column, None, reason=system["reason"] or NOT_TRAINED, **said)
+    values = results.values(folders, metric, group)
+    if not values:
+        return Cell(row, column, None, reason=missing, runs=folders, **said)
+    low, high = results.interval(folders, metric, group)
+    mean, seeds = statistics.fmean(values), tuple(values) if system["trained"] else None
+    return Cell(row, column, mean, low, high, decimals=1, runs=folders, seeds=seeds, **said)
 
 
 def _trained(results: Results) -> list[Cell]:
@@ -355,11 +361,19 @@ def figure3(results: Results) -> list[Cell]:
         runs = system["runs"]
         printed = system["row"] == "RoBERTa"
         for share, column in shares.items():
-            scores = [results.score(runs[part], AUPR) for part in (WHOLE, share) if runs.get(part)]
-            if len(scores) == 2 and None not in scores:
+            scores = [results.values(runs[part], AUPR) for part in (WHOLE, share) if runs.get(part)]
+            if len(scores) == 2 and all(scores):
                 folders = (*runs[WHOLE], *runs[share])
                 name = row if printed else f"{row}: {system['row']}"
-                cells.append(Cell(name, column, scores[0] - scores[1], decimals=1, runs=folders))
+                whole, part = map(statistics.fmean, scores)
+                # The shares are drawn and trained with the same seeds.
+                seeds = tuple(one - other for one, other in zip(*scores, strict=True))
+                cells.append(
+                    Cell(
+                        name, column, whole - part, decimals=1, runs=folders, seeds=seeds,
+                        averages=system["averages"],
+                    )
+                )  # fmt: skip
             elif printed:
                 cells.append(Cell(row, column, None, reason=system["reason"] or NOT_TRAINED))
     for system in results.systems:

@@ -2,7 +2,8 @@
 
 A row is a model fine-tuned on a share of the training contracts, or the authors' own fine-tuned model.
 Where the grid has more than one point, each is trained without the held-out contracts first (`search`),
-and the point with the best area under the curve on them is trained on all (`finetune`).
+and the point with the best area under the curve on them is trained on all (`finetune`).  What was trained or
+read with other settings than the paper's is a row of our own beside the printed one.
 """
 
 from collections.abc import Mapping
@@ -10,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import PositiveInt
+
 from lextables.config import Config
 from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
 from lextables.papers import Entry
-from lextables.plan import Spec
+from lextables.plan import PAPER_GRID, Difference, Spec, fewer_seeds, own_name, reason_not_run
 from lextables.run import Run
 
 WHOLE = 100  # per cent of the training contracts
@@ -24,7 +27,8 @@ class Panel(Entry):
 
     ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
     of adjacent windows are joined; ``shares`` trains on each share of the contracts too.  A batch goes
-    through the model in ``accumulation`` parts, which lets a large one fit on one GPU.
+    through the model in ``accumulation`` parts, which lets a large one fit on one GPU.  A ``floor`` row says
+    what a score is worth: to reach no more than it says nothing.
     """
 
     row: str
@@ -36,6 +40,7 @@ class Panel(Entry):
     shares: bool = False
     accumulation: int = 1
     own: bool = False
+    floor: bool = False
 
 
 class Grid(Entry):
@@ -77,7 +82,8 @@ class SpanTask(Entry):
     ``held_out`` is the share of the training contracts on which the grid is searched, or `dev` for those of
     that split.  ``checkpoints`` is the source of the authors' fine-tuned models; ``relaxed`` the part of a
     category's name that lets a prediction count which holds the answer; ``tail`` the least thresholds of
-    the released sweep.  ``pretraining`` goes by grid.
+    the released sweep.  ``averages`` is how many runs a printed score is the mean of.  ``grids`` and
+    ``pretraining`` go by grid; the one called `paper` holds the paper's settings.
     """
 
     models: Mapping[str, Panel]
@@ -87,19 +93,27 @@ class SpanTask(Entry):
     relaxed: str | None = None
     tail: tuple[float, ...]
     checkpoints: str | None = None
+    averages: PositiveInt = 1
     grids: Mapping[str, Grid]
     pretraining: Mapping[str, Pretraining] = {}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the tables: ``runs`` maps a share of the training contracts to its runs, one a seed."""
+    """A row of the tables: ``runs`` maps a share of the training contracts to its runs, one a seed.
+
+    ``trained`` rows were trained here, and ``averages`` is how many runs a printed score of one is the mean
+    of; the authors' own weights give the same numbers each time.
+    """
 
     row: str
     family: str
     own: bool
     reason: str = ""
     parameters: int | None = None
+    trained: bool = False
+    averages: int = 1
+    floor: bool = False
     runs: dict[int, tuple[Run, ...]] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
@@ -110,6 +124,9 @@ class Row:
             "own": self.own,
             "reason": self.reason,
             "parameters": self.parameters,
+            "trained": self.trained,
+            "averages": self.averages,
+            "floor": self.floor,
             "runs": {
                 str(percent): [run.folder for run in runs] for percent, runs in sorted(self.runs.items())
             },
@@ -142,20 +159,51 @@ class SpanPlanner:
         return found
 
     def with_joined(self, key: str, panel: Panel) -> list[Row]:
-        row = self.row(key, panel)
+        rows = self.placed(self.row(key, panel), panel)
         if panel.joined is None:
-            return [row]
-        joined = []
+            return rows
+        row, joined = rows[-1], []
         for run in row.runs.get(WHOLE, ()):
             after = Run(self.name, "joined", run.model, run.condition, run.seed)
             self.specs[after] = Spec({"n_best": self.task.n_best}, (run,))
             joined.append(after)
+        name = panel.joined + row.row.removeprefix(panel.row)
         runs = {WHOLE: tuple(joined)} if joined else {}
-        return [row, replace(row, row=panel.joined, own=True, runs=runs)]
+        return [*rows, replace(row, row=name, own=True, runs=runs)]
+
+    def placed(self, row: Row, panel: Panel) -> list[Row]:
+        """The printed row with its runs; or without, and a row of our own whose name says what differs."""
+        differences = self.differences(row, panel) if row.runs and not panel.own else []
+        if not differences:
+            return [row]
+        return [
+            replace(row, runs={}, reason=reason_not_run(differences)),
+            replace(row, row=own_name(row.row, differences), own=True),
+        ]
+
+    def differences(self, row: Row, panel: Panel) -> list[Difference]:
+        """How the runs of ``row`` differ from the paper's."""
+        grid, found = self.grid, []
+        if panel.pretrained:
+            contracts = ", ".join(self.config.edgar_quarters) or "the sample"
+            wants = "the contracts that its authors pretrained on, which are in no source here"
+            found.append(Difference(wants, f"on contracts of {contracts}"))
+        if self.grid_name != PAPER_GRID:
+            words = [f"windows of {grid.max_length} tokens"]
+            if row.trained and grid.max_updates is not None:
+                words = [f"{grid.max_updates} updates of {grid.batch_size} {words[0]}"]
+            if grid.windows_per_question is not None:
+                words.append(f"{grid.windows_per_question} windows a question")
+            words += ["bfloat16"] * grid.bf16
+            found.append(Difference(f"grid={PAPER_GRID}", f"{self.grid_name} budget: {', '.join(words)}"))
+        if row.trained:
+            found += fewer_seeds(len(row.runs.get(WHOLE, ())), self.task.averages)
+        return found
 
     def row(self, key: str, panel: Panel) -> Row:
         known = self.models.get(panel.model)
         row = Row(panel.row, panel.family, panel.own, parameters=known.parameters if known else None)
+        row = replace(row, averages=self.task.averages, floor=panel.floor)
         released = self.released(panel)
         if released:
             run = Run(self.name, "released", key, "as-released")
@@ -173,7 +221,7 @@ class SpanPlanner:
             return replace(row, runs={WHOLE: (run,)})
         shares = self.grid.percents if panel.shares else (WHOLE,)
         runs = {percent: self.trained(key, panel, weights, percent) for percent in shares}
-        return replace(row, runs=runs)
+        return replace(row, runs=runs, trained=True)
 
     def released(self, panel: Panel) -> Weights | None:
         """The authors' own fine-tuned weights, where the configuration says to use them and they are here."""

@@ -1,31 +1,51 @@
 """From computed cells to a table: each published cell beside ours, with a verdict and its reason.
 
-Verdicts: **match** (equal at the printed precision), **near** (the published value lies inside our 95 %
-interval), **off** (outside, on either side), **not run** (with the reason).  Cells that have no
-published counterpart, and all cells from data that are not comparable with the paper's, stand in
-`ours` without a verdict.
+Verdicts: **match** (equal at the printed precision, or the same words), **off** (not, with the difference),
+**not run** (with the reason).  What is trained or drawn is judged by its own seeds, `SEEDS` at least, and
+may also be **near**: the printed value lies in their 95 % prediction interval; with fewer seeds it has no
+verdict.  The sampling interval of a cell (``low`` to ``high``) judges nothing: it is drawn from the very
+units that the paper scored, so that it holds what a worse system scores on them too.  Cells that have no
+published counterpart, and all cells from data that are not comparable with the paper's, stand in `ours`
+without a verdict.
+
+A reason is made of clauses.  The first say the difference and the prediction interval, as `DIFFERENCE` and
+`SPREAD` read them back; then come an interval that is too wide to tell printed values apart, the cell's own
+reason, and that the table's floor reaches the printed value as well.
 """
 
 import csv
 import io
 import math
 import re
+import statistics
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
+
+from scipy.stats import t
 
 from lextables.tables.published import PublishedCell
 
 Verdict = Literal["match", "near", "off", "not run", ""]
 DECIMALS = 3
+SEEDS = 3  # runs that a verdict on a trained row wants
+COUNTS = ("no seed", "one seed", "two seeds")
+DIFFERENCE = re.compile(r"off by ([+-][\d.]+)")
+SPREAD = re.compile(r"95 % prediction interval of (\d+) seeds: (\S+ to \S+)")
+NOTHING = "a model that answers nothing"
 
 
 @dataclass(frozen=True)
 class Cell:
     """A computed cell.  ``value`` is a number in the table's unit, a text, or None with a ``reason``.
 
-    ``low`` and ``high`` are a 95 % interval; ``decimals`` says how a cell of our own is printed.
+    ``low`` and ``high`` are the 95 % sampling interval; ``decimals`` says how a cell of our own is printed.
+    ``seeds`` are the values of the runs that differ in their seed, where the value is trained or drawn; None
+    where it is deterministic.  ``averages`` is how many runs the printed value is the mean of.  ``measure``
+    names what a score is of, alike for all systems that are compared by it and higher for a better one; it is
+    empty for what is no score.  ``floor`` is the name of a system of the table's floor whose score this is.
     """
 
     row: str
@@ -36,6 +56,10 @@ class Cell:
     decimals: int | None = None
     runs: tuple[str, ...] = ()
     reason: str = ""
+    seeds: tuple[float, ...] | None = None
+    averages: int = 1
+    measure: str = ""
+    floor: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,15 +106,36 @@ def build(published: Sequence[PublishedCell], cells: Iterable[Cell], comparable:
             group, row = own, cell.row
         if place not in places:
             group.append(cell)
+    rivals = _rivals(published, computed)
+    floors = [cell for cell in computed.values() if cell.floor and cell.measure and _is_number(cell.value)]
     lines = []
     for printed in published:
         place = (printed.row, printed.column)
         cell = computed.get(place)
         if cell is None or (cell.value is None and not cell.reason):
             raise ValueError(f"no value and no reason for row {printed.row!r}, column {printed.column!r}")
-        lines.append(_beside(printed, cell, comparable))
+        lines.append(
+            _beside(printed, cell, rivals[_contest(cell)], floors) if comparable else _apart(printed, cell)
+        )
         lines += [_own(cell, decimals) for cell in following[place]]
     return lines + [_own(cell, decimals) for cell in own]
+
+
+def _contest(cell: Cell) -> tuple[bool, str]:
+    """What a printed cell is compared with others in: its measure, or its column where it is no score."""
+    return (True, cell.measure) if cell.measure else (False, cell.column)
+
+
+def _rivals(
+    published: Iterable[PublishedCell], computed: Mapping[tuple[str, str], Cell]
+) -> dict[tuple[bool, str], list[float]]:
+    """{contest: the numbers printed in it}."""
+    found: dict[tuple[bool, str], list[float]] = defaultdict(list)
+    for printed in published:
+        cell = computed.get((printed.row, printed.column))
+        if cell is not None and printed.number is not None:
+            found[_contest(cell)].append(printed.number)
+    return found
 
 
 def _own(cell: Cell, decimals: Mapping[str, int]) -> Line:
@@ -99,38 +144,137 @@ def _own(cell: Cell, decimals: Mapping[str, int]) -> Line:
         cell.row, cell.column, "", "", written(cell.value, places),
         written(cell.low, places), written(cell.high, places),
         None if isinstance(cell.value, str) else places,
-        "not run" if cell.value is None else "", cell.reason, " ".join(cell.runs),
+        "not run" if cell.value is None else "", _joined(_spread(cell, places), cell.reason),
+        " ".join(cell.runs),
     )  # fmt: skip
 
 
-def _beside(printed: PublishedCell, cell: Cell, comparable: bool) -> Line:
-    value = written(cell.value, printed.decimals)
-    found = verdict(printed, cell) if comparable or cell.value is None else ""
+def _apart(printed: PublishedCell, cell: Cell) -> Line:
+    """A printed cell and ours from other data than the paper's."""
+    places = printed.decimals
     return Line(
-        printed.row, printed.column, printed.value,
-        value if comparable else "", "" if comparable else value,
-        written(cell.low, printed.decimals), written(cell.high, printed.decimals),
-        printed.decimals, found, cell.reason, " ".join(cell.runs),
+        printed.row, printed.column, printed.value, "", written(cell.value, places),
+        written(cell.low, places), written(cell.high, places), places,
+        "not run" if cell.value is None else "", _joined(_spread(cell, places), cell.reason),
+        " ".join(cell.runs),
     )  # fmt: skip
 
 
-def verdict(printed: PublishedCell, cell: Cell) -> Verdict:
-    """Judge a computed cell against the printed one; text is compared by `same_words`."""
-    if cell.value is None:
-        return "not run"
-    if isinstance(cell.value, str) or printed.decimals is None:
-        text = written(cell.value, printed.decimals)
-        return "match" if same_words(text, printed.value) else "off"
-    if math.isnan(cell.value):
-        return "off"
+def _beside(printed: PublishedCell, cell: Cell, rivals: Sequence[float], floors: Iterable[Cell]) -> Line:
+    places = printed.decimals
+    found, words = verdict(printed, cell, rivals)
+    return Line(
+        printed.row, printed.column, printed.value, written(cell.value, places), "",
+        written(cell.low, places), written(cell.high, places), places, found,
+        _joined(*words, cell.reason, _reached(printed, cell, floors)), " ".join(cell.runs),
+    )  # fmt: skip
+
+
+def _joined(*clauses: str) -> str:
+    return "; ".join(clause for clause in clauses if clause)
+
+
+def verdict(
+    printed: PublishedCell, cell: Cell, rivals: Sequence[float] = ()
+) -> tuple[Verdict, Sequence[str]]:
+    """Judge a computed cell against the printed one, and say on what evidence, in clauses.
+
+    Text is compared by `same_words`.  ``rivals`` are the values that the paper prints for the same thing.
+    """
+    number, value = printed.number, cell.value
+    if value is None:
+        return "not run", ()
+    if isinstance(value, str) or number is None:
+        return "match" if same_words(written(value, printed.decimals), printed.value) else "off", ()
+    if cell.seeds is not None and (few := _too_few(cell.seeds)):
+        return "", (few,)
+    if math.isnan(value):
+        return "off", ("ours is no number",)
+    ours = rounded(value, printed.decimals)
+    equal, apart = ours == number, f"off by {ours - number:+.{printed.decimals}f}"
+    if cell.seeds is None:
+        return ("match", ()) if equal else ("off", (apart,))
+    low, high = _prediction(cell)
+    words = (_spread(cell, printed.decimals), _too_wide(number, low, high, rivals))
+    if equal:
+        return "match", words
+    return ("near", words) if low <= number <= high else ("off", (apart, *words))
+
+
+def prediction_interval(values: Sequence[float], averages: int = 1) -> tuple[float, float]:
+    """Return where, with 95 %, the mean of ``averages`` more draws lies, after ``values`` (two at least).
+
+    For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of the n values (n - 1)
+    and m ``averages``.
+    """
+    n, mean = len(values), statistics.fmean(values)
+    half = float(t.ppf(0.975, n - 1)) * statistics.stdev(values, mean) * math.sqrt(1 / n + 1 / averages)
+    return mean - half, mean + half
+
+
+def _finite(seeds: Iterable[float]) -> list[float]:
+    return [value for value in seeds if not math.isnan(value)]
+
+
+def _too_few(seeds: Sequence[float]) -> str:
+    """Why these seeds are too few for a verdict; empty where they are not."""
+    found = len(_finite(seeds))
+    if found >= SEEDS:
+        return ""
+    if found < len(seeds):
+        return f"{found} of {len(seeds)} seeds have a value; a verdict wants three"
+    return f"trained with {COUNTS[found]}; a verdict wants three"
+
+
+def _prediction(cell: Cell) -> tuple[float, float]:
+    return prediction_interval(_finite(cell.seeds), cell.averages)
+
+
+def _spread(cell: Cell, decimals: int | None) -> str:
+    """The prediction interval in words, to one decimal more than the value; empty where there is none."""
+    if cell.seeds is None or _too_few(cell.seeds) or not _is_number(cell.value):
+        return ""
+    places = (DECIMALS if decimals is None else decimals) + 1
+    low, high = (written(end, places) for end in _prediction(cell))
+    return f"95 % prediction interval of {len(_finite(cell.seeds))} seeds: {low} to {high}"
+
+
+def _too_wide(number: float, low: float, high: float, rivals: Iterable[float]) -> str:
+    """Whether an interval holds what is printed for other systems too, or is as wide as the value itself."""
+    others = [value for value in rivals if value != number]
+    held = sum(low <= value <= high for value in others)
+    if held:
+        return f"too wide to tell the printed value from {held} of the {len(others)} others printed for it"
+    if not others and (high - low) / 2 > abs(number) / 2:
+        return "too wide to say much: it reaches further than half the printed value either way"
+    return ""
+
+
+def _reached(printed: PublishedCell, cell: Cell, floors: Iterable[Cell]) -> str:
+    """Say which systems that know nothing reach a printed score as well, at the printed precision."""
     number = printed.number
-    if number is None:
-        return "off"
-    if float(f"{cell.value:.{printed.decimals}f}") == number:
-        return "match"
-    if cell.low is not None and cell.high is not None and cell.low <= number <= cell.high:
-        return "near"
-    return "off"
+    if not cell.measure or number is None:
+        return ""
+    names = [
+        floor.floor
+        for floor in floors
+        if floor.measure == cell.measure
+        and floor.floor != cell.floor
+        and rounded(floor.value, printed.decimals) >= number
+    ]
+    names += [NOTHING] * (number == 0)
+    if not names:
+        return ""
+    return f"the floor reaches this value too ({', '.join(dict.fromkeys(names))}): to match it says nothing"
+
+
+def _is_number(value: float | str | None) -> bool:
+    return value is not None and not isinstance(value, str) and not math.isnan(value)
+
+
+def rounded(value: float, decimals: int) -> float:
+    """Return a number as it stands printed with this many decimals."""
+    return float(f"{value:.{decimals}f}")
 
 
 def same_words(one: str, other: str) -> bool:

@@ -10,7 +10,7 @@ import itertools
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib
@@ -39,17 +39,23 @@ LOOKS = (
 )  # a row each
 MARK_EVERY = 4  # points of a line, to know it by its mark where dashes are too short to see
 LABEL = 21  # letters in a line beside a bar
+OF_PRINTED = "the printed values"  # what the columns of their means end in
+OTHER_DATA = "Other data than the paper's, so without its values"
 
 Drawing = Callable[[Figure, Sequence[Line]], None]
 Point = tuple[float, float]
 
 
-def draw(kind: str, lines: Sequence[Line], title: str) -> str:
+def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) -> str:
     """Return the svg of ``lines`` as a figure of ``kind``, one of `KINDS`.
 
     ``title`` is what a screen reader says.  Values that are missing are left out; a figure without any
-    value says so.
+    value says so.  Values from data that are not ``comparable`` answer no printed one, so these are left out
+    of their drawing, which says so.
     """
+    printed = any(line.published for line in lines)
+    if not comparable:
+        lines = [replace(line, published="") for line in lines if not line.column.endswith(OF_PRINTED)]
     style = {
         "svg.hashsalt": f"{kind} {title}", "svg.fonttype": "none", "text.parse_math": False,
         "font.family": ["sans-serif"], "font.sans-serif": ["DejaVu Sans"], "font.size": FONT,
@@ -62,6 +68,8 @@ def draw(kind: str, lines: Sequence[Line], title: str) -> str:
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
         KINDS[kind](figure, lines)
+        if printed and not comparable:
+            figure.supxlabel(OTHER_DATA, fontsize=FONT)
         figure.savefig(
             out, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Title": title}
         )
@@ -153,10 +161,14 @@ def _bars(lines: Iterable[Line]) -> Iterable[Bars]:
 
 
 def histogram(figure: Figure, lines: Sequence[Line]) -> None:
-    """Bins as rows (`0-99 words`), and the mean and the median: lines where printed, markers where ours."""
+    """Bins as rows (`0-99 words`), and the mean and the median of the first row that has one.
+
+    These are lines where printed, and markers where ours.
+    """
     rows = [(re.fullmatch(r"(\d+)-(\d+) (.+)", line.row), line) for line in lines]
     bins = [(found, line) for found, line in rows if found and _number(_ours(line)) is not None]
-    centres = [line for line in lines if line.published and line.column in CENTRES]
+    first = next((line.row for line in lines if line.column in CENTRES), None)
+    centres = [line for line in lines if line.row == first and line.column in CENTRES]
     if not bins and not centres:
         _empty(figure)
         return
@@ -302,7 +314,7 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
         return
     looks = {}
     for column, hatch in zip(columns, itertools.cycle(HATCHES)):
-        fill = "none" if column.endswith("the printed values") else OURS
+        fill = "none" if column.endswith(OF_PRINTED) else OURS
         looks[column] = {"facecolor": fill, "edgecolor": INK, "hatch": hatch, "linewidth": 0.8}
     axes, at, middles, names = figure.add_subplot(), 0.0, [], []
     for row, cells in _rows(lines).items():

@@ -21,3 +21,15 @@ class Inputs:
     rows: Sequence[Mapping[str, Any]]
     published: Sequence[PublishedCell]
     paper: Paper
+
+
+def about(system: Mapping[str, Any], measure: str, name: str) -> dict[str, Any]:
+    """What a score's cell says of the system called ``name``, which a plan's row describes.
+
+    ``measure`` is what systems are compared by; see `cells.Cell`.
+    """
+    return {
+        "averages": system["averages"],
+        "measure": measure,
+        "floor": name if system["floor"] else "",
+    }

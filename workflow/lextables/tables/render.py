@@ -12,14 +12,16 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from lextables.tables.cells import Line, count
-from lextables.tables.published import PublishedCell
+from lextables.tables.cells import DIFFERENCE, SPREAD, Line, count
 
 MARKS = {"match": "✓", "near": "≈", "off": "✗", "not run": "–"}
 KEY = (
-    "Each cell: printed → ours, the verdict, and in brackets our 95 % interval. "
-    "Match: equal at the printed precision, or the same words. Near: the printed value lies in our interval. "
-    "Off: it lies outside; the difference is ours less the printed value."
+    "Each cell: printed → ours, and the verdict. Match: equal at the printed precision, or the same words. "
+    "Off: not; the difference is ours less the printed value. "
+    "A row that is trained is judged by its own seeds, three at least: near says that the printed value lies in "
+    "their 95 % prediction interval, which is named after them. "
+    "In brackets stands the 95 % interval over queries, contracts or examples, the benchmark’s own uncertainty; "
+    "it judges nothing."
 )
 SHORT = 15  # letters that fit where a number does
 
@@ -37,12 +39,17 @@ class Grid:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a cell says.  ``note`` is the number of its reason, 0 where there is none."""
+    """What a cell says.
+
+    ``seeds`` are how many there are and their prediction interval; ``interval`` is the sampling interval;
+    ``note`` is the number of what else is to be said of it, 0 where there is nothing.
+    """
 
     printed: str
     value: str
     mark: str
     word: str
+    seeds: str
     interval: str
     note: int
     verdict: str
@@ -77,8 +84,26 @@ def _grid(rows: Rows) -> Grid:
 
 
 def reasons(lines: Iterable[Line]) -> dict[str, int]:
-    """Number the distinct reasons from 1, in first-seen order."""
-    return {reason: n for n, reason in enumerate(dict.fromkeys(x.reason for x in lines if x.reason), 1)}
+    """Number the distinct reasons from 1, in first-seen order, without what the cells themselves say of them."""
+    return {note: n for n, note in enumerate(dict.fromkeys(filter(None, map(_note, lines))), 1)}
+
+
+def _clauses(line: Line) -> list[str]:
+    return line.reason.split("; ")
+
+
+def _note(line: Line) -> str:
+    """The reason without the clauses that stand in the cell."""
+    return "; ".join(
+        clause
+        for clause in _clauses(line)
+        if not DIFFERENCE.fullmatch(clause) and not SPREAD.fullmatch(clause)
+    )
+
+
+def _said(pattern: re.Pattern[str], line: Line) -> tuple[str, ...]:
+    """The groups of the clause that ``pattern`` reads, or nothing."""
+    return next((found.groups() for clause in _clauses(line) if (found := pattern.fullmatch(clause))), ())
 
 
 def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
@@ -88,24 +113,15 @@ def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
     if line.verdict == "not run":
         mark, value = "", MARKS["not run"]
     elif line.verdict == "off":
-        word = f"off {_difference(line)}".rstrip()
+        word = " ".join(("off", *_said(DIFFERENCE, line))).replace("-", "−")
     elif line.verdict == "match" and line.decimals is None and value == line.published:
         value = ""
     elif not line.verdict and line.published and value:
-        word = "ours"
+        word = "no verdict" if line.reproduced else "ours"
+    seeds = " seeds: ".join(_said(SPREAD, line)).replace("-", "−")
     interval = f"[{line.low}, {line.high}]" if line.low and line.high else ""
-    return Shown(line.published, value, mark, word, interval, numbers.get(line.reason, 0), line.verdict)
-
-
-def _difference(line: Line) -> str:
-    """Ours less the printed value with its sign, where both are numbers."""
-    printed, ours = (
-        PublishedCell("", "", "", text, line.decimals, "").number
-        for text in (line.published, line.reproduced)
-    )
-    if printed is None or ours is None:
-        return ""
-    return f"{ours - printed:+.{line.decimals}f}".replace("-", "−")
+    note = numbers.get(_note(line), 0)
+    return Shown(line.published, value, mark, word, seeds, interval, note, line.verdict)
 
 
 def tally(lines: Iterable[Line]) -> str:
@@ -176,7 +192,8 @@ def _markdown_row(*cells: str) -> str:
 def _markdown_cell(cell: Shown) -> str:
     values = " → ".join(_plain(text) for text in (cell.printed, cell.value) if text)
     note = str(cell.note).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) if cell.note else ""
-    return " ".join(text for text in (values, cell.mark, cell.word, note, cell.interval) if text)
+    said = (values, cell.mark, f"{cell.word}," if cell.word and cell.seeds else cell.word, cell.seeds)
+    return " ".join(text for text in (*said, note, cell.interval) if text)
 
 
 def _plain(text: str) -> str:
@@ -234,7 +251,7 @@ td .values i { font-style: normal; color: var(--soft); }
 td small { font-size: .8125rem; display: block; color: var(--soft); }
 td.text .values { white-space: normal; } td.text b { font-weight: 400; }
 td.text .values i:first-child { display: block; } td.text small { display: inline; }
-small > span { white-space: nowrap; } td:not(.text) .interval { display: block; }
+small > span { white-space: nowrap; } td:not(.text) :is(.seeds, .interval) { display: block; }
 .match .verdict { color: var(--match); } .near .verdict { color: var(--near); }
 .off .verdict { color: var(--off); }
 sup { line-height: 0; } sup a { text-decoration: none; padding: 0 .15em; }
@@ -271,9 +288,10 @@ _FRAGMENT = TEMPLATES.from_string("""\
 {%- else -%}
 <span class="values">{{ cell.printed or cell.value }}</span>
 {%- endif %}
-{% if cell.word or cell.interval or cell.note %}
+{% if cell.word or cell.seeds or cell.interval or cell.note %}
 &#32;<small>
 {%- if cell.word %}<span class="verdict">{{ cell.mark }} {{ cell.word }}</span>{% endif %}
+{%- if cell.seeds %} <span class="seeds">{{ cell.seeds }}</span>{% endif %}
 {%- if cell.note %}<sup><a href="#{{ id }}-{{ cell.note }}">{{ cell.note }}</a></sup>{% endif %}
 {% if cell.interval %} <span class="interval">{{ cell.interval }}</span>{% endif %}
 </small>{% endif %}

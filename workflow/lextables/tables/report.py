@@ -138,8 +138,10 @@ _OPENING = render.TEMPLATES.from_string("""\
 <h1>Printed and rebuilt</h1>
 <p>Each table and figure below sets what {{ papers }} printed beside what this pipeline made again from raw
 sources. The data are {{ data }}, and the models are {{ panel }}: {{ models }}.</p>
-<p class="small soft">{{ key }} Not run: the note says why. What comes from data that are not comparable
-with the paper's stands beside the printed value without a verdict.</p>
+<p class="small soft">{{ key }} Not run: the note says why. Without a verdict stand what was trained with
+fewer seeds, and what comes from data that are not comparable with the paper's. A printed row takes the paper's
+settings or is not run; other settings are rows of ours, whose names say what differs. What the table's floor
+reaches too is noted: to match it says nothing.</p>
 <nav aria-label="Sections">
 {% for part in parts %}
 <a href="#{{ part.name }}">{{ part.short }}</a>

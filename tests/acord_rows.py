@@ -1,0 +1,34 @@
+"""Rows of ACORD's Table D-3 as hits make them, judged against printed rows."""
+
+from lextables.acord import tables
+from lextables.acord.retrieval import prediction_rows
+from lextables.acord.scores import scores
+from lextables.dataset import read, write
+from lextables.run import SCORES
+from lextables.tables.cells import build
+from lextables.tables.inputs import Inputs
+
+METRICS = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")
+
+
+def without_first_hits(hits):
+    """The hits of every query but the first."""
+    return {query: found[1:] for query, found in hits.items()}
+
+
+def judged(data, paper, printed, row, hits):
+    """{metric: line of Table D-3} where the system of ``row`` returns ``hits``, judged as deterministic.
+
+    ``data`` holds ACORD's data sets; ``printed`` are the cells of ``row`` alone.
+    """
+    given = [read(data / f"{name}.parquet") for name in ("judgements", "queries")]
+    write(SCORES, scores(prediction_rows(hits), *given), data / "run/scores.parquet")
+    retriever, reranker = row.split(" / ")
+    system = {
+        "retriever": retriever, "reranker": reranker, "tuned": False, "own": False, "pairwise": False,
+        "floor": False, "averages": 1, "model": None, "parameters": 0, "reason": "",
+        "runs": {"short": ["run"]},
+    }  # fmt: skip
+    cells = tables.cells("table_d3", Inputs(data, data, [system], printed, paper))
+    lines = build(printed, [cell for cell in cells if cell.column in METRICS], comparable=True)
+    return {line.column: line for line in lines}

@@ -1,0 +1,76 @@
+"""Verdicts have power on the real queries: broken and other rankings come out off on Table D-3's metrics.
+
+The sampling interval over the 57 queries holds the printed value in most of these cases, which is why it
+judges nothing.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from acord_rows import METRICS, judged, without_first_hits
+from lextables.acord.plan import Acord
+from lextables.acord.raw import read_release
+from lextables.acord.retrieval import load_collection, retrieve
+from lextables.acord.schema import TABLES
+from lextables.dataset import write_all
+from lextables.papers import load
+from lextables.tables.published import load as load_published
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/acord.yaml", Acord)
+PRINTED = [
+    cell for cell in load_published(ROOT / "resources/published/acord.csv") if cell.table == "table_d3"
+]
+BM25 = "BM25 / None"
+
+
+@pytest.fixture(scope="module")
+def data(mirror, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("acord")
+    release = read_release(mirror / f"{PAPER.source}/{PAPER.file}", PAPER.categories, PAPER.query_aliases)
+    write_all(TABLES, vars(release), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ranked(data):
+    """{(k1, b): hits of BM25 with an index a query}."""
+    collection = load_collection(str(data))
+
+    def hits(k1, b):
+        settings = {"kind": "bm25", "index": "query", "k1": k1, "b": b, "top": PAPER.top, "queries": None}
+        return retrieve(collection, {"short": settings}, None)["short"]
+
+    return {point: hits(*point) for point in ((0.9, 0.4), (3, 1))}
+
+
+def verdicts(data, row, hits):
+    printed = [cell for cell in PRINTED if cell.row == row and cell.column in METRICS]
+    assert len(printed) == len(METRICS)
+    return judged(data, PAPER, printed, row, hits)
+
+
+def test_bm25_as_the_paper_has_it_matches(data, ranked):
+    assert {line.verdict for line in verdicts(data, BM25, ranked[0.9, 0.4]).values()} == {"match"}
+
+
+def test_bm25_without_its_first_hits_is_off(data, ranked):
+    lines = verdicts(data, BM25, without_first_hits(ranked[0.9, 0.4]))
+    assert [line.verdict for line in lines.values()] == ["off"] * 5
+    held = [line for line in lines.values() if float(line.low) <= float(line.published) <= float(line.high)]
+    assert held == list(lines.values())
+
+
+def test_bm25_with_other_parameters_is_off(data, ranked):
+    lines = verdicts(data, BM25, ranked[3, 1])
+    assert [line.verdict for line in lines.values()] == ["off"] * 5
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["Bi-Encoder-MiniLM / None", "OpenAI embeddings (small) / None", "BM25 / Cross-Encoder-MiniLM"],
+)
+def test_bm25_is_off_the_rows_of_other_systems(data, ranked, row):
+    lines = verdicts(data, row, ranked[0.9, 0.4])
+    assert [line.verdict for line in lines.values()] == ["off"] * 5
