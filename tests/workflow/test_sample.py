@@ -82,7 +82,7 @@ def test_every_run_says_what_it_ran_on(finished):
     assert len(records) > 10
     for path in records:
         record = json.loads(path.read_text(encoding="utf-8"))
-        assert {"settings", "libraries", "device", "seconds", "peak_memory_mib"} <= set(record)
+        assert {"settings", "libraries", "lextables", "device", "seconds", "peak_memory_mib"} <= set(record)
 
 
 def test_the_effective_config_is_kept(finished):
