@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from nltk.tokenize import word_tokenize
 
 from lextables.lawngnli.balance import TRAIN
 from lextables.lawngnli.labels import LABELS
@@ -36,6 +35,8 @@ def has_negation_word(hypothesis: str) -> bool:
     """
     if NEGATION_PART in hypothesis:
         return True
+    from nltk.tokenize import word_tokenize  # slow to load, and Tables 3 and 4 do without
+
     return any(word.rstrip(".") in NEGATION_WORDS for word in word_tokenize(hypothesis, preserve_line=True))
 
 

@@ -1,10 +1,12 @@
-"""Intervals: how far a mean over queries, or a share of examples, would move with another sample."""
+"""Intervals: how far a mean over queries, or a share of examples, would move with another sample.
+
+scipy.stats and statsmodels are imported where they are used: most tables need neither, and to load them
+takes longer than to make the table.
+"""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.stats import bootstrap
-from statsmodels.stats.proportion import proportion_confint
 
 RESAMPLES = 10_000
 LEVEL = 0.95
@@ -16,6 +18,8 @@ def mean_interval(values: Sequence[float], seed: int = 0) -> tuple[float, float]
     For a difference between two systems give the differences a query: the resampling is then paired.
     None when fewer than two values remain or all are equal, where resampling says nothing.
     """
+    from scipy.stats import bootstrap
+
     finite = np.asarray([value for value in values if not np.isnan(value)], dtype=np.float64)
     if len(finite) < 2 or np.ptp(finite) == 0:
         return None
@@ -28,6 +32,8 @@ def mean_interval(values: Sequence[float], seed: int = 0) -> tuple[float, float]
 
 def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
     """Return the 95 % Wilson interval of a share; None without trials."""
+    from statsmodels.stats.proportion import proportion_confint
+
     if trials == 0:
         return None
     low, high = proportion_confint(successes, trials, alpha=1 - LEVEL, method="wilson")
