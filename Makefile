@@ -1,13 +1,17 @@
-# Two commands do everything on a machine with Python 3.11, make and a package index:
+# Two commands do everything on a machine with Python 3.11 to 3.13, make and a package index:
 #   make run     set up, then run the pipeline on the embedded sample
-#   make test    set up, then check style and run the tests
+#   make test    set up, then check style and run the tests; `make quick` runs the unit tests alone
 
-PYTHON ?= python3.11
+# The first Python that will do, 3.11 before all others since the pins are made with it.  A name on the path
+# may be a shim of a version that is not installed: each is tried.
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3 python; do \
+  $$name -c "$(SUPPORTED)" 2>/dev/null && echo $$name && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: run test lint lock clean
+.PHONY: run test quick lint lock clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.run
@@ -17,6 +21,9 @@ run: $(VENV)/.run
 test: lint
 	$(BIN)/python -m pytest -n $(CORES) --dist loadfile
 
+quick: lint
+	$(BIN)/python -m pytest -n $(CORES) tests/unit
+
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -25,7 +32,9 @@ lint: $(VENV)/.test
 	$(BIN)/python envs/export.py --check
 
 $(VENV)/.run: envs/requirements.txt
-	$(PYTHON) -m venv $(VENV)
+	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null || { echo "lextables wants Python 3.11, 3.12 or 3.13:" \
+	  "install one, or name it with \`make run PYTHON=/path/to/python\`" >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement envs/requirements.txt
 	touch $@
 

@@ -25,7 +25,6 @@ from lextables.lawngnli.released_ids import (
     released_majority,
     released_opinions,
     released_short_premise,
-    with_page_labels,
 )
 
 
@@ -365,12 +364,6 @@ def test_released_opinions():
     assert released_majority([majority, dissent]) == MAJORITY
     assert released_majority([dissent]) is None
     assert released_majority([majority, majority]) is None
-
-
-def test_with_page_labels_puts_anchors_back():
-    text = ReleasedOpinion("majority", MAJORITY).unpaged
-    anchors = [(text.index("is here") - 1, "13"), (text.index("runs"), "12")]
-    assert with_page_labels(text, anchors) == MAJORITY
 
 
 @pytest.mark.parametrize(

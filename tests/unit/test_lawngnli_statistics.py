@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from lextables.lawngnli.statistics import dataset_statistics, has_negation_word, table2
+from lextables.lawngnli.statistics import has_negation_word, table2
 
 
 def length(text):
@@ -39,37 +39,35 @@ ROWS = [
 ]
 
 
-def test_dataset_statistics():
-    found = dataset_statistics(ROWS, length)
+def column(rows, length):
+    """One column of Table 2."""
+    common = {"split": "train", "analysis": True, "short_premise": ""}
+    return table2([{**common, **row, "long_premise": row["premise"]} for row in rows], length)["long", "full"]
+
+
+def test_a_column():
+    found = column(ROWS, length)
     assert found.premise_length == pytest.approx((1.6, 2.5, 3.0, 3.5, 4.4))
     assert found.hypothesis_length == pytest.approx(13 / 4)
     assert found.hypothesis_negation == {"entail": 0.5, "neutral": 0.0, "contradict": 0.0}
     assert (found.unique_premises, found.unique_hypotheses, found.examples) == (3, 3, 4)
 
 
-def test_two_labels_and_another_premise_column():
-    rows = [{"text": "a b", "hypothesis": "not so", "label": "not_entail"}]
-    found = dataset_statistics(rows, length, premise="text", labels=("entail", "not_entail"))
-    assert found.hypothesis_negation == {"not_entail": 1.0}
-    with pytest.raises(KeyError):
-        dataset_statistics(rows, length, premise="text")
-
-
 def test_no_rows():
-    found = dataset_statistics([], length)
+    found = column([], length)
     assert found.examples == 0
     assert (found.premise_length, found.hypothesis_length, found.hypothesis_negation) == ((), None, {})
 
 
-def test_a_text_is_measured_once():
+def test_a_text_is_measured_once_for_all_columns():
     asked = []
 
     def counting(text):
         asked.append(text)
         return 1
 
-    dataset_statistics(ROWS, counting)
-    assert len(asked) == len(set(asked)) == 6
+    column(ROWS, counting)
+    assert len(asked) == len(set(asked)) == 7  # three premises, three hypotheses, the empty short premise
 
 
 def test_table2_counts_the_training_split_in_four_columns():

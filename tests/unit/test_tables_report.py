@@ -64,10 +64,10 @@ def _write_results(root: Path, source: dict) -> None:
         (folder / "run.json").write_text(json.dumps(record))
 
 
-def _report(root: Path, data: str = "release") -> str:
+def _report(root: Path, data: str = "release", made_by: str = "") -> str:
     part = report.read_part("acord", root / "acord.yaml", root)
     runs = [report.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
-    return report.page({"data": data, "models": "available"}, [part], runs)
+    return report.page({"data": data, "models": "available"}, [part], runs, made_by)
 
 
 class Links(HTMLParser):
@@ -184,6 +184,16 @@ def test_versions_that_all_share_come_first_and_in_one_line(results):
         ([("torch", "2.13.0")], f"{run} 0; {run} 1"),
         ([("torch", "2.12.1")], f"{run} 2"),
     ]
+
+
+def test_the_version_and_the_commit_are_named(results):
+    path = results / "runs/acord/retrieve/bi-encoder/short/seed0/run.json"
+    by = {"version": "0.1.0", "commit": "0123456789abcdef", "modified": True}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"lextables": by}))
+    text = " ".join(Links(_report(results, made_by="0.2.0")).words.split())
+    assert "This page was made by lextables 0.2.0." in text
+    # The two runs of before this was recorded have none.
+    assert "retrieve, bi-encoder, short, seed 0: lextables 0.1.0 (commit 0123456789, modified)." in text
 
 
 def test_devices_that_differ_have_a_column(results):

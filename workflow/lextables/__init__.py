@@ -4,6 +4,15 @@ Data flows one way: source, data set, run, predictions, scores, table, report.  
 plain functions that can be imported and tested without Snakemake; ``workflow/scripts`` calls them.
 """
 
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]  # the folder of the Snakefile, config.yaml and resources/
+
+# The version stands in pyproject.toml and not here, where a new one would be a change of code to every rule.
+_PROJECT = ROOT / "pyproject.toml"
+__version__: str = (
+    tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["version"]
+    if _PROJECT.is_file()
+    else "0+unknown"
+)

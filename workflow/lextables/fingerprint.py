@@ -1,68 +1,126 @@
-"""A fingerprint of the code that a rule really uses.
+"""A fingerprint of the code that can change a rule's result.
 
 Snakemake sees neither a change in an imported module nor one in a module that this one imports, so
-each rule carries, as a param, a hash over the source of its entry modules and of every lextables
-module they import, directly or not.
+each rule carries, as a param, a hash over its script and every lextables module that this imports,
+directly or not.  What is hashed is the syntax tree: comments, docstrings, blank lines and formatting
+are no part of it.  Nor is the version of Python that parses it, so that 3.11, 3.12 and 3.13 agree.
 """
 
 import ast
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent
-ROOT = PACKAGE.parent
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def fingerprint(*modules: str) -> str:
-    """Return 16 hex digits that change when the source of ``modules`` or of what they import does.
+    """Return 16 hex digits that change when the code of ``modules`` or of what they import does.
 
     ``modules`` are dotted names inside lextables, such as ``lextables.acord.raw``, or paths of
-    scripts that import it.
+    scripts that import it.  To import a module is to run the packages that it lies in, so their
+    ``__init__`` counts; an import under ``if TYPE_CHECKING`` never runs and does not.  A file that
+    lies beside a module of the package and that the module names in a string counts by its bytes.
     """
-    files: dict[str, bytes] = {}
-    waiting = [_source(module) for module in modules]
+    digests: dict[str, str] = {}
+    waiting = [file for module in modules for file in _start(module)]
     while waiting:
         file = waiting.pop()
-        name = (
-            file.name
-            if file.is_absolute() and ROOT not in file.parents
-            else file.relative_to(ROOT).as_posix()
-        )
-        if name not in files:
-            files[name] = file.read_bytes()
-            waiting.extend(_imports(file))
-    digest = hashlib.sha256()
-    for name, source in sorted(files.items()):
-        digest.update(f"{name}\0{len(source)}\0".encode() + source)
-    return digest.hexdigest()[:16]
+        inside = ROOT in file.parents
+        name = file.relative_to(ROOT).as_posix() if inside else file.name
+        if name in digests:
+            continue
+        package = ".".join(file.relative_to(ROOT).parent.parts) if inside else ""
+        digests[name], imported, strings = _read(file.read_bytes(), package)
+        for dotted in imported:
+            waiting.extend(_module_files(dotted))
+        if package.startswith("lextables"):
+            for data in _beside(file, strings):
+                digests[data.relative_to(ROOT).as_posix()] = hashlib.sha256(data.read_bytes()).hexdigest()
+    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(digests.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
-def _source(module: str) -> Path:
+def _start(module: str) -> list[Path]:
     if module.endswith(".py"):
-        return Path(module).resolve()
-    found = _module_file(module)
-    if found is None:
-        raise ModuleNotFoundError(module)
-    return found
-
-
-def _module_file(module: str) -> Path | None:
+        return [Path(module).resolve()]
     path = ROOT.joinpath(*module.split("."))
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-        if candidate.exists():
-            return candidate
-    return None
+    if not (path.is_dir() or path.with_suffix(".py").is_file()):
+        raise ModuleNotFoundError(module)
+    return _module_files(module)
+
+
+def _module_files(dotted: str) -> list[Path]:
+    """The files that run when ``dotted`` is imported: its packages', and its own where it is a module.
+
+    Of ``lextables.acord.raw.read``, a function, these are the module's.
+    """
+    files: list[Path] = []
+    folder = ROOT
+    for part in dotted.split("."):
+        package, module = folder / part / "__init__.py", folder / f"{part}.py"
+        files += [package] if package.is_file() else [module] if module.is_file() else []
+        folder = folder / part
+    return files
+
+
+def _beside(file: Path, strings: tuple[str, ...]) -> Iterator[Path]:
+    names = {path.name for path in file.parent.iterdir() if path.is_file() and path.suffix != ".py"}
+    for name in sorted(names.intersection(strings)):
+        yield file.parent / name
 
 
 @cache
-def _imports(file: Path) -> tuple[Path, ...]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+def _read(source: bytes, package: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return the digest of a module's code, what of lextables it imports, and its short strings."""
+    tree = _Code().visit(ast.parse(source))
+    imported: set[str] = set()
+    strings: set[str] = set()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names.add(node.module)
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    found = (_module_file(name) for name in sorted(names) if name.split(".")[0] == "lextables")
-    return tuple(path for path in found if path is not None)
+            imported.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            imported.update(f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 100:
+            strings.add(node.value)
+    ours = sorted(name for name in imported if name.split(".")[0] == "lextables")
+    digest = hashlib.sha256(repr(_plain(tree)).encode("utf-8", "surrogatepass")).hexdigest()
+    return digest, tuple(ours), tuple(sorted(strings))
+
+
+class _Code(ast.NodeTransformer):
+    """Drops what does nothing when the module runs."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        # A docstring, a string that documents an attribute, an ellipsis.
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Pass(self, node: ast.Pass) -> None:
+        return None
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.orelse if ast.unparse(node.test).split(".")[-1] == "TYPE_CHECKING" else node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        # Python 3.12 ends a format that holds a field with an empty string.
+        self.generic_visit(node)
+        node.values = [part for part in node.values if getattr(part, "value", None) != ""]
+        return node
+
+
+def _plain(node: object) -> object:
+    """A syntax tree as tuples, without places in the file.
+
+    `ast.dump` is not used: Python 3.12 gives functions an empty list of type parameters, and 3.13
+    leaves out what is empty.  Here a field that is empty is left out under all of them.
+    """
+    if isinstance(node, ast.AST):
+        fields = [(name, _plain(value)) for name, value in ast.iter_fields(node) if name != "kind"]
+        return type(node).__name__, *(field for field in fields if field[1] not in (("None",), ()))
+    if isinstance(node, list):
+        return tuple(_plain(value) for value in node)
+    return (repr(node),)

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from lextables.atomic import write_text
 from lextables.dataset import Column, Table
+from lextables.version import made_by
 
 LIBRARIES = (
     "torch",
@@ -66,7 +67,7 @@ class Run:
 
 @contextmanager
 def recorded(folder: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Time the block and write `run.json`: settings, library versions, device, seconds, peak memory.
+    """Time the block and write `run.json`: settings, versions, commit, device, seconds, peak memory.
 
     The block may add to the yielded record; ``device`` defaults to the processor.
     """
@@ -76,6 +77,7 @@ def recorded(folder: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[s
     record["seconds"] = round(time.monotonic() - start, 1)
     record["peak_memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     record["libraries"] = versions()
+    record["lextables"] = made_by()
     write_text(Path(folder) / "run.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
 
 

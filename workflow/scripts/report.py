@@ -7,6 +7,7 @@ import yaml
 from lextables.atomic import write_text
 from lextables.job import job
 from lextables.tables import report
+from lextables.version import made_by, words
 
 with job(snakemake.log[0]):
     config = yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8"))
@@ -15,4 +16,4 @@ with job(snakemake.log[0]):
         for registry in snakemake.input.papers
     ]
     runs = [report.read_run(path) for path in snakemake.input.runs]
-    write_text(snakemake.output[0], report.page(config, parts, runs))
+    write_text(snakemake.output[0], report.page(config, parts, runs, words(made_by())))

@@ -7,7 +7,7 @@ from pathlib import Path
 from lextables.atomic import write_text
 from lextables.job import job
 from lextables.papers import load
-from lextables.tables import figures, published, render
+from lextables.tables import published, render
 from lextables.tables.cells import build, to_csv
 from lextables.tables.inputs import Inputs
 
@@ -27,7 +27,11 @@ with job(snakemake.log[0]):
     lines = build(inputs.published, cells, comparable)
 
     entry = registry.tables[name]
-    svg = figures.draw(entry.kind, lines, entry.title, comparable) if entry.kind else ""
+    svg = ""
+    if entry.kind:
+        from lextables.tables import figures  # loads matplotlib, which no table needs
+
+        svg = figures.draw(entry.kind, lines, entry.title, comparable)
     about = (entry.title, entry.where, lines, entry.notes, render.data_note(census["sources"]))
     write_text(snakemake.output.csv, to_csv(lines))
     write_text(snakemake.output.md, render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lextables.dataset import Row, read
-from lextables.models import bm25
 from lextables.models.resolve import weights_folder
 
 if TYPE_CHECKING:
@@ -72,6 +71,8 @@ def retrieve(
 
 
 def _bm25(collection: Collection, settings: Mapping[str, Any]) -> Search:
+    from lextables.models import bm25
+
     terms = {clause_id: bm25.analyze(text) for clause_id, text in collection.clauses.items()}
     parameters = {"k1": settings["k1"], "b": settings["b"]}
     whole = bm25.BM25Index(terms, **parameters) if settings["index"] == "corpus" else None

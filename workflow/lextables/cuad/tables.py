@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from scipy.stats import spearmanr
-
 from lextables.dataset import Row, read
 from lextables.models.contract_shares import part
 from lextables.tables.cells import Cell, same_words
@@ -273,6 +271,8 @@ def _curve(scores: Mapping[tuple[str, str], float]) -> dict[int, float]:
 
 def figure4(results: Results) -> list[Cell]:
     """The area by category: the printed order, the values of every row that ran, and how the orders agree."""
+    from scipy.stats import spearmanr  # slow to load, and no other table needs it
+
     cells = _by_category(results, AUPR)
     for system in results.systems:
         ranks = _ranks(results, _folders(system))

@@ -221,11 +221,3 @@ def _accurate(row: Mapping[str, Any], pipeline: Pipeline, counts: Counter[str]) 
     hypothesis = hypothesis_of(row["parenthetical"], pipeline)
     counts[VERB] += hypothesis is not None
     return hypothesis
-
-
-def merged_funnel(outcomes: list[Outcome]) -> Funnel:
-    """Return the funnel over all shards and both steps, in the order of `FUNNEL`."""
-    total: Counter[str] = Counter()
-    for outcome in outcomes:
-        total.update(outcome.funnel)
-    return {step: total[step] for step in FUNNEL}

@@ -8,8 +8,6 @@ inflecting it back; a lemmatizer that sees the form alone cannot tell the past t
 
 from functools import cache
 
-TAGS = ("VB", "VBP", "VBZ", "VBD", "VBN", "VBG")
-
 DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 """The form of "do" that carries the tense and number of a tag."""
 

@@ -484,15 +484,6 @@ def released_opinions(casebody: str) -> list[ReleasedOpinion]:
     return opinions
 
 
-def with_page_labels(text: str, anchors: Iterable[tuple[int, str]]) -> str:
-    """Return an opinion's text with "@label@" put in at each (offset, label), for `ReleasedOpinion`."""
-    pieces, at = [], 0
-    for offset, label in sorted(anchors, key=lambda anchor: anchor[0]):
-        pieces += [text[at:offset], f"@{label}@"]
-        at = offset
-    return "".join([*pieces, text[at:]])
-
-
 def released_majority(opinions: Sequence[ReleasedOpinion]) -> str | None:
     """Return the text of the one majority opinion, page labels in it; None when there is not exactly one."""
     majorities = [opinion.text for opinion in opinions if opinion.type == "majority"]

@@ -1,7 +1,6 @@
 """F1 of a multiple-choice question, micro and macro (MAUD, Tables 7 and 8)."""
 
 import numpy as np
-from sklearn.metrics import f1_score
 
 
 def micro_f1(labels: np.ndarray, chosen: np.ndarray) -> float:
@@ -14,4 +13,6 @@ def macro_f1(labels: np.ndarray, chosen: np.ndarray) -> float:
 
     As the released training script computes it (scikit-learn's default set of labels).
     """
+    from sklearn.metrics import f1_score  # slow to load, and tables that only read scores come here too
+
     return float(f1_score(labels, chosen, average="macro", zero_division=0))

@@ -4,13 +4,14 @@
 data: a percentile bootstrap of a mean covers too seldom below some twenty units, and that of an average
 precision lies above the estimate, since repeated examples raise it.  So means have Student's interval and
 MAUD's AUPR a jackknife; CUAD's area, whose thresholds are fixed, keeps the bootstrap.
+
+scipy.stats and statsmodels are imported where they are used: most tables need neither, and to load them
+takes longer than to make the table.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.stats import t
-from statsmodels.stats.proportion import proportion_confint
 
 RESAMPLES = 10_000
 LEVEL = 0.95
@@ -55,11 +56,15 @@ def jackknife_interval(
 
 def _half_width(error: float, units: int) -> float:
     """Student's 95 % half-width for a standard error over ``units`` units."""
+    from scipy.stats import t
+
     return float(t.ppf((1 + LEVEL) / 2, units - 1) * error)
 
 
 def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
     """Return the 95 % Wilson interval of a share; None without trials."""
+    from statsmodels.stats.proportion import proportion_confint
+
     if trials == 0:
         return None
     low, high = proportion_confint(successes, trials, alpha=1 - LEVEL, method="wilson")

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from lextables.dataset import Row
 from lextables.errors import BadInput
@@ -89,6 +88,8 @@ def binarised(head: Answered) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
 
 def head_aupr(head: Answered) -> float:
     """Return the head's AUPR, the mean over its answers; NaN where none has a curve."""
+    from sklearn.metrics import average_precision_score  # slow to load: see `f1.macro_f1`
+
     return _mean(NAN if side is None else float(average_precision_score(*side)) for side in binarised(head))
 
 
@@ -297,6 +298,8 @@ def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
 
 def curve(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return one step-wise curve, (recalls, precisions), recalls rising from 0 (precision 1) to 1."""
+    from sklearn.metrics import precision_recall_curve  # slow to load: see `f1.macro_f1`
+
     precision, recall, _ = precision_recall_curve(positive, score)
     recalls, first = np.unique(recall[::-1], return_index=True)
     return recalls, precision[::-1][first]

@@ -17,6 +17,7 @@ from lextables.papers import Paper, TableEntry
 from lextables.tables import render
 from lextables.tables.cells import Line, count, from_csv
 from lextables.tables.render import duration
+from lextables.version import words
 
 FOLD = 30  # rows from which a table opens at a click
 HISTOGRAM = 8  # values up to which a label's histogram is written out
@@ -81,6 +82,12 @@ class RunRecord:
         model, found = (self.record["settings"].get(key) for key in ("model", "found"))
         return f"{model} ({found})" if model and found else model or ""
 
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions of lextables, with its commit, and of the libraries that the run had."""
+        ours = self.record.get("lextables")  # a run of before this was recorded is still a run
+        return self.record["libraries"] | ({"lextables": words(ours)} if ours else {})
+
 
 def read_part(name: str, registry: str | Path, results: str | Path) -> Part:
     """Read what the report shows of the paper ``name``; ``registry`` is its file in resources/papers."""
@@ -109,9 +116,19 @@ def read_run(path: str | Path) -> RunRecord:
     return RunRecord(paper, experiment, model, condition, seed.removeprefix("seed"), record)
 
 
-def page(config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord]) -> str:
-    """Return the report as HTML that needs no other file; links to other files are relative to it."""
-    sections = [opening(config, parts, runs), summary(parts), *map(paper, parts), what_ran(parts, runs)]
+def page(
+    config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord], made_by: str = ""
+) -> str:
+    """Return the report as HTML that needs no other file; links to other files are relative to it.
+
+    ``made_by`` is the version of lextables that puts it together, in words.
+    """
+    sections = [
+        opening(config, parts, runs, made_by),
+        summary(parts),
+        *map(paper, parts),
+        what_ran(parts, runs),
+    ]
     return render.page("Printed and rebuilt", Markup("\n").join(sections), STYLE)
 
 
@@ -137,7 +154,8 @@ details + p { margin-top: .75rem; }
 _OPENING = render.TEMPLATES.from_string("""\
 <h1>Printed and rebuilt</h1>
 <p>Each table and figure below sets what {{ papers }} printed beside what this pipeline made again from raw
-sources. The data are {{ data }}, and the models are {{ panel }}: {{ models }}.</p>
+sources. The data are {{ data }}, and the models are {{ panel }}: {{ models }}.
+{%- if made_by %} This page was made by lextables {{ made_by }}.{% endif %}</p>
 <p class="small soft">{{ key }} Not run: the note says why. Without a verdict stand what was trained with
 fewer seeds, and what comes from data that are not comparable with the paper's. A printed row takes the paper's
 settings or is not run; other settings are rows of ours, whose names say what differs. What the table's floor
@@ -151,8 +169,10 @@ reaches too is noted: to match it says nothing.</p>
 """)
 
 
-def opening(config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord]) -> Markup:
-    """Say what this is, which data it is made from, and which models."""
+def opening(
+    config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord], made_by: str = ""
+) -> Markup:
+    """Say what this is, which data it is made from, which models, and by which version."""
     names = dict.fromkeys(run.record["settings"].get("model") for run in runs)
     return Markup(
         _OPENING.render(
@@ -162,6 +182,7 @@ def opening(config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[Run
             models=", ".join(sorted(filter(None, names))) or "none was run",
             parts=parts,
             key=render.KEY,
+            made_by=made_by,
         )
     )
 
@@ -376,7 +397,7 @@ def versions(runs: Sequence[RunRecord]) -> list[tuple[list[tuple[str, str]], str
     """Group the library versions by the runs that had them: first those of all runs, then the rest."""
     holders: dict[tuple[str, str], list[str]] = defaultdict(list)
     for run in runs:
-        for library in sorted(run.record["libraries"].items()):
+        for library in sorted(run.versions.items()):
             holders[library].append(run.name)
     groups: dict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
     for library, names in sorted(holders.items()):

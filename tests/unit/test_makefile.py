@@ -1,0 +1,112 @@
+"""make finds a Python that will do, or says what to install."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SENTENCE = (
+    "lextables wants Python 3.11, 3.12 or 3.13: "
+    "install one, or name it with `make run PYTHON=/path/to/python`"
+)
+# Answers -c as the real Python would under another version, and -m venv with a Python that does nothing.
+STUB = """#!/bin/sh
+case "$1" in
+  -c) exec "{real}" -c 'import sys; sys.version_info = ({major}, {minor}, 0); exec(sys.argv[1])' "$2";;
+  -m) mkdir -p "$3/bin"; printf '#!/bin/sh\\n' > "$3/bin/python"; chmod +x "$3/bin/python"
+      echo {name} > made-by;;
+esac
+"""
+SHIM = "#!/bin/sh\necho 'pyenv: {name}: command not found' >&2\nexit 127\n"
+
+
+def executable(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A folder with our Makefile and an empty lock, and an empty folder for programs."""
+    shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
+    (tmp_path / "envs").mkdir()
+    (tmp_path / "envs/requirements.txt").write_text("")
+    (tmp_path / "bin").mkdir()
+    for tool in ("sh", "make", "mkdir", "printf", "chmod", "touch"):
+        (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))
+    return tmp_path
+
+
+def install(project, found):
+    for name, version in found.items():
+        if version is None:
+            executable(project / "bin" / name, SHIM.format(name=name))
+        else:
+            major, minor = version
+            stub = STUB.format(real=sys.executable, major=major, minor=minor, name=name)
+            executable(project / "bin" / name, stub)
+
+
+def make(project, *arguments):
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHON", "MAKEFLAGS")}
+    return subprocess.run(
+        [project / "bin/make", ".venv/.run", *arguments],
+        cwd=project,
+        env=environment | {"PATH": str(project / "bin")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "chosen"),
+    [
+        ({"python3.11": (3, 11)}, "python3.11"),
+        ({"python3.13": (3, 13), "python3.12": (3, 12)}, "python3.12"),
+        ({"python3.11": None, "python3.12": None, "python3.13": (3, 13)}, "python3.13"),
+        ({"python3": (3, 12)}, "python3"),
+        ({"python3": (3, 10), "python": (3, 11)}, "python"),
+    ],
+)
+def test_the_first_python_that_will_do_is_taken(project, found, chosen):
+    install(project, found)
+    run = make(project)
+    assert run.returncode == 0, run.stderr
+    assert (project / "made-by").read_text().strip() == chosen
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {},
+        {"python3.11": None, "python3": None},
+        {"python3": (3, 10)},
+        {"python3": (3, 14)},
+        {"python": (2, 7)},
+    ],
+)
+def test_without_one_a_sentence_says_what_to_install(project, found):
+    install(project, found)
+    run = make(project)
+    assert run.returncode != 0
+    assert run.stderr.splitlines()[0] == SENTENCE
+    assert not (project / ".venv").exists()
+
+
+def test_a_python_that_is_named_is_taken_or_refused(project):
+    install(project, {"python3.11": (3, 11)})
+    (project / "my pythons").mkdir()
+    for name, minor in (("new", 13), ("old", 9)):
+        stub = STUB.format(real=sys.executable, major=3, minor=minor, name=name)
+        executable(project / "my pythons" / name, stub)
+    refused = make(project, f"PYTHON={project / 'my pythons/old'}")
+    assert refused.returncode != 0
+    assert refused.stderr.splitlines()[0] == SENTENCE
+    taken = make(project, f"PYTHON={project / 'my pythons/new'}")
+    assert taken.returncode == 0, taken.stderr
+    assert (project / "made-by").read_text().strip() == "new"

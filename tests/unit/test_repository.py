@@ -1,0 +1,56 @@
+"""What stands beside the code agrees with it: licences, citation, pins, checks."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def loaded(name):
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_the_readme_gives_the_licence_of_every_source_and_model():
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Licences and citation")[1]
+    rows = re.findall(r"^\| (`.+`) \| (.+) \|$", section, re.M)
+    given = {name: licence for names, licence in rows for name in re.findall(r"`([^`]+)`", names)}
+    registered = loaded("resources/sources.yaml") | loaded("resources/models.yaml")
+    assert given == {name: entry["licence"] for name, entry in registered.items()}
+
+
+def test_the_licence_is_whole_and_the_same_everywhere():
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == loaded("CITATION.cff")["license"] == "Apache-2.0"
+    assert all((ROOT / name).is_file() for name in (project["readme"], *project["license-files"]))
+
+
+def test_the_citation_has_what_its_format_wants():
+    citation = loaded("CITATION.cff")
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["authors"] == [{"name": "The lextables authors"}]
+    assert citation["title"] and citation["message"]
+
+
+def test_a_commit_is_checked_with_the_pinned_versions():
+    hooks = [hook for repo in loaded(".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
+    pins = (ROOT / "envs/requirements-dev.txt").read_text(encoding="utf-8").splitlines()
+    assert {hook["entry"].split()[0] for hook in hooks} == {"ruff", "snakefmt"}
+    for hook in hooks:
+        (pin,) = hook["additional_dependencies"]
+        assert pin in pins
+        assert pin.startswith(f"{hook['entry'].split()[0]}==")
+
+
+def test_every_python_that_make_takes_is_tested_and_named():
+    matrix = loaded(".github/workflows/test.yaml")["jobs"]["test"]["strategy"]["matrix"]["python"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"] == ">=3.11,<3.14"
+    named = [line.split(" :: ")[-1] for line in project["classifiers"] if ":: Python ::" in line]
+    assert matrix == named == ["3.11", "3.12", "3.13"]
+    assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in (ROOT / "Makefile").read_text(encoding="utf-8")

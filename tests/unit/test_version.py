@@ -1,0 +1,94 @@
+"""The version stands in one place, and records carry it with the commit."""
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import lextables
+from lextables import fingerprint, version
+from lextables.run import recorded
+
+ROOT = Path(__file__).parents[2]
+GIT = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+
+
+def git(folder, *arguments):
+    subprocess.run([*GIT, "-C", folder, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A project in a git checkout with one commit."""
+    git(tmp_path, "init")
+    (tmp_path / "code.py").write_text("X = 1\n")
+    (tmp_path / ".gitignore").write_text("results\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "first")
+    monkeypatch.setattr(version, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_the_version_stands_in_pyproject_and_agrees_everywhere():
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert lextables.__version__ == written
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == written
+    assert re.search(rf"^## \[{re.escape(written)}\] - ", (ROOT / "CHANGELOG.md").read_text(), re.M)
+
+
+def test_a_checkout_has_its_commit(checkout):
+    made = version.made_by()
+    assert re.fullmatch("[0-9a-f]{40}", made["commit"])
+    assert made == {"version": lextables.__version__, "commit": made["commit"], "modified": False}
+    assert version.words(made) == f"{lextables.__version__} (commit {made['commit'][:10]})"
+
+
+def test_a_change_to_a_tracked_file_is_said_and_a_new_file_is_not(checkout):
+    (checkout / "notes.txt").write_text("mine")
+    assert version.made_by()["modified"] is False
+    (checkout / "code.py").write_text("X = 2\n")
+    made = version.made_by()
+    assert made["modified"] is True
+    assert version.words(made).endswith(", modified)")
+    git(checkout, "commit", "-am", "second")
+    assert version.made_by()["modified"] is False
+
+
+def test_an_unpacked_archive_has_no_commit(checkout, tmp_path, monkeypatch):
+    inner = checkout / "results/lextables-0.1.0"
+    inner.mkdir(parents=True)
+    monkeypatch.setattr(version, "ROOT", inner)
+    made = version.made_by()
+    assert (made["commit"], made["modified"]) == (None, None)
+    assert version.words(made) == lextables.__version__
+
+
+@pytest.mark.parametrize("broken", ["no git", "no commit"])
+def test_without_git_or_a_commit_there_is_none(tmp_path, monkeypatch, broken):
+    git(tmp_path, "init")
+    monkeypatch.setattr(version, "ROOT", tmp_path)
+    if broken == "no git":
+        monkeypatch.setenv("PATH", str(tmp_path))
+    assert version.made_by()["commit"] is None
+
+
+def test_a_run_records_both(checkout, tmp_path):
+    with recorded(tmp_path, {"k": 1}):
+        pass
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["lextables"] == version.made_by()
+
+
+def test_a_new_version_reruns_nothing(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "workflow", tmp_path / "workflow", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(fingerprint, "ROOT", tmp_path / "workflow")
+    before = fingerprint.fingerprint("lextables.run")
+    # Were the version written anywhere in the package, this would change it there.
+    for path in tmp_path.rglob("*.py"):
+        path.write_text(path.read_text().replace(f'"{lextables.__version__}"', '"99.0"'))
+    assert fingerprint.fingerprint("lextables.run") == before
