@@ -106,7 +106,7 @@ def chosen_point(
 def _area(path: str | Path, gold: spans.Gold, relaxed: str | None, tail: Sequence[float]) -> float:
     nbest = spans.nbest_rows(read(path))
     spans.check_questions(nbest, gold)
-    matches = spans.paper_matches(spans.collapsed(nbest), gold, relaxed)
+    matches = spans.paper_matches(nbest, gold, relaxed)
     return float(spans.aupr(spans.overall_counts(matches, gold, spans.sweep(tail)).curve())[0])
 
 

@@ -1,0 +1,139 @@
+"""The tokens and the words of a contract, and the tokens of an answer."""
+
+import numpy as np
+import pytest
+
+from lextables.errors import BadInput
+from lextables.models import span_tokens
+from lextables.models.span_tokens import MAX_CHARACTERS, answer_tokens, layout, question_ids, tokenise
+from tokenizer_kinds import QUESTION, albert, bert, roberta
+
+TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
+BERT = TOKENIZERS["bert"]
+each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "middle", "suffix", "contract_type"),
+    [
+        ("bert", ["[CLS]"], ["[SEP]"], ["[SEP]"], 1),
+        ("roberta", ["<s>"], ["</s>", "</s>"], ["</s>"], 0),
+        ("albert", ["[CLS]"], ["[SEP]"], ["[SEP]"], 1),
+    ],
+)
+def test_layout(name, prefix, middle, suffix, contract_type):
+    tokenizer = TOKENIZERS[name]
+    found = layout(tokenizer)
+    for ids, tokens in ((found.prefix, prefix), (found.middle, middle), (found.suffix, suffix)):
+        assert tokenizer.convert_ids_to_tokens(list(ids)) == tokens
+    assert (found.question_type, found.contract_type) == (0, contract_type)
+    assert found.special == len(prefix + middle + suffix)
+
+
+@pytest.mark.parametrize(
+    ("pair", "fault"),
+    [
+        ("$A:0 [SEP]:0 $B:1 [SEP]:1 [CLS]:2", "does not begin a sequence with its classification token"),
+        ("[SEP]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", "does not begin a sequence with its classification token"),
+        ("[CLS]:0 $B:0 [SEP]:0 $A:1 [SEP]:1", "does not put the first text of a pair before the second"),
+    ],
+)
+def test_layout_of_another_kind_of_tokenizer(pair, fault):
+    with pytest.raises(BadInput, match=fault):
+        layout(albert(pair=pair))
+
+
+def test_a_slow_tokenizer_is_refused():
+    class Slow:
+        is_fast = False
+
+    with pytest.raises(BadInput, match="Slow: the tokenizer does not say which characters"):
+        layout(Slow())
+
+
+@each_tokenizer
+def test_tokens_are_slices_of_the_text_without_white_space_at_their_edges(tokenizer):
+    text = "  The agreement\n\nof\tDelaware \u202f Büro governs. "
+    tokens = tokenise(tokenizer, text, "a contract")
+    pieces = [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    assert all(piece == piece.strip() for piece in pieces)
+    assert tokens.ids.dtype == tokens.starts.dtype == tokens.ends.dtype == np.int32
+    covered = {at for start, end in zip(tokens.starts, tokens.ends, strict=True) for at in range(start, end)}
+    assert covered == {at for at, letter in enumerate(text) if not letter.isspace()}
+
+
+@each_tokenizer
+def test_white_space_and_neighbours_change_no_token(tokenizer, monkeypatch):
+    text = "The law of the agreement of the law, the law."
+    plain = tokenise(tokenizer, text, "a contract")
+    spaced = tokenise(tokenizer, text.replace(" ", " \r\n \t\u202f"), "a contract")
+    alone = [tokenise(tokenizer, word, "a word").ids for word in text.split()]
+    assert plain.ids.tolist() == spaced.ids.tolist() == np.concatenate(alone).tolist()
+    monkeypatch.setattr(span_tokens, "_WORDS_A_CALL", 3)
+    in_parts = tokenise(tokenizer, text, "a contract")
+    for name in ("ids", "starts", "ends"):
+        assert getattr(in_parts, name).tolist() == getattr(plain, name).tolist()
+
+
+def test_words_have_a_space_in_front_unless_it_is_turned_off():
+    tokenizer = TOKENIZERS["roberta"]
+    for leading_space in (True, False):
+        tokens = tokenise(tokenizer, "Agreement\nof", "a contract", leading_space=leading_space)
+        names = tokenizer.convert_ids_to_tokens(tokens.ids.tolist())
+        assert names[0].startswith("Ġ") is leading_space
+        assert "".join(names).count("Ġ") == (2 if leading_space else 0)
+        assert (tokens.starts[0], tokens.ends[-1]) == (0, 12)
+
+
+def test_a_truncating_call_before_does_not_cut_a_contract():
+    tokenizer = bert()
+    tokenizer("one two three four five", truncation=True, max_length=4, padding="max_length")
+    assert len(tokenise(tokenizer, "a b " * 20, "a contract")) == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "contracts.parquet, row 1: the contract is empty; give its text or leave it out"),
+        (" \n\t ", "the contract is empty"),
+        ("\u200b", "the contract is empty"),  # BERT drops it
+        ("a" * (MAX_CHARACTERS + 1), "has 5,000,001 characters and more than 5,000,000 are not read"),
+    ],
+)
+def test_contracts_that_cannot_be_read(text, fault):
+    with pytest.raises(BadInput, match=fault):
+        tokenise(BERT, text, "contracts.parquet, row 1")
+
+
+def test_a_question_keeps_its_first_tokens():
+    ids = question_ids(BERT, QUESTION, 4)
+    assert BERT.convert_ids_to_tokens(ids.tolist()) == ["highlight", "the", "parts", "("]
+    assert len(question_ids(BERT, QUESTION, 64)) == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "answer", "expected"),
+    [
+        ("bert", "a nonrenewal clause", "renewal", ["##ren", "##ew", "##al"]),  # inside a word
+        ("bert", "law of Delaware", " of ", ["of"]),  # white space at the edges
+        ("roberta", "law of Delaware", " Delaware", ["ĠDe", "laware"]),
+        ("roberta", "law § Delaware", "§", ["Â", "§"]),  # two tokens, one character
+        ("albert", "law ∀s of", "∀s", ["<unk>", "s"]),  # not the mark in front, which stands for no character
+        ("albert", "law ∀s of", " ∀", ["<unk>"]),
+        ("albert", "the Agreements", "Agreement", ["▁agree", "ment"]),
+    ],
+)
+def test_tokens_of_an_answer(name, text, answer, expected):
+    tokenizer = TOKENIZERS[name]
+    tokens = tokenise(tokenizer, text, "a contract")
+    start = text.index(answer)
+    first, last = answer_tokens(tokens, start, start + len(answer))
+    assert tokenizer.convert_ids_to_tokens(tokens.ids[first : last + 1].tolist()) == expected
+
+
+def test_the_mark_of_a_word_is_a_token_without_characters():
+    tokens = tokenise(TOKENIZERS["albert"], "law ∀s of", "a contract")
+    mark = TOKENIZERS["albert"].convert_tokens_to_ids("▁")
+    (at,) = np.nonzero(tokens.ids == mark)
+    assert tokens.starts[at].tolist() == tokens.ends[at].tolist() == [4]
+    assert answer_tokens(tokens, 3, 4) is None  # a blank
