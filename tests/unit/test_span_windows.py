@@ -264,6 +264,7 @@ def test_features_json_says_what_is_there(tmp_path):
     assert record["counts"] == {
         "contracts": 5,
         "examples": 10,
+        "examples_left_out": 0,
         "tokens": 5 * 27,
         "windows": 50,
         "answered_windows": 5,
@@ -316,6 +317,16 @@ def test_windows_of_questions_to_predict(tmp_path):
     assert windows.examples[0] == "contract 01__Parties"
     assert not windows.start_positions.any() and not windows.end_positions.any()
     assert record["counts"]["answered_windows"] == 0
+
+
+def test_an_example_that_the_release_does_not_find_has_no_window(tmp_path):
+    # Its answer holds white space that parts no words.
+    texts = {"a": "1 2\u00a03 4", "b": "1\u00a02"}
+    rows = [("e", "a", "Parties", 2, 5), ("f", "a", "Parties", 0, 1), ("g", "b", "Parties", 0, 3)]
+    folder = made(tmp_path, texts, rows)
+    assert positions(folder) == {"f": [(3, 3)]}
+    counts = json.loads((folder / "features.json").read_text())["counts"]
+    assert (counts["examples"], counts["examples_left_out"], counts["contracts"]) == (1, 2, 2)
 
 
 def test_select_gives_the_items_in_its_order(tmp_path):
@@ -380,7 +391,7 @@ GOOD = ("e", "a", "Parties", 0, 1)
         ),
         ({"a": "1 2"}, [("e", "a", "Parties", -1, 2)], {}, "the answer is characters -1 to 2 of"),
         ({"a": "1 2"}, [("e", "a", "Parties", 1, 1)], {}, "the answer is characters 1 to 1 of"),
-        ({"a": "1 2"}, [("e", "a", "Parties", 1, 2)], {}, "characters 1 to 2, holds no token of this"),
+        ({"a": "1 \u200d"}, [("e", "a", "Parties", 2, 3)], {}, "characters 2 to 3, holds no token of this"),
         ({"a": "1"}, [GOOD, GOOD], {}, "examples.parquet, example_id 'e': the example_id repeats"),
         ({"b": "1"}, [GOOD], {}, "example_id 'e': the contract 'a' is not in contracts.parquet"),
         ({"a": "1"}, [("e", "a", "Term", 0, 1)], {}, "example_id 'e': the category 'Term' has no question"),

@@ -621,7 +621,7 @@ def _labels(
 
     Those whose answer the release does not find are left out.
     """
-    if all(example.start < 0 for example in examples):
+    if all((example.start, example.end) == (-1, -1) for example in examples):
         return [(example, None) for example in examples]
     words = Words.of(text, tokens)
     labelled: list[tuple[_Example, tuple[int, int] | None]] = []
