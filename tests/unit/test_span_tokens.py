@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from transformers import AlbertTokenizer
 
 from lextables.errors import BadInput
 from lextables.models import span_tokens
@@ -180,3 +181,35 @@ def test_words_and_their_tokens(tokenizer):
     assert words.of_characters(4, 9) == (0, 2)
     # BERT drops a word of nothing but a joiner.
     assert (words.token_from[1] == words.token_from[2]) == (tokenizer is TOKENIZERS["bert"])
+
+
+def test_alberts_commas_stand_apart_behind_a_digit():
+    special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = ["▁1,", "▁1", "▁", "1", "0", "000,", ",", "▁law,", "▁may", "▁,"]
+    tokenizer = AlbertTokenizer(vocab=[(piece, -float(at)) for at, piece in enumerate([*special, *pieces])])
+    text = "may 1, 1,000, law, ,"
+    tokens = tokenise(tokenizer, text, "a contract")
+    # As transformers 4's slow tokenizer, which writes 000 anew once its comma is apart.
+    assert [
+        (name, text[start:end])
+        for name, start, end in zip(
+            tokenizer.convert_ids_to_tokens(tokens.ids.tolist()), tokens.starts, tokens.ends, strict=True
+        )
+    ] == [
+        ("▁may", "may"),
+        ("▁1", "1"),
+        (",", ","),
+        ("▁1", "1"),
+        (",", ","),
+        ("0", "0"),
+        ("0", "0"),
+        ("0", "0"),
+        (",", ","),
+        ("▁law,", "law,"),
+        ("▁,", ","),
+    ]
+    assert tokenizer.convert_ids_to_tokens(question_ids(tokenizer, "may 1,", 9).tolist()) == [
+        "▁may",
+        "▁1",
+        ",",
+    ]

@@ -17,6 +17,8 @@ from lextables.errors import BadInput
 MAX_CHARACTERS = 5_000_000
 # What parts words in transformers 4's SquadExample; other Unicode spaces stay inside a word.
 _WORD = re.compile("[^ \t\r\n\u202f]+")
+# Begins a word in SentencePiece's vocabularies.
+_MARK = "\u2581"
 # Words tokenised in one call: bounds the memory that offsets take as Python objects.
 _WORDS_A_CALL = 20_000
 
@@ -139,7 +141,6 @@ def tokenise(
     ``leading_space`` is as in `WindowSettings`.  Raises `BadInput`, which names ``where``, for a text
     with no token or with more than 5,000,000 characters.
     """
-    fast = backend(tokenizer)
     if len(text) > MAX_CHARACTERS:
         raise BadInput(
             f"the contract has {len(text):,} characters and more than {MAX_CHARACTERS:,} are not read",
@@ -152,13 +153,11 @@ def tokenise(
     while some := list(itertools.islice(words, _WORDS_A_CALL)):
         # A word gives the same tokens wherever it stands, so each is tokenised once.
         distinct = {word: at for at, word in enumerate(dict.fromkeys(word.group() for word in some))}
-        encoded = fast.encode(
-            [space + word for word in distinct], is_pretokenized=True, add_special_tokens=False
-        )
-        ids = np.array(encoded.ids, dtype=np.int64)
+        found = _encode(tokenizer, [space + word for word in distinct])
+        ids = np.array(found.ids, dtype=np.int64)
         # The space in front is no character of the text.
-        within = np.maximum(np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2) - len(space), 0)
-        sizes = np.bincount(np.array(encoded.word_ids, dtype=np.int64), minlength=len(distinct))
+        within = np.maximum(np.array(found.offsets, dtype=np.int64).reshape(-1, 2) - len(space), 0)
+        sizes = np.bincount(np.array(found.word_ids, dtype=np.int64), minlength=len(distinct))
         which = np.array([distinct[word.group()] for word in some])
         taken = _ranges((np.cumsum(sizes) - sizes)[which], sizes[which])
         at = np.repeat([word.start() for word in some], sizes[which])
@@ -201,12 +200,9 @@ def answer_tokens(
         return None
     low, high = int(words.token_from[first]), int(words.token_from[last + 1])
     space = " " if leading_space else ""
-    fast = backend(tokenizer)
-    alone = fast.encode(answer, add_special_tokens=False).tokens
     # Compared as strings: unknown characters share an id.
-    here = fast.encode(
-        [space + word for word in within], is_pretokenized=True, add_special_tokens=False
-    ).tokens
+    alone = _encode(tokenizer, answer).tokens
+    here = _encode(tokenizer, [space + word for word in within]).tokens
     for at in range(len(here) - len(alone) + 1):
         if alone and here[at : at + len(alone)] == alone:
             return low + at, low + at + len(alone) - 1
@@ -215,8 +211,52 @@ def answer_tokens(
 
 def question_ids(tokenizer: PreTrainedTokenizerBase, question: str, max_length: int) -> np.ndarray:
     """Return the first ``max_length`` token ids of a question (int32), without special tokens."""
-    ids = backend(tokenizer).encode(question, add_special_tokens=False).ids
+    ids = _encode(tokenizer, question).ids
     return np.array(ids[:max_length], dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """The tokens of a text, or of words: lists of one length; offsets are in the text or in the word."""
+
+    ids: list[int]
+    tokens: list[str]
+    offsets: list[tuple[int, int]]
+    word_ids: list[int | None]
+
+
+def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encoded:
+    """The tokens of a text, or of words each by itself, as the slow tokenizer of transformers 4 has them."""
+    fast = backend(tokenizer)
+    encoded = fast.encode(text, is_pretokenized=isinstance(text, list), add_special_tokens=False)
+    found = _Encoded(encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids)
+    return _with_commas_apart(tokenizer, found) if "Albert" in type(tokenizer).__name__ else found
+
+
+def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _Encoded:
+    """The tokens with a comma that ends one behind a digit made a token of its own.
+
+    ALBERT's slow tokenizer does so, after BERT, and encodes what stands before the comma anew; the fast one
+    does not.
+    """
+    apart = _Encoded([], [], [], [])
+    rows = zip(found.ids, found.tokens, found.offsets, found.word_ids, strict=True)
+    for token_id, token, (start, end), word in rows:
+        pieces, ids = [token], [token_id]
+        if len(token) > 1 and token[-1] == "," and token[-2].isdigit():
+            pieces = backend(tokenizer).encode(token[:-1].replace(_MARK, ""), add_special_tokens=False).tokens
+            if token[0] != _MARK and pieces[0][0] == _MARK:
+                pieces = [pieces[0][1:], *pieces[1:]] if len(pieces[0]) > 1 else pieces[1:]
+            pieces = [*pieces, ","]
+            ids = tokenizer.convert_tokens_to_ids(pieces)
+        # From behind: what is in front may stand for a space as well.
+        sizes = [len(piece.replace(_MARK, "")) for piece in pieces[1:]]
+        cuts = [start, *(max(start, end - sum(sizes[at:])) for at in range(len(sizes))), end]
+        apart.ids.extend(ids)
+        apart.tokens.extend(pieces)
+        apart.offsets.extend(itertools.pairwise(cuts))
+        apart.word_ids.extend([word] * len(pieces))
+    return apart
 
 
 def backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
