@@ -164,3 +164,18 @@ def test_the_reviewer_is_the_best_that_has_a_run_or_the_one_that_is_named():
     assert review_run(named, PAPER, sample).model == "minilm-contracts"
     with pytest.raises(BadInput, match="review_model = 'bert-base' has no run .* minilm, minilm-contracts"):
         review_run(config(review_model="bert-base"), PAPER, sample)
+
+
+def test_a_batch_is_that_of_the_released_script_in_parts_that_fit_one_gpu():
+    # run.sh: 40 windows for each of two GPUs; 40 more go through at once, or fewer of a large model.
+    found = laid_out(data="release", models="paper", grid="paper", released_checkpoints=False)
+    trained = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "finetune"}
+    assert {settings["batch_size"] for settings in trained.values()} == {80}
+    assert {trained[name]["accumulation"] for name in ("bert-base", "roberta-base", "minilm")} == {2}
+    assert trained["deberta-xlarge"]["accumulation"] == 16
+    for grid in ("paper", "small", "sample"):
+        parts = [
+            PAPER.spans.grids[grid].accumulation * panel.accumulation for panel in PAPER.spans.models.values()
+        ]
+        assert all(PAPER.spans.grids[grid].batch_size % part == 0 for part in parts)
+    assert {settings["n_best"] for settings in trained.values()} == {20}

@@ -161,3 +161,11 @@ def test_joined_windows_are_a_row_of_our_own_over_the_same_predictions():
     one, joined = [row for row in found.rows["table12"] if row["runs"]]
     assert joined["own"]
     assert [f.replace("joined", "finetune") for f in joined["runs"]["100"]] == one["runs"]["100"]
+
+
+def test_the_extraction_task_reads_as_both_released_scripts_do():
+    found = laid_out(data="release", models="paper", grid="paper")
+    spans = [spec.settings for run, spec in found.specs.items() if run.paper == "maud_extraction"]
+    assert {settings["n_best"] for settings in spans} == {100}
+    assert {settings["batch_size"] for settings in spans if "batch_size" in settings} == {40}
+    assert {settings["accumulation"] for settings in spans if "batch_size" in settings} == {1}

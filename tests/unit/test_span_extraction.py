@@ -12,10 +12,11 @@ from transformers import BertConfig, BertForQuestionAnswering, BertModel, PreTra
 from lextables.dataset import Column, Table, write
 from lextables.errors import BadInput
 from lextables.models import span_extraction
+from lextables.models.final_text import FinalText, Spelling
 from lextables.models.span_extraction import Best, nbest, top
+from lextables.models.span_tokens import tokenise
 from lextables.models.span_windows import (
     Collator,
-    Tokens,
     WindowDataset,
     WindowSettings,
     balanced,
@@ -202,7 +203,11 @@ def reference(
             seen.add(span)
     if "" not in seen:
         kept.append(("", *null))
-    return kept
+    return [("empty", 0.0, 0.0), *kept] if len(kept) == 1 else kept
+
+
+LETTERS = wordpiece(["a", "bb", "c"])
+MARKED = wordpiece(["(", "the", "te", "##rm", ")", "ends"])
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -212,7 +217,8 @@ def test_nbest_is_the_released_rule(seed):
     # Few words, so that one text stands at several places.
     words = generator.choice(["a", "bb", "c"], length).tolist()
     ends = np.cumsum([len(word) + 1 for word in words]) - 1
-    tokens = Tokens(np.zeros(length), ends - [len(word) for word in words], ends)
+    tokens = tokenise(LETTERS, " ".join(words), "a contract")
+    assert tokens.ends.tolist() == ends.tolist()
     capacity, step, before = int(generator.integers(4, 30)), int(generator.integers(2, 5)), 5
     token_from = np.arange(0, max(1, length - capacity + step), step)
     token_from = token_from[token_from < length]
@@ -245,19 +251,28 @@ def test_nbest_is_the_released_rule(seed):
         padded[1, :, 0].double().numpy(),
     )
     spans = nbest(
-        best, token_from, token_to, np.full(len(sizes), before), tokens, text, n_best, max_answer_length
+        best,
+        token_from,
+        token_to,
+        np.full(len(sizes), before),
+        FinalText(Spelling(LETTERS), text, tokens),
+        n_best,
+        max_answer_length,
     )
 
     expected = reference(
         start_logits, end_logits, token_from, token_to, before, tokens, text, n_best, max_answer_length
     )
-    assert [(span.text, span.start_logit, span.end_logit) for span in spans] == expected
+    assert [(span.released_text, span.start_logit, span.end_logit) for span in spans] == expected
+    assert [span.text for span in spans if span.released_text != "empty"] == [
+        released for released, *_ in expected if released != "empty"
+    ]
     total = math.fsum(math.exp(start + end) for _, start, end in expected)
     assert [span.probability for span in spans] == pytest.approx(
         [math.exp(start + end) / total for _, start, end in expected]
     )
     assert all(text[span.start : span.end] == span.text for span in spans if span.text)
-    assert [(span.start, span.end) for span in spans if not span.text] == [(-1, -1)]
+    assert {(span.start, span.end) for span in spans if not span.text} == {(-1, -1)}
 
 
 def test_equal_logits_go_by_position_and_padding_takes_no_place():
@@ -274,33 +289,34 @@ def one_window(starts: list[float], ends: list[float], n_best: int) -> Best:
     return Best(*itertools.chain(*parts), np.array([starts[0]]), np.array([ends[0]]))
 
 
-@pytest.mark.parametrize(
-    ("text", "offsets", "starts", "ends", "expected"),
-    [
-        # White space apart the two texts are one, as in the released code, which reads words.
-        (
-            "a  b a b",
-            [(0, 1), (3, 4), (5, 6), (7, 8)],
-            [5, -9, 4, -9],
-            [-9, 5, -9, 4],
-            ["a  b", "a  b a b", ""],
-        ),
-        # Tokens without a character leave no white space at the edges, and make no span of their own.
-        ("a b", [(0, 1), (2, 2), (2, 2), (2, 3)], [5, 4, -9, -9], [-9, -9, 5, -9], ["a", ""]),
-    ],
-)
-def test_texts_are_trimmed_slices_of_the_contract(text, offsets, starts, ends, expected):
-    tokens = Tokens(np.zeros(4), *np.array(offsets).T)
-    best = one_window([0.0, *starts, -99.0], [0.0, *ends, -99.0], n_best=2)
-    spans = nbest(best, np.array([0]), np.array([4]), np.array([1]), tokens, text, 3, 4)
-    assert [span.text for span in spans] == expected
+def test_a_prediction_has_its_released_text_and_its_slice():
+    text = "(the  term)\nends"
+    tokens = tokenise(MARKED, text, "a contract")
+    assert MARKED.convert_ids_to_tokens(tokens.ids.tolist()) == ["(", "the", "te", "##rm", ")", "ends"]
+    # The term within its bracket; from the middle of a word on; the same words once more, less likely.
+    best = one_window([0.0, -9, 5, -9, 4, 3, -9, -99], [0.0, -9, -9, -9, 5, -9, 4, -99], n_best=4)
+    spans = nbest(
+        best, np.array([0]), np.array([6]), np.array([1]), FinalText(Spelling(MARKED), text, tokens), 5, 6
+    )
+    assert [(span.released_text, span.text, span.start) for span in spans] == [
+        ("the term", "the  term", 1),
+        ("the term) ends", "the  term)\nends", 1),
+        ("term)", "rm", 8),
+        ("term) ends", "rm)\nends", 8),
+        (") ends", ")\nends", 10),
+        ("", "", -1),
+    ]
+    assert all(text[span.start : span.end] == span.text for span in spans[:-1])
 
 
-def test_the_empty_prediction_stands_alone_when_no_span_qualifies():
-    tokens = Tokens(*np.array([[0, 0], [0, 2], [1, 3]]))
+def test_where_no_span_qualifies_the_release_makes_one_up():
+    tokens = tokenise(LETTERS, "a bb", "a contract")
     best = one_window([1.0, -1.0, 3.0, 0.0], [1.0, 3.0, -1.0, 0.0], n_best=1)
-    spans = nbest(best, np.array([0]), np.array([2]), np.array([1]), tokens, "a b", 1, 5)
-    assert [(span.text, span.start, span.end, span.probability) for span in spans] == [("", -1, -1, 1.0)]
+    contract = FinalText(Spelling(LETTERS), "a bb", tokens)
+    spans = nbest(best, np.array([0]), np.array([2]), np.array([1]), contract, 1, 5)
+    # Softmax over the scores 0 and 2.
+    expected = [("empty", "", -1, -1, 0.1192029), ("", "", -1, -1, 0.8807971)]
+    assert [(s.released_text, s.text, s.start, s.end, round(s.probability, 7)) for s in spans] == expected
 
 
 # --- training

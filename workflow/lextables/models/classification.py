@@ -22,12 +22,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from torch.utils.data import DataLoader, Dataset
-from transformers import AutoConfig, AutoTokenizer, Trainer, TrainingArguments
+from transformers import AutoConfig, Trainer, TrainingArguments
 
 from lextables.dataset import Column, Row, Table, read, write
 from lextables.errors import BadInput
 from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train, work_folder
 from lextables.models.multi_head import HeadKind, MultiHead, load
+from lextables.models.tokenizer import load_tokenizer
 
 TOKENS = Table(
     "tokens",
@@ -103,7 +104,7 @@ def tokenise(
     ``texts``, ``cut`` (texts longer than ``max_length`` tokens, which lose their end) and ``longest``
     (tokens).  `BadInput` for an empty text, an id of two texts, or a length that the model does not have.
     """
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = load_tokenizer(folder)
     if max_length > (limit := _limit(tokenizer, folder)):
         raise BadInput(f"max_length = {max_length} where the model reads {limit} tokens", where=str(folder))
     counts = {"texts": 0, "cut": 0, "longest": 0}

@@ -14,7 +14,6 @@ import torch
 from torch.utils.data import Dataset
 from transformers import (
     AutoModelForMaskedLM,
-    AutoTokenizer,
     DataCollatorForLanguageModeling,
     PreTrainedTokenizerBase,
     Trainer,
@@ -26,6 +25,7 @@ from lextables.atomic import replacing
 from lextables.errors import BadInput
 from lextables.models.checkpoints import Checkpoints, arguments, train
 from lextables.models.span_extraction import quiet, save
+from lextables.models.tokenizer import load_tokenizer
 
 MASKED = 0.15
 TEXTS_AT_ONCE = 16
@@ -60,7 +60,7 @@ def pretrain(
     # An encoder saved without its language-model head gets a fresh one.
     set_seed(seed)
     with quiet():
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = load_tokenizer(folder)
         model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32)
     packed = Path(work) / "blocks.bin"
     if not packed.exists():

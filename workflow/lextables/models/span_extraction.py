@@ -32,15 +32,25 @@ from transformers.utils import logging
 from lextables.dataset import Column, Table
 from lextables.errors import BadInput
 from lextables.models.checkpoints import Checkpoints, arguments, train
-from lextables.models.span_windows import Collator, Tokens, WindowDataset, max_context
+from lextables.models.final_text import FinalText, Spelling, collapsed
+from lextables.models.span_windows import Collator, WindowDataset, max_context
 
 NBEST = Table(
     "predictions",
-    "The likeliest spans for each question, the empty prediction among them.",
+    "The likeliest spans for each question, the empty prediction among them, one for each released text.",
     (
         Column("question_id", pa.string(), "the question"),
         Column("rank", pa.int32(), "place by score, 0 first"),
-        Column("text", pa.string(), "slice of the contract; nothing for the empty prediction"),
+        Column(
+            "released_text",
+            pa.string(),
+            "the span as the released code writes it, often in whole words, white space as single blanks: "
+            "what paper mode scores; nothing for the empty prediction, and the word empty, without a slice, "
+            "where the question has nothing else",
+        ),
+        Column(
+            "text", pa.string(), "the contract from the span's first token to its last, as strict mode has it"
+        ),
         Column("start", pa.int32(), "first character of the slice; -1 for the empty prediction"),
         Column("end", pa.int32(), "character after the slice; -1 for the empty prediction"),
         Column("probability", pa.float64(), "softmax of start_logit + end_logit over the question's rows"),
@@ -232,8 +242,9 @@ class Best:
 
 @dataclass(frozen=True)
 class Span:
-    """A prediction: characters [start, end) of the contract, or -1 and -1 for the empty prediction."""
+    """A prediction: characters [start, end) of the contract, or -1 and -1 where there is none (`NBEST`)."""
 
+    released_text: str
     text: str
     start: int
     end: int
@@ -259,13 +270,16 @@ def top(logits: torch.Tensor, mask: torch.Tensor, count: int) -> tuple[np.ndarra
     return np.where(np.isfinite(values), positions, 0), values
 
 
+# What the release writes where a question has the empty prediction and nothing else; its logits are 0.
+NOTHING_ELSE = "empty"
+
+
 def nbest(
     best: Best,
     token_from: np.ndarray,
     token_to: np.ndarray,
     contract_from: np.ndarray,
-    tokens: Tokens,
-    text: str,
+    contract: FinalText,
     n_best: int,
     max_answer_length: int,
 ) -> list[Span]:
@@ -274,13 +288,10 @@ def nbest(
     The windows come in their order; each holds the contract's tokens [token_from, token_to), the first of
     them at ``contract_from`` of its sequence.  In each window every one of the best starts goes with every
     one of the best ends, if the start has the most context there and at most ``max_answer_length`` tokens
-    are marked.  The best ``n_best`` of all windows by summed logits stay, each text once (white space
-    apart).  The empty prediction has the least score of no answer among the windows, and stays in any
-    case, so that there may be ``n_best`` + 1.
-
-    Two things differ from the released code.  A text is the contract from the first to the last
-    character of its tokens, where the released code puts it together again from tokens and words.  And
-    when no span qualifies, the empty prediction stands alone, without a made-up span "empty".
+    are marked.  The best ``n_best`` of all windows by summed logits stay, each released text once
+    (`FinalText.place`).  The empty prediction has the least score of no answer among the windows, and stays
+    in any case, so that there may be ``n_best`` + 1.  Where it is alone, the prediction `NOTHING_ELSE` comes
+    before it, which the released evaluator takes for a span.
     """
     number = np.arange(len(token_from))[:, None]
     low, high = token_from[:, None], token_to[:, None]
@@ -298,36 +309,33 @@ def nbest(
     null_scores = best.null_starts + best.null_ends
     null_window = int(np.argmin(null_scores))
     null_score = float(null_scores[null_window])
-    kept: list[tuple[str, int, int, float, float]] = []
+    kept: list[tuple[str, str, int, int, float, float]] = []
     seen: set[str] = set()
     for at in np.argsort(-scores, kind="stable"):
         # A better empty prediction has taken one of the places.
         if len(kept) + (null_score > scores[at]) >= n_best:
             break
         w, i, j = window[at], first[at], last[at]
-        start, end = _trimmed(text, int(tokens.starts[starts[w, i]]), int(tokens.ends[ends[w, j]]))
-        words = " ".join(text[start:end].split())
-        if words and words not in seen:
-            seen.add(words)
+        begin, stop = contract.place(starts[w, i], ends[w, j])
+        released = collapsed(contract.text[begin:stop])
+        if released not in seen:
+            seen.add(released)
+            begin, stop = contract.marked(starts[w, i], ends[w, j])
             logits = float(best.start_logits[w, i]), float(best.end_logits[w, j])
-            kept.append((text[start:end], start, end, *logits))
+            kept.append((released, contract.text[begin:stop], begin, stop, *logits))
     place = sum(start + end >= null_score for *_, start, end in kept)
+    if not kept:
+        kept, place = [(NOTHING_ELSE, "", -1, -1, 0.0, 0.0)], 1
     null = float(best.null_starts[null_window]), float(best.null_ends[null_window])
-    kept.insert(place, ("", -1, -1, *null))
+    kept.insert(place, ("", "", -1, -1, *null))
     sums = np.array([start + end for *_, start, end in kept])
     odds = np.exp(sums - sums.max())
     return [
-        Span(span, start, end, float(probability), start_logit, end_logit)
-        for (span, start, end, start_logit, end_logit), probability in zip(
+        Span(released, span, start, end, float(probability), start_logit, end_logit)
+        for (released, span, start, end, start_logit, end_logit), probability in zip(
             kept, odds / odds.sum(), strict=True
         )
     ]
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """[start, end) without white space at its edges, which tokens without a character may leave."""
-    span = text[start:end]
-    return end - len(span.lstrip()), start + len(span.rstrip())
 
 
 def predict(
@@ -351,6 +359,7 @@ def predict(
     """
     network = _cast(model) if bf16 else model
     network.eval()
+    spelling = Spelling(dataset.tokenizer)
     windows, rows = dataset.windows, dataset.rows
     # Indices of examples stand in the order of their ids.
     order = np.lexsort((windows.window[rows], windows.example[rows], windows.contract[rows]))
@@ -362,7 +371,7 @@ def predict(
         for items in groups:
             yield from _finished(waiting, windows.examples, int(windows.example[rows[items[0]]]))
             best = _read(network, dataset, items, collator, batch_size, n_best, progress)
-            waiting |= _contract_spans(dataset, items, best, texts, n_best, max_answer_length)
+            waiting |= _contract_spans(dataset, items, best, texts, spelling, n_best, max_answer_length)
     yield from _finished(waiting, windows.examples, len(windows.examples))
 
 
@@ -380,12 +389,14 @@ def _contract_spans(
     items: np.ndarray,
     best: Best,
     texts: Mapping[str, str],
+    spelling: Spelling,
     n_best: int,
     max_answer_length: int,
 ) -> dict[int, list[Span]]:
     """The spans of each question of one contract, by the question's index among the examples."""
     windows, rows = dataset.windows, dataset.rows[items]
     name = windows.contracts[windows.contract[rows[0]]]
+    contract = FinalText(spelling, texts[name], dataset.tokens[name])
     examples = windows.example[rows]
     contract_from = np.array([dataset.contract_from(int(item)) for item in items])
     edges = [0, *(np.flatnonzero(np.diff(examples)) + 1).tolist(), len(items)]
@@ -395,8 +406,7 @@ def _contract_spans(
             windows.token_from[rows[low:high]].astype(np.int64),
             windows.token_to[rows[low:high]].astype(np.int64),
             contract_from[low:high],
-            dataset.tokens[name],
-            texts[name],
+            contract,
             n_best,
             max_answer_length,
         )

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from lextables.models.final_text import collapsed
+
 Row = Mapping[str, Any]
 
 
@@ -21,7 +23,9 @@ def join(
     contract.  Spans touch when only white space lies between them.  A span joins only with those at least
     ``share`` as probable as the likeliest of the run of spans that it lies in; the rest are dropped, since
     a passage is named once.  The joined span takes the sum of its parts' probabilities, which share out
-    one passage between them, and the logits of its likeliest part.  The empty prediction stays.
+    one passage between them, and the logits of its likeliest part; its released text is its slice with
+    single blanks.  Of spans with the same one the likeliest stays, as in the n-best rule.  The empty
+    prediction stays.
     """
     for question, rows in groupby(predictions, key=lambda row: row["question_id"]):
         found = list(rows)
@@ -30,7 +34,10 @@ def join(
         for run in _runs(sorted((r for r in found if r["start"] >= 0), key=_place), text):
             joined += _joined(run, text, share)
         joined.sort(key=lambda row: (-row["probability"], row["start"], row["end"]))
-        for rank, row in enumerate(joined):
+        by_text: dict[str, dict[str, Any]] = {}
+        for row in joined:
+            by_text.setdefault(row["released_text"], row)
+        for rank, row in enumerate(by_text.values()):
             yield row | {"question_id": question, "rank": rank}
 
 
@@ -58,6 +65,15 @@ def _joined(run: Sequence[Row], text: str, share: float) -> Iterator[dict[str, A
     # Without the unlikely spans between them, what is kept may fall apart again.
     for part in _runs(kept, text):
         top = max(part, key=lambda row: (row["probability"], -row["start"], -row["end"]))
+        if len(part) == 1:
+            yield dict(top)
+            continue
         start, end = part[0]["start"], max(row["end"] for row in part)
         total = min(1.0, sum(row["probability"] for row in part))
-        yield dict(top) | {"start": start, "end": end, "text": text[start:end], "probability": total}
+        yield dict(top) | {
+            "released_text": collapsed(text[start:end]),
+            "text": text[start:end],
+            "start": start,
+            "end": end,
+            "probability": total,
+        }

@@ -26,9 +26,9 @@ class Panel(Entry):
     """A model of the panel; ``pretrained`` goes through masked-language-model training on contracts first.
 
     ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
-    of adjacent windows are joined; ``shares`` trains on each share of the contracts too.  A batch goes
-    through the model in ``accumulation`` parts, which lets a large one fit on one GPU.  A ``floor`` row says
-    what a score is worth: to reach no more than it says nothing.
+    of adjacent windows are joined; ``shares`` trains on each share of the contracts too.  Each part of a
+    batch (`Grid`) is cut into ``accumulation`` parts more, which lets a large model fit on one GPU.  A
+    ``floor`` row says what a score is worth: to reach no more than it says nothing.
     """
 
     row: str
@@ -47,6 +47,7 @@ class Grid(Entry):
     """How models are trained and read.
 
     ``percents`` are the shares of the training contracts that are tried; epochs grow as the share falls.
+    A batch goes through the model in ``accumulation`` parts, which changes its memory and not its result.
     ``step`` is how far one window starts behind the one before, in tokens.  ``windows_per_question``
     caps how many windows of a contract a question reads (none: all).  ``max_updates`` caps the training.
     """
@@ -55,6 +56,7 @@ class Grid(Entry):
     epochs: tuple[int, ...]
     percents: tuple[int, ...] = (WHOLE,)
     batch_size: int
+    accumulation: int = 1
     max_length: int
     step: int
     max_question_length: int
@@ -270,7 +272,7 @@ class SpanPlanner:
             | {
                 "percent": percent,
                 "batch_size": grid.batch_size,
-                "accumulation": panel.accumulation,
+                "accumulation": grid.accumulation * panel.accumulation,
                 "balance": grid.balance,
                 "max_updates": grid.max_updates,
                 "save_every": grid.save_every,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoTokenizer
 
 from lextables.atomic import write_text
 from lextables.dataset import Row, read, write
@@ -27,6 +26,7 @@ from lextables.models.span_windows import (
     empty_weight,
     open_windows,
 )
+from lextables.models.tokenizer import load_tokenizer
 
 Settings = Mapping[str, Any]
 TEST = "test"
@@ -106,7 +106,7 @@ def chosen_point(
 def _area(path: str | Path, gold: spans.Gold, relaxed: str | None, tail: Sequence[float]) -> float:
     nbest = spans.nbest_rows(read(path))
     spans.check_questions(nbest, gold)
-    matches = spans.paper_matches(spans.collapsed(nbest), gold, relaxed)
+    matches = spans.paper_matches(nbest, gold, relaxed)
     return float(spans.aupr(spans.overall_counts(matches, gold, spans.sweep(tail)).curve())[0])
 
 
@@ -155,7 +155,7 @@ def train(
     ``identity`` is what makes a checkpoint this run's own (data, code, libraries, device).
     """
     folder = weights_folder(settings)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = load_tokenizer(folder)
     windows = open_windows(task.train)
     rows, weight = training_rows(windows, task.splits(), settings, seed, search)
     dataset = WindowDataset(
@@ -220,7 +220,7 @@ def read_contracts(
     training windows and saved beside the weights, as is `reading.json`, which says how contracts are cut.
     ``unseen`` are the contracts that a search holds out: nothing is fitted on them.
     """
-    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    tokenizer = load_tokenizer(model_folder)
     texts = task.texts()
     chosen = None
     if settings["windows_per_question"]:

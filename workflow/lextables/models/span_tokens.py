@@ -1,0 +1,280 @@
+"""The tokens of a contract, the words that they are of, and the tokens that an answer is labelled with.
+
+A contract is parted into words at white space, and each word is tokenised by itself: so does the released
+CUAD code (train.py), which calls transformers 4's squad_convert_examples_to_features.
+"""
+
+import itertools
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import tokenizers
+from transformers import PreTrainedTokenizerBase
+
+from lextables.errors import BadInput
+
+MAX_CHARACTERS = 5_000_000
+# What parts words in transformers 4's SquadExample; other Unicode spaces stay inside a word.
+_WORD = re.compile("[^ \t\r\n\u202f]+")
+# Begins a word in SentencePiece's vocabularies.
+_MARK = "\u2581"
+# Words tokenised in one call: bounds the memory that offsets take as Python objects.
+_WORDS_A_CALL = 20_000
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of one contract: int32 arrays of one length.
+
+    ``starts`` and ``ends`` are characters of the contract's text, half-open, without white space at the
+    edges.  A token with no character of its own has equal ones.
+    """
+
+    ids: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one contract: int64 arrays of one length, but for ``token_from``.
+
+    ``starts`` and ``ends`` are characters of the contract's text, half-open.  The tokens of word k are those
+    from ``token_from[k]`` to ``token_from[k + 1]``, that one left out; a word may have none.
+    """
+
+    starts: np.ndarray
+    ends: np.ndarray
+    token_from: np.ndarray
+
+    @classmethod
+    def of(cls, text: str, tokens: Tokens) -> "Words":
+        """The words of the contract ``text``, of which ``tokens`` are the tokens."""
+        places = np.array([word.span() for word in _WORD.finditer(text)], dtype=np.int64).reshape(-1, 2)
+        # White space stands between two words, so that no token of one begins where another word does.
+        token_from = np.searchsorted(tokens.starts, places[:, 0])
+        return cls(places[:, 0], places[:, 1], np.append(token_from, len(tokens)))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def of_characters(self, start: int, end: int) -> tuple[int, int]:
+        """Return the first and the last word of the characters [start, end).
+
+        White space counts to the word before it, as in the released conversion; -1 where there is none.
+        """
+        first, last = np.searchsorted(self.starts, (start, end - 1), side="right") - 1
+        return int(first), int(last)
+
+    def of_token(self, token: int) -> int:
+        """Return the word that a token is of."""
+        return int(np.searchsorted(self.token_from, token, side="right")) - 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The special tokens around a question and a contract, and the segment of each part.
+
+    A sequence is prefix, question, middle, contract, suffix.  Each ``*_types`` is as long as its part;
+    ``question_type`` and ``contract_type`` hold for every token of theirs.
+    """
+
+    prefix: tuple[int, ...]
+    middle: tuple[int, ...]
+    suffix: tuple[int, ...]
+    prefix_types: tuple[int, ...]
+    middle_types: tuple[int, ...]
+    suffix_types: tuple[int, ...]
+    question_type: int
+    contract_type: int
+
+    @property
+    def special(self) -> int:
+        """How many special tokens a sequence holds."""
+        return len(self.prefix) + len(self.middle) + len(self.suffix)
+
+
+def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
+    """Return where ``tokenizer`` puts special tokens around a pair, read off a pair that it encodes.
+
+    Raises `BadInput` for a tokenizer without offsets (a slow one), and for one whose sequences do not
+    begin with its classification token: position 0 stands for "no answer".
+    """
+    pair = backend(tokenizer).encode("a", "b")
+    parts = [
+        part if not special else None
+        for part, special in zip(pair.sequence_ids, pair.special_tokens_mask, strict=True)
+    ]
+    if {0, 1} - set(parts):
+        raise unfit(tokenizer, "encodes the letters a and b as a pair without a token for each")
+    first, last = parts.index(0), len(parts) - 1 - parts[::-1].index(1)
+    after_question = len(parts) - parts[::-1].index(0)
+    contract = parts.index(1)
+    if not first or pair.ids[0] != tokenizer.cls_token_id:
+        raise unfit(tokenizer, "does not begin a sequence with its classification token")
+    if contract < after_question:
+        raise unfit(tokenizer, "does not put the first text of a pair before the second")
+    ids, types = tuple(pair.ids), tuple(pair.type_ids)
+    return Layout(
+        prefix=ids[:first],
+        middle=ids[after_question:contract],
+        suffix=ids[last + 1 :],
+        prefix_types=types[:first],
+        middle_types=types[after_question:contract],
+        suffix_types=types[last + 1 :],
+        question_type=types[first],
+        contract_type=types[contract],
+    )
+
+
+def tokenise(
+    tokenizer: PreTrainedTokenizerBase, text: str, where: str, *, leading_space: bool = True
+) -> Tokens:
+    """Return the tokens of a contract with their characters in ``text``, without special tokens.
+
+    Words are parted at blanks, tabs, line ends and U+202F and tokenised one by one, as transformers 4's
+    SquadExample has it: how many of these stand between two words, or which, changes no token.
+    ``leading_space`` is as in `WindowSettings`.  Raises `BadInput`, which names ``where``, for a text
+    with no token or with more than 5,000,000 characters.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise BadInput(
+            f"the contract has {len(text):,} characters and more than {MAX_CHARACTERS:,} are not read",
+            where=where,
+            do="split it or leave it out",
+        )
+    space = " " if leading_space else ""
+    words = _WORD.finditer(text)
+    parts = []
+    while some := list(itertools.islice(words, _WORDS_A_CALL)):
+        # A word gives the same tokens wherever it stands, so each is tokenised once.
+        distinct = {word: at for at, word in enumerate(dict.fromkeys(word.group() for word in some))}
+        found = _encode(tokenizer, [space + word for word in distinct])
+        ids = np.array(found.ids, dtype=np.int64)
+        # The space in front is no character of the text.
+        within = np.maximum(np.array(found.offsets, dtype=np.int64).reshape(-1, 2) - len(space), 0)
+        sizes = np.bincount(np.array(found.word_ids, dtype=np.int64), minlength=len(distinct))
+        which = np.array([distinct[word.group()] for word in some])
+        taken = _ranges((np.cumsum(sizes) - sizes)[which], sizes[which])
+        at = np.repeat([word.start() for word in some], sizes[which])
+        parts.append((ids[taken], at + within[taken, 0], at + within[taken, 1]))
+    if not sum(len(ids) for ids, _, _ in parts):
+        raise BadInput("the contract is empty", where=where, do="give its text or leave it out")
+    return Tokens(*(np.concatenate(column).astype(np.int32) for column in zip(*parts, strict=True)))
+
+
+def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The integers of range(start, start + size) for each pair, one after the other."""
+    before = np.cumsum(sizes) - sizes
+    return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
+
+
+def answer_tokens(
+    tokenizer: PreTrainedTokenizerBase,
+    text: str,
+    words: Words,
+    start: int,
+    end: int,
+    *,
+    leading_space: bool = True,
+) -> tuple[int, int] | None:
+    """Return the first and the last token that an answer, characters [start, end), is labelled with.
+
+    They are those of all words that the answer touches, narrowed to the first tokens among them that are
+    those of the answer by itself.  So the released conversion has it (squad_convert_example_to_features and
+    _improve_answer_span).  The answer by itself begins without a space, which makes its first token another
+    one to RoBERTa, so that there nearly every label is of whole words, marks and brackets too.
+
+    None where the release makes no training example of an answer, since with white space collapsed it does
+    not stand in its words: if it holds white space of another kind than what parts words, such as U+00A0.
+    The last token is before the first where the words have no token.
+    """
+    first, last = words.of_characters(start, end)
+    answer = text[start:end]
+    within = [text[words.starts[at] : words.ends[at]] for at in range(max(first, 0), last + 1)]
+    if first < 0 or " ".join(answer.split()) not in " ".join(within):
+        return None
+    low, high = int(words.token_from[first]), int(words.token_from[last + 1])
+    space = " " if leading_space else ""
+    # Compared as strings: unknown characters share an id.
+    alone = _encode(tokenizer, answer).tokens
+    here = _encode(tokenizer, [space + word for word in within]).tokens
+    for at in range(len(here) - len(alone) + 1):
+        if alone and here[at : at + len(alone)] == alone:
+            return low + at, low + at + len(alone) - 1
+    return low, high - 1
+
+
+def question_ids(tokenizer: PreTrainedTokenizerBase, question: str, max_length: int) -> np.ndarray:
+    """Return the first ``max_length`` token ids of a question (int32), without special tokens."""
+    ids = _encode(tokenizer, question).ids
+    return np.array(ids[:max_length], dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """The tokens of a text, or of words: lists of one length; offsets are in the text or in the word."""
+
+    ids: list[int]
+    tokens: list[str]
+    offsets: list[tuple[int, int]]
+    word_ids: list[int | None]
+
+
+def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encoded:
+    """The tokens of a text, or of words each by itself, as the slow tokenizer of transformers 4 has them."""
+    fast = backend(tokenizer)
+    encoded = fast.encode(text, is_pretokenized=isinstance(text, list), add_special_tokens=False)
+    found = _Encoded(encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids)
+    return _with_commas_apart(tokenizer, found) if "Albert" in type(tokenizer).__name__ else found
+
+
+def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _Encoded:
+    """The tokens with a comma that ends one behind a digit made a token of its own.
+
+    ALBERT's slow tokenizer does so, after BERT, and encodes what stands before the comma anew; the fast one
+    does not.
+    """
+    apart = _Encoded([], [], [], [])
+    rows = zip(found.ids, found.tokens, found.offsets, found.word_ids, strict=True)
+    for token_id, token, (start, end), word in rows:
+        pieces, ids = [token], [token_id]
+        if len(token) > 1 and token[-1] == "," and token[-2].isdigit():
+            pieces = backend(tokenizer).encode(token[:-1].replace(_MARK, ""), add_special_tokens=False).tokens
+            if token[0] != _MARK and pieces[0][0] == _MARK:
+                pieces = [pieces[0][1:], *pieces[1:]] if len(pieces[0]) > 1 else pieces[1:]
+            pieces = [*pieces, ","]
+            ids = tokenizer.convert_tokens_to_ids(pieces)
+        # From behind: what is in front may stand for a space as well.
+        sizes = [len(piece.replace(_MARK, "")) for piece in pieces[1:]]
+        cuts = [start, *(max(start, end - sum(sizes[at:])) for at in range(len(sizes))), end]
+        apart.ids.extend(ids)
+        apart.tokens.extend(pieces)
+        apart.offsets.extend(itertools.pairwise(cuts))
+        apart.word_ids.extend([word] * len(pieces))
+    return apart
+
+
+def backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
+    """Return the fast tokenizer inside, set to neither cut nor pad (transformers sets both at each call).
+
+    Raises `BadInput` for a tokenizer without one.
+    """
+    if not tokenizer.is_fast:
+        raise unfit(tokenizer, "does not say which characters a token stands for")
+    fast = tokenizer.backend_tokenizer
+    fast.no_truncation()
+    fast.no_padding()
+    return fast
+
+
+def unfit(tokenizer: PreTrainedTokenizerBase, what: str) -> BadInput:
+    """Return the error that a tokenizer cannot serve, and why."""
+    name = type(tokenizer).__name__
+    return BadInput(
+        f"the tokenizer {what}", where=name, do="use a fast tokenizer of BERT's or RoBERTa's kind"
+    )
