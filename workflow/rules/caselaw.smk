@@ -29,6 +29,7 @@ rule caselaw_volumes:
         registry=SOURCE_REGISTRY,
         volumes=lambda wildcards: LAWNGNLI.shards[wildcards.shard],
         pins=volume_pins,
+        content=volume_content,
         data=CONFIG.data,
     message:
         "Fetching {wildcards.shard} and the volumes after it: a mirror first, then static.case.law."

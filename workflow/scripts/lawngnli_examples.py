@@ -11,7 +11,7 @@ from lextables.job import job
 from lextables.lawngnli import construction, entail_examples
 from lextables.lawngnli.construction_schema import EXAMPLES, LONG_PREMISES, UNFILTERED
 from lextables.models import bi_encoder, device
-from lextables.models.resolve import weights_folder
+from lextables.models.weights import weights_folder
 
 
 def loaded(paths):

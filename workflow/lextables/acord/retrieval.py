@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lextables.dataset import Row, read
 from lextables.models import bm25
-from lextables.models.resolve import weights_folder
+from lextables.models.weights import weights_folder
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lextables.config import Config
-from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
+from lextables.models.resolve import Missing, Model, Weights, find, model_settings
+from lextables.own import Key
 from lextables.papers import Entry
 from lextables.plan import Spec
 from lextables.run import Run
@@ -80,7 +81,7 @@ class SpanTask(Entry):
     the released sweep.  ``pretraining`` goes by grid.
     """
 
-    models: Mapping[str, Panel]
+    models: Mapping[Key, Panel]
     n_best: int
     max_answer_length: int
     held_out: float | Literal["dev"]
@@ -137,8 +138,8 @@ class SpanPlanner:
         found = [row for key, panel in self.task.models.items() for row in self.with_joined(key, panel)]
         for extra in self.config.extra_models:
             if extra.kind in ("encoder", "question-answering"):
-                panel = Panel(row=extra.name, family="ours", model=extra.name, own=True)
-                found.append(self.row(slug(extra.name), panel))
+                panel = Panel(row=extra.name, family="ours", model=extra.key, own=True)
+                found.append(self.row(extra.key, panel))
         return found
 
     def with_joined(self, key: str, panel: Panel) -> list[Row]:
@@ -166,7 +167,7 @@ class SpanPlanner:
             weights = self.pretrained(key, weights)
         if isinstance(weights, Missing):
             return replace(row, reason=weights.reason)
-        kinds = {extra.name: extra.kind for extra in self.config.extra_models}
+        kinds = {extra.key: extra.kind for extra in self.config.extra_models}
         if kinds.get(panel.model) == "question-answering":
             run = Run(self.name, "released", key, "as-released")
             self.specs[run] = Spec(self.reading() | model_settings(panel.model, weights))
