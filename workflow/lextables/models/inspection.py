@@ -103,7 +103,8 @@ def check(folder: str | Path, kind: str, name: str) -> None:
     """Raise `BadInput` for a folder that does not hold a whole model of ``kind``, called ``name``."""
     try:
         _check_files(Path(folder), kind)
-        _check_loaded(str(folder), kind)
+        if fault := _said(str(folder), kind):
+            raise Unfit(f"{fault} (loaded as {kind})", KIND)
     except Unfit as fault:
         raise BadInput(fault.what, where=f"config, extra_models, {name}", do=fault.do) from None
 
@@ -248,14 +249,13 @@ def _header(path: Path, folder: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _check_loaded(folder: str, kind: str) -> None:
-    """Let transformers load the model without its numbers, and raise `Unfit` for what it finds amiss."""
+def _said(folder: str, kind: str) -> str:
+    """Return what `loading.said` says of a model, from a process of its own; empty for nothing amiss."""
     command = [sys.executable, "-m", "lextables.models.loading", folder, kind]
     # A model is whole in its folder: nothing that it lacks is looked for on the hub.
     settings = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | settings)
     if run.returncode:
         last = [line.strip() for line in run.stderr.splitlines() if line.strip()][-1:]
-        raise Unfit(f"transformers cannot load it as {kind} ({''.join(last)})", KIND)
-    if fault := json.loads(run.stdout.splitlines()[-1]):
-        raise Unfit(f"{fault} (loaded as {kind})", KIND)
+        return f"transformers cannot load it: {''.join(last)}"
+    return json.loads(run.stdout.splitlines()[-1])

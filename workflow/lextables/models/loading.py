@@ -87,10 +87,14 @@ def fault(folder: str | Path, kind: str) -> str:
     return f"the tokenizer has {words:,} tokens and the model vectors for {known:,}" if words > known else ""
 
 
-if __name__ == "__main__":
+def said(folder: str | Path, kind: str) -> str:
+    """Return `fault`, or in one sentence why a library cannot load the model at all."""
     try:
-        found = fault(sys.argv[1], sys.argv[2])
-    except Exception as error:  # whatever a library says of a folder, a user is told in one sentence
+        return fault(folder, kind)
+    except Exception as error:  # whatever it is that a library meets in a user's folder
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        found = f"transformers cannot load it: {type(error).__name__}: {lines[0] if lines else ''}"
-    print(json.dumps(found))
+        return f"transformers cannot load it: {type(error).__name__}: {lines[0] if lines else ''}"
+
+
+if __name__ == "__main__":
+    print(json.dumps(said(*sys.argv[1:])))
