@@ -59,11 +59,8 @@ def test_names_that_are_none_or_read_alike(names, sentence):
 
 
 def test_names_in_any_script_are_taken():
-    assert [extra.key for extra in extras("Модель", "模型", "Modèle 1")] == [
-        "own-модель",
-        "own-模型",
-        "own-modèle-1",
-    ]
+    keys = [extra.key for extra in extras("Модель", "模型", "Modèle 1")]
+    assert keys == ["own-модель", "own-模型", "own-modèle-1"]
 
 
 @pytest.mark.parametrize(
