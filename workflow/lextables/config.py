@@ -83,12 +83,12 @@ class Config(BaseModel):
 
     def heading(self, gpu: bool) -> str:
         """One line for the head of a plan: what the keys that decide most came to, and why for ``auto``."""
-        found = "a GPU" if gpu else "no GPU found"
+        found = f"device={self.device}" if self.device != "auto" else "a GPU" if gpu else "no GPU found"
         grid, device = self.grid_name(gpu), self.device
         if self.grid == "auto":
-            grid += f" (auto: {'sample data' if self.data == 'sample' else found})"
+            grid += f" ({'sample data' if self.data == 'sample' else found})"
         if self.device == "auto":
-            device = f"{'cuda' if gpu else 'cpu'} (auto: {found})"
+            device = f"{'cuda' if gpu else 'cpu'} ({found})"
         papers = ",".join(self.papers)
         return f"data={self.data}, models={self.models}, grid={grid}, device={device}, papers={papers}"
 
