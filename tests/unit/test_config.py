@@ -47,7 +47,7 @@ def test_one_value_stands_for_a_list(tmp_path):
         ({"contract": "lease of {land}.txt"}, "config: contract = 'lease of {land}.txt' is not allowed"),
         (
             {"extra_models": [{"name": "X", "kind": "bi-encoder", "model": "m"}] * 2},
-            "config: extra_models = ",
+            "config: extra_models: the names 'X' and 'X' read alike",
         ),
     ],
 )
@@ -56,3 +56,29 @@ def test_faults_name_key_value_and_what_is_allowed(values, sentence):
         load({"papers": ["acord"]} | values, KNOWN, ROOT)
     assert str(error.value).startswith(sentence)
     assert str(error.value).count(". ") == 0  # one sentence
+
+
+@pytest.mark.parametrize(
+    ("values", "gpu", "line"),
+    [
+        ({}, False, "data=sample, models=sample, grid=sample (sample data), device=cpu (no GPU found), "),
+        (
+            {"data": "release", "models": "available"},
+            True,
+            "data=release, models=available, grid=paper (a GPU), device=cuda (a GPU), ",
+        ),
+        (
+            {"data": "release", "device": "cpu"},
+            False,
+            "data=release, models=sample, grid=small (device=cpu), device=cpu, ",
+        ),
+        (
+            {"data": "release", "grid": "paper"},
+            False,
+            "data=release, models=sample, grid=paper, device=cpu (no GPU found), ",
+        ),
+    ],
+)
+def test_a_plan_is_headed_by_what_its_keys_came_to(values, gpu, line):
+    config = load({"papers": ["cuad", "acord"]} | values, KNOWN, ROOT)
+    assert config.heading(gpu) == f"{line}papers=acord,cuad"

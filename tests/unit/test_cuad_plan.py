@@ -150,8 +150,8 @@ def test_a_users_models_become_rows(tmp_path):
     mine = {"name": "My Model", "kind": "encoder", "model": str(tmp_path)}
     ready = {"name": "Ready", "kind": "question-answering", "model": str(tmp_path)}
     found = laid_out(extra_models=[mine, ready], data="release", grid="paper")
-    assert {run.experiment for run in found.specs if run.model == "my-model"} == {"search", "finetune"}
-    assert {run.experiment for run in found.specs if run.model == "ready"} == {"released"}
+    assert {run.experiment for run in found.specs if run.model == "own-my-model"} == {"search", "finetune"}
+    assert {run.experiment for run in found.specs if run.model == "own-ready"} == {"released"}
     assert [row["own"] for row in found.rows["table2"] if row["row"] in ("My Model", "Ready")] == [True, True]
 
 

@@ -38,9 +38,13 @@ def test_one_local_gpu_at_a_time():
 
 
 def test_the_cluster_is_told_its_device_and_so_is_every_node():
-    values = dict(item.split("=") for item in profile("slurm")["config"])
-    assert Config(papers=("acord",), **values).device == "cuda"
     assert profile("slurm")["slurm-status-command"] == "squeue"
+    assert "config" not in profile("slurm")
+    for more in ([], ["--config", "data=release", "models=paper"]):
+        _, args = parse_args(["--workflow-profile", str(PROFILES / "slurm"), *more])
+        (path,) = args.configfile
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        assert Config(papers=("acord",), **values).device == "cuda"
 
 
 @pytest.mark.parametrize(("resources", "partition"), [({}, "cpu"), ({"gpu": 0}, "cpu"), ({"gpu": 1}, "gpu")])

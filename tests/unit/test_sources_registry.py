@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from lextables.errors import BadInput
-from lextables.sources.registry import load, resolve
+from lextables.sources.registry import load, resolve, reworded, words
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = ROOT / "resources/sources.yaml"
@@ -237,3 +237,26 @@ def test_what_yaml_would_pass_over_in_silence_is_an_error(tmp_path, text, senten
     with pytest.raises(BadInput) as error:
         load(path)
     assert str(error.value) == f"{path}, {sentence}"
+
+
+def test_records_are_told_in_the_registrys_words_of_today(tmp_path):
+    other = {"variants": {"rebuilt": {"comparable": True, "note": "As good.", "digest": SHA}}}
+    said = words(load(written(tmp_path, entry(**other))), ["acord"])
+    made = {"source": "acord", "file": "a.zip", "bytes": 5, "comparable": False, "note": "Not as good."}
+    records = [made | {"variant": "rebuilt"}, made | {"variant": "unknown"}, made | {"file": "11 volumes"}]
+    assert reworded(records[:2], said) == [
+        made | {"variant": "rebuilt", "comparable": True, "note": "As good."},
+        made | {"variant": "unknown"},
+    ]
+    # What a room says of data that no file of the registry is, stays.
+    strange = [made | {"file": "11 volumes", "variant": "rebuilt"}]
+    assert reworded(strange, said) == strange
+
+
+def test_words_reach_the_files_of_a_pattern(registry):
+    (record,) = reworded(
+        [{"source": "caselaw", "file": "us/901.zip", "variant": "sample", "comparable": True, "note": ""}],
+        words(registry, ["caselaw"]),
+    )
+    assert record["comparable"] is False
+    assert record["note"]

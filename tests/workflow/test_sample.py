@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from lextables.models.resolve import load_models, resolve
+from lextables.models.weights import place
 
 ROOT = Path(__file__).parents[2]
 TRAINED = "results/sample/runs/acord/finetune/minilm-fresh-head/sample-lr1e-04/seed0"
@@ -197,7 +198,7 @@ def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
 def test_a_users_model_becomes_a_row(finished):
     models = load_models(ROOT / "resources/models.yaml")
     weights = resolve("all-minilm-l6-v2", models["all-minilm-l6-v2"], "sample", [], "")
-    extra = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": weights.location}])
+    extra = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": place(weights.location)}])
     run = snakemake(finished, "acord_table_d3", "acord_table_e2", "--config", f"extra_models={extra}")
     assert run.returncode == 0, run.stderr[-4000:]
     lines = table(finished, "table_d3")

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from lextables import own
 from lextables.errors import BadInput
 
 
@@ -17,6 +18,11 @@ class ExtraModel(BaseModel):
     kind: Literal["bi-encoder", "cross-encoder", "encoder", "question-answering"]
     model: str = Field(min_length=1)
     revision: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What stands for the model in paths, where no registered model can be."""
+        return own.key(self.name)
 
 
 class Config(BaseModel):
@@ -74,10 +80,19 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _names_differ(self) -> "Config":
-        names = [model.name for model in self.extra_models]
-        if len(set(names)) != len(names):
-            raise ValueError("two extra_models share a name")
+        own.check_names(model.name for model in self.extra_models)
         return self
+
+    def heading(self, gpu: bool) -> str:
+        """One line for the head of a plan: what the keys that decide most came to, and why for ``auto``."""
+        found = f"device={self.device}" if self.device != "auto" else "a GPU" if gpu else "no GPU found"
+        grid, device = self.grid_name(gpu), self.device
+        if self.grid == "auto":
+            grid += f" ({'sample data' if self.data == 'sample' else found})"
+        if self.device == "auto":
+            device = f"{'cuda' if gpu else 'cpu'} ({found})"
+        papers = ",".join(self.papers)
+        return f"data={self.data}, models={self.models}, grid={grid}, device={device}, papers={papers}"
 
     @property
     def results(self) -> str:
@@ -138,4 +153,6 @@ def _sentence(fault: Mapping[str, Any]) -> str:
         return f"{key} = {fault['input']!r} is not allowed (allowed: {allowed})"
     if fault["type"] == "missing":
         return f"{key} is missing"
+    if not fault["loc"]:  # a fault of the models together: its words say it all
+        return f"{key}: {fault['ctx']['error']}"
     return f"{key} = {fault['input']!r} is not allowed ({fault['msg']})"

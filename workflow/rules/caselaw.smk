@@ -38,6 +38,7 @@ rule caselaw_volumes:
         registry=SOURCE_REGISTRY,
         volumes=lambda wildcards: LAWNGNLI.shards[wildcards.shard],
         pins=volume_pins,
+        content=volume_content,
         data=CONFIG.data,
         skip=CONFIG.bad_volumes == "skip",
         held=volumes_at_hand,

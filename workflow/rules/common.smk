@@ -2,13 +2,18 @@
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml
 
+import hashlib
+import json
 import os
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 ROOT = Path(workflow.basedir)
+# Seen from where the results lie, so that a project that is moved with its results keeps them.
+HERE = Path(os.path.relpath(ROOT.resolve()))
 # Jobs are new processes, also on other nodes: they find the package through the environment.
 sys.path.insert(0, str(ROOT / "workflow"))
 # Libraries speak in a log when something is wrong, and show progress every ten seconds.
@@ -22,36 +27,74 @@ os.environ.update(
 
 from importlib import import_module
 
+from lextables import own
 from lextables.config import load as load_config
+from lextables.content import Contents
 from lextables.cuad.plan import review_run
 from lextables.errors import BadInput
 from lextables.fingerprint import fingerprint
-from lextables.lawngnli.plan import construction
-from lextables.models import device
-from lextables.models.resolve import load_models
+from lextables.lawngnli.plan import bulk_files, construction
+from lextables.models import device, inspection
+from lextables.models.resolve import MIRROR, load_models, places
+from lextables.models.weights import PACKAGE, PLACES, model_files, place
 from lextables.papers import load as load_paper
 from lextables.sources import registry as sources
+from lextables.sources.fetch import standing
+from lextables.tables import published
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
-PAPER_FILES = {path.stem: str(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml"))}
-SOURCE_REGISTRY = str(ROOT / "resources/sources.yaml")
+PAPER_FILES = {path.stem: str(path) for path in sorted((HERE / "resources/papers").glob("*.yaml"))}
+SOURCE_REGISTRY = str(HERE / "resources/sources.yaml")
+
+
+def planned(paper, given):
+    """The plan of one paper under a configuration."""
+    room = import_module(f"lextables.{paper}.plan")
+    return room.plan(given, PAPERS[paper], MODELS, ROOT, GPU)
+
+
+def check_own_models():
+    """Refuse a user's model that takes a paper's name, or that cannot be what it is declared to be."""
+    taken = [*MODELS, *own.rows_of([entry.model_dump() for entry in PAPERS.values()])]
+    for paper in PAPERS:
+        printed = published.load(HERE / f"resources/published/{paper}.csv")
+        taken += own.printed(sorted({cell.row for cell in printed}))
+        taken += own.rows_of(list(planned(paper, WITHOUT_OWN).rows.values()))
+    own.check_free((extra.name for extra in CONFIG.extra_models), taken)
+    used = {spec.settings.get("weights") for paper in CONFIG.papers for spec in PLANS[paper].specs.values()}
+    for extra in CONFIG.extra_models:
+        if extra.key in used:
+            inspection.inspect(extra, WEIGHTS_HERE[extra.key], CONFIG.models == "paper", CONTENTS)
+
 
 try:
     CONFIG = load_config(config, sorted(PAPER_FILES), ROOT)
     SOURCES = sources.load(SOURCE_REGISTRY)
     MODELS = load_models(ROOT / "resources/models.yaml")
-    PAPERS, PLANS = {}, {}
+    GPU = device.expected(CONFIG.device)
+    CONTENTS = Contents(Path(CONFIG.results) / ".cache")
+    # Where weights lie is no setting of a run: jobs are told beside their params.
+    WEIGHTS_HERE = places(CONFIG, MODELS, CONFIG.mirrors(ROOT))
+    os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
+    PAPERS = {}
     for paper in PAPER_FILES:
-        room = import_module(f"lextables.{paper}.plan")
-        PAPERS[paper] = load_paper(PAPER_FILES[paper], room.REGISTRY)
-        PLANS[paper] = room.plan(CONFIG, PAPERS[paper], MODELS, ROOT, device.expected(CONFIG.device))
+        PAPERS[paper] = load_paper(PAPER_FILES[paper], import_module(f"lextables.{paper}.plan").REGISTRY)
+    # A user's models are for the papers that are asked for.
+    WITHOUT_OWN = CONFIG.model_copy(update={"extra_models": ()})
+    PLANS = {
+        paper: planned(paper, CONFIG if paper in CONFIG.papers else WITHOUT_OWN) for paper in PAPER_FILES
+    }
     LAWNGNLI = construction(CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
+    if CONFIG.extra_models:
+        check_own_models()
 except BadInput as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
-MODEL_GPU = 1 if device.expected(CONFIG.device) else 0
+MODEL_GPU = 1 if GPU else 0
+if workflow.is_main_process:
+    logger.info(f"lextables: {CONFIG.heading(GPU)}")
 
 
 def code(*modules, script):
@@ -69,8 +112,32 @@ def spec(paper, experiment, model, condition, seed=0):
 
 
 def settings(*run):
-    """The settings of one run."""
-    return spec(*run).settings
+    """The settings of one run, and what its weights hold."""
+    return identified(spec(*run).settings)
+
+
+def identified(settings):
+    """Settings, and where they name weights by a place, the digest of what these hold.
+
+    On the hub a revision says what weights are; below the results the rule that makes them does.
+    """
+    location = settings.get("weights") or ""
+    if not location.startswith((MIRROR, PACKAGE, own.PREFIX)) or settings["found"].startswith("hub"):
+        return settings
+    folder = place(location)
+    return settings | {"content": CONTENTS.folder(folder, model_files(folder))}
+
+
+def parser_settings(wildcards):
+    """LawngNLI's parser, with the digest of its model."""
+    model = LAWNGNLI.parser["model"]
+    return LAWNGNLI.parser | ({"content": CONTENTS.folder(place(model))} if model else {})
+
+
+def bulk_content(wildcards):
+    """The digest of the bulk export that the config names."""
+    folder = Path(CONFIG.bulk_export)
+    return CONTENTS.folder(folder, bulk_files(folder)) if CONFIG.bulk_export else ""
 
 
 def needs(*run):
@@ -86,6 +153,31 @@ def needed_settings(*run):
 def source_variants(wildcards):
     """The variants that this run may use of a source file."""
     return sources.resolve(SOURCES, wildcards.source, wildcards.file).variants_for(CONFIG.data)
+
+
+def source_content(wildcards):
+    """Which bytes of a source file stand now: other ones in a mirror's first place are fetched."""
+    file = Path(f"{RESULTS}/sources/{wildcards.source}/{wildcards.file}")
+    provenance = file.with_name(f"{file.name}.json")
+    whole = file.is_file() and provenance.is_file()
+    fetched = json.loads(provenance.read_text(encoding="utf-8")) if whole else None
+    return standing_bytes(wildcards.source, wildcards.file, fetched)
+
+
+def volume_content(wildcards):
+    """Which bytes of a shard's volumes stand now, as one digest."""
+    record = Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")
+    listed = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
+    fetched = {entry["file"]: entry for entry in listed}
+    files = [f"{volume}.zip" for volume in LAWNGNLI.shards[wildcards.shard]]
+    words = "".join(f"{file} {standing_bytes('caselaw', file, fetched.get(file))}\n" for file in files)
+    return hashlib.sha256(words.encode()).hexdigest()
+
+
+def standing_bytes(source, file, fetched):
+    """The pin or digest of a source file, given the provenance of the one that was fetched."""
+    wanted = sources.resolve(SOURCES, source, file)
+    return standing(wanted, CONFIG.mirrors(ROOT), wanted.variants_for(CONFIG.data), fetched, CONTENTS.file)
 
 
 def source_pins(wildcards):
@@ -120,9 +212,20 @@ def table_scores(wildcards):
     ]
 
 
+def table_records(wildcards):
+    """The records of the runs that a table shows, which say what they were set to and what they took."""
+    return [f"{RESULTS}/{folder}/run.json" for folder in PLANS[wildcards.paper].folders(wildcards.table)]
+
+
+def source_words(paper):
+    """What the registry says of a paper's sources, which are named by it; `tables` and the report show it."""
+    names = [name for name in SOURCES if name == paper or name.startswith(f"{paper}_")]
+    return sources.words(SOURCES, names)
+
+
 def table_readings(wildcards):
     """What people read of a paper's data set, where that is part of a table."""
-    path = ROOT / f"resources/readings/{wildcards.paper}.csv"
+    path = HERE / f"resources/readings/{wildcards.paper}.csv"
     return [str(path)] if path.exists() else []
 
 
@@ -169,7 +272,8 @@ def span_reading(wildcards):
     """The settings that a model's windows depend on."""
     first = span_settings(wildcards.task, wildcards.model)[0]
     names = ("weights", "revision", "found", "max_length", "step", "max_question_length")
-    return {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task].held_out}
+    read = {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task].held_out}
+    return identified(read)
 
 
 def cuad_reviewer(wildcards=None):

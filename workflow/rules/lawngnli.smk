@@ -89,7 +89,7 @@ rule lawngnli_contradictions:
     conda:
         ENVIRONMENT
     params:
-        parser=LAWNGNLI.parser,
+        parser=parser_settings,
         seed=PAPERS["lawngnli"].seed,
         code=code("lextables.lawngnli.construction", script="lawngnli_contradictions.py"),
     message:
@@ -166,7 +166,7 @@ rule lawngnli_examples:
         ENVIRONMENT
     threads: 4
     params:
-        encoder=LAWNGNLI.encoder,
+        encoder=lambda wildcards: identified(LAWNGNLI.encoder),
         parser=LAWNGNLI.parser["found"],
         seed=PAPERS["lawngnli"].seed,
         device=CONFIG.device,
@@ -219,7 +219,9 @@ rule lawngnli_released:
     conda:
         ENVIRONMENT
     params:
-        bulk=CONFIG.bulk_export,
+        # Beside the params that are compared: its content says what it is, wherever it lies.
+        bulk=lambda wildcards, output: CONFIG.bulk_export,
+        bulk_content=bulk_content,
         masks=CONFIG.released_masks,
         code=code("lextables.lawngnli.released_dataset", script="lawngnli_released.py"),
     message:

@@ -85,7 +85,7 @@ rule maud_tokens:
         ENVIRONMENT
     params:
         weights=lambda wildcards: next(
-            {name: spec.settings[name] for name in ("weights", "revision", "found")}
+            identified({name: spec.settings[name] for name in ("model", "weights", "revision", "found")})
             for run, spec in PLANS["maud"].specs.items()
             if (run.paper, run.model) == ("maud", wildcards.model)
         ),

@@ -31,6 +31,7 @@ rule report:
         ENVIRONMENT
     params:
         root=lambda wildcards, input: input.config.rpartition("/")[0],
+        words={paper: source_words(paper) for paper in CONFIG.papers},
         code=code("lextables.tables.report", script="report.py"),
     message:
         "Putting every table and figure on one page."

@@ -32,6 +32,7 @@ rule fetch_source:
         registry=SOURCE_REGISTRY,
         variants=source_variants,
         pins=source_pins,
+        content=source_content,
     message:
         "Fetching {wildcards.file} of {wildcards.source}: a mirror first, then its addresses."
     script:

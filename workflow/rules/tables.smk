@@ -1,15 +1,16 @@
 # Tables: what was published next to what was reproduced, one rule for all papers.
 #
-#   in    resources/published/<paper>.csv, the data sets' census, the scores of the runs that a table shows
+#   in    resources/published/<paper>.csv, the data sets' census, scores and records of the runs that a table shows
 #   out   {RESULTS}/tables/<paper>/<table>.csv, .md, .html; for a figure also .svg
 #   steps scores -> cells -> verdicts -> csv, md, html
 
 
 TABLE_INPUTS = {
-    "published": str(ROOT / "resources/published/{paper}.csv"),
+    "published": str(HERE / "resources/published/{paper}.csv"),
     "census": f"{RESULTS}/data/{{paper}}/census.json",
     "paper": lambda wildcards: PAPER_FILES[wildcards.paper],
     "scores": table_scores,
+    "records": table_records,
     "readings": table_readings,
 }
 
@@ -32,6 +33,7 @@ rule table:
     params:
         root=lambda wildcards, input: input.census.split("/data/")[0],
         rows=table_rows,
+        words=lambda wildcards: source_words(wildcards.paper),
         code=table_code,
     message:
         "Setting {wildcards.table} of {wildcards.paper} beside the published one."
@@ -54,6 +56,7 @@ use rule table as figure with:
     params:
         root=lambda wildcards, input: input.census.split("/data/")[0],
         rows=table_rows,
+        words=lambda wildcards: source_words(wildcards.paper),
         code=table_code,
 
 

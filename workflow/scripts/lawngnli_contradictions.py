@@ -6,10 +6,11 @@ from lextables.atomic import write_text
 from lextables.job import job
 from lextables.lawngnli.construction import write_contradictions
 from lextables.lawngnli.parsers import parser
+from lextables.models.weights import place
 
 with job(snakemake.log[0]):
     chosen = snakemake.params.parser
-    model = {"model": chosen["model"]} if chosen["model"] else {}
+    model = {"model": place(chosen["model"])} if chosen["model"] else {}
     counts = write_contradictions(
         snakemake.input.parentheticals,
         parser(chosen["name"], **model),

@@ -12,7 +12,7 @@ from lextables.lawngnli import construction, entail_examples
 from lextables.lawngnli.construction_schema import EXAMPLES, LONG_PREMISES, UNFILTERED
 from lextables.lawngnli.funnel import check_left
 from lextables.models import bi_encoder, device
-from lextables.models.resolve import weights_folder
+from lextables.models.weights import weights_folder
 
 
 def loaded(paths):

@@ -7,11 +7,12 @@ from tempfile import TemporaryDirectory
 from lextables.dataset import census, write_census
 from lextables.errors import BadInput
 from lextables.job import job
+from lextables.lawngnli.plan import bulk_files
 from lextables.lawngnli.released_dataset import RELEASED, write_released
 
 with job(snakemake.log[0]) as log:
     folder = Path(snakemake.params.bulk)
-    bulk = sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.xz")])
+    bulk = bulk_files(folder)
     if not snakemake.params.bulk or not bulk:
         raise BadInput(
             f"bulk_export = {snakemake.params.bulk!r} names no folder with .jsonl or .jsonl.xz files",

@@ -6,7 +6,7 @@ from lextables.atomic import write_text
 from lextables.dataset import read
 from lextables.job import job
 from lextables.models.classification import tokenise
-from lextables.models.resolve import weights_folder
+from lextables.models.weights import weights_folder
 
 with job(snakemake.log[0]) as log:
     counts = tokenise(

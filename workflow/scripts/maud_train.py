@@ -9,7 +9,7 @@ from lextables.job import job
 from lextables.maud import training
 from lextables.models import device
 from lextables.models.classification import read_tokens
-from lextables.models.resolve import weights_folder
+from lextables.models.weights import weights_folder
 from lextables.run import identity, recorded
 
 with job(snakemake.log[0]) as log:
@@ -28,7 +28,7 @@ with job(snakemake.log[0]) as log:
         # Work is used again only by the same training on the same data, code, libraries and device.
         data = json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))["data"]
         owner = identity(data, snakemake.params.code, record["device"]) | {
-            name: settings[name] for name in ("weights", "revision", "max_length")
+            name: settings.get(name) for name in ("weights", "revision", "content", "max_length")
         }
         record |= training.run(
             settings,

@@ -12,7 +12,9 @@ from lextables.version import made_by, words
 with job(snakemake.log[0]):
     config = yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8"))
     parts = [
-        report.read_part(Path(registry).stem, registry, snakemake.params.root)
+        report.read_part(
+            Path(registry).stem, registry, snakemake.params.root, snakemake.params.words[Path(registry).stem]
+        )
         for registry in snakemake.input.papers
     ]
     runs = [report.read_run(path) for path in snakemake.input.runs]

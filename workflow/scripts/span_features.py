@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 
 from lextables.dataset import read
 from lextables.job import job
-from lextables.models.resolve import weights_folder
 from lextables.models.span_runs import held_out_contracts, question_texts, window_settings
 from lextables.models.span_windows import write_features
 from lextables.models.tokenizer import load_tokenizer
+from lextables.models.weights import weights_folder
 
 with job(snakemake.log[0]) as log, tempfile.TemporaryDirectory() as scratch:
     settings = snakemake.params.settings

@@ -9,7 +9,7 @@ from lextables.job import job
 from lextables.models import device
 from lextables.models.checkpoints import work_folder
 from lextables.models.masked_lm import pretrain
-from lextables.models.resolve import weights_folder
+from lextables.models.weights import weights_folder
 from lextables.run import identity, recorded
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from lextables.job import job
 from lextables.models import device
-from lextables.models.resolve import weights_folder
 from lextables.models.span_runs import Task, read_contracts
+from lextables.models.weights import weights_folder
 from lextables.run import recorded
 
 with job(snakemake.log[0]):

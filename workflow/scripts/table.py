@@ -7,6 +7,7 @@ from pathlib import Path
 from lextables.atomic import write_text
 from lextables.job import job
 from lextables.papers import load
+from lextables.sources.registry import reworded
 from lextables.tables import published, render
 from lextables.tables.cells import build, to_csv
 from lextables.tables.inputs import Inputs
@@ -23,7 +24,8 @@ with job(snakemake.log[0]):
         paper=registry,
     )
     cells = import_module(f"lextables.{paper}.tables").cells(name, inputs)
-    comparable = all(source["comparable"] for source in census["sources"])
+    sources = reworded(census["sources"], snakemake.params.words)
+    comparable = all(source["comparable"] for source in sources)
     lines = build(inputs.published, cells, comparable)
 
     entry = registry.tables[name]
@@ -32,7 +34,7 @@ with job(snakemake.log[0]):
         from lextables.tables import figures  # loads matplotlib, which no table needs
 
         svg = figures.draw(entry.kind, lines, entry.title, comparable)
-    about = (entry.title, entry.where, lines, entry.notes, render.data_note(census["sources"]))
+    about = (entry.title, entry.where, lines, entry.notes, render.data_note(sources))
     write_text(snakemake.output.csv, to_csv(lines))
     write_text(snakemake.output.md, render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""))
     write_text(snakemake.output.html, render.html(*about, name=name, svg=svg))

@@ -16,7 +16,7 @@ from lextables.acord.retrieval import Collection, pair_scores
 from lextables.dataset import Column, Row, Table, read, write
 from lextables.models import cross_encoder
 from lextables.models.checkpoints import work_folder
-from lextables.models.resolve import weights_folder
+from lextables.models.weights import weights_folder
 
 TOP_GAIN = 4
 PREDICTIONS = Table(
@@ -60,7 +60,7 @@ def finetune(
     """
     work = work_folder(work_root, {"settings": dict(settings), "seed": seed, "identity": dict(identity)})
     folder = weights_folder(settings)
-    model = cross_encoder.load(folder, device, settings["max_length"], seed)
+    model = cross_encoder.load(folder, device, settings["max_length"], seed, fresh_head=True)
     texts = collection.texts("short")
     pools = {
         query_id: sorted({clause for hits in candidates for clause in hits.get(query_id, ())})

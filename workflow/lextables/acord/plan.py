@@ -12,7 +12,8 @@ from typing import Any, Literal
 from pydantic import PositiveInt
 
 from lextables.config import Config
-from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
+from lextables.models.resolve import Missing, Model, Weights, find, model_settings
+from lextables.own import Key
 from lextables.papers import Entry, Paper
 from lextables.plan import PAPER_GRID, Difference, Plan, Spec, fewer_seeds, own_name, reason_not_run
 from lextables.run import Run
@@ -78,9 +79,9 @@ class Acord(Paper):
     query_aliases: Mapping[str, str]
     format_queries: Mapping[str, str]
     top: int
-    retrievers: Mapping[str, Retriever]
-    rerankers: Mapping[str, Reranker]
-    finetuned: Mapping[str, Finetuned]
+    retrievers: Mapping[Key, Retriever]
+    rerankers: Mapping[Key, Reranker]
+    finetuned: Mapping[Key, Finetuned]
     weight_decay: float
     averages: PositiveInt
     grids: Mapping[str, Grid]
@@ -146,8 +147,8 @@ class _Planner:
         retrievers = dict(self.paper.retrievers)
         for extra in self.config.extra_models:
             if extra.kind == "bi-encoder":
-                retrievers[slug(extra.name)] = Retriever(
-                    row=extra.name, kind="bi-encoder", model=extra.name, own=True
+                retrievers[extra.key] = Retriever(
+                    row=extra.name, kind="bi-encoder", model=extra.key, own=True
                 )
         found = {key: self.retrieve(key, retriever) for key, retriever in retrievers.items()}
         for key, retriever in retrievers.items():
@@ -222,7 +223,7 @@ class _Planner:
         rerankers = dict(self.paper.rerankers)
         for extra in self.config.extra_models:
             if extra.kind == "cross-encoder":
-                rerankers[slug(extra.name)] = Reranker(row=extra.name, kind="cross-encoder", model=extra.name)
+                rerankers[extra.key] = Reranker(row=extra.name, kind="cross-encoder", model=extra.key)
         for name, reranker in rerankers.items():
             own = name not in self.paper.rerankers
             weights = self.weights(reranker.model)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lextables.dataset import Row, read
-from lextables.models.resolve import weights_folder
+from lextables.models.weights import weights_folder
 
 if TYPE_CHECKING:
     import numpy as np

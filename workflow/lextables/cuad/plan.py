@@ -6,7 +6,7 @@ from typing import Any
 
 from lextables.config import Config
 from lextables.errors import BadInput
-from lextables.models.resolve import Model, slug
+from lextables.models.resolve import Model
 from lextables.models.span_plan import WHOLE, SpanPlanner, SpanTask
 from lextables.papers import Paper
 from lextables.plan import Plan
@@ -78,7 +78,9 @@ def review_run(config: Config, paper: Cuad, found: Plan) -> Run:
         if run.experiment == "released"
         or (run.experiment == "finetune" and run.condition.endswith(f"-p{WHOLE}"))
     }
-    wanted = paper.review if config.review_model == "auto" else (slug(config.review_model),)
+    named = {extra.name: extra.key for extra in config.extra_models}
+    asked = named.get(config.review_model, config.review_model)
+    wanted = paper.review if asked == "auto" else (asked,)
     for key in wanted:
         if key in runs:
             return runs[key]

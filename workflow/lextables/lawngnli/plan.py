@@ -8,7 +8,7 @@ from typing import Any
 from lextables.caselaw.volumes import known, shards
 from lextables.config import Config
 from lextables.errors import BadInput
-from lextables.models.resolve import Model, Weights, resolve
+from lextables.models.resolve import PARSER, Model, Weights, resolve
 from lextables.papers import Paper
 from lextables.plan import Plan
 
@@ -54,6 +54,11 @@ def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
     )
 
 
+def bulk_files(folder: Path) -> list[Path]:
+    """Return the files of the former bulk export in ``folder``, sorted."""
+    return sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.xz")])
+
+
 def _parser(
     config: Config, paper: Lawngnli, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> dict[str, Any]:
@@ -72,13 +77,13 @@ def _parser(
             where="config",
             do="set parser to a model folder, to dependencies or to auto",
         )
-    folder = Path(config.parser)
+    folder = Path(config.parser).expanduser()
     if not folder.is_dir():
         raise BadInput(
             f"parser = {config.parser!r} is neither auto, benepar nor dependencies nor a folder",
             where="config",
         )
-    return {"name": "benepar", "model": str(folder.resolve()), "found": folder.name}
+    return {"name": "benepar", "model": PARSER, "found": folder.name}
 
 
 def _encoder(

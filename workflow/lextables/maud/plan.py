@@ -13,8 +13,9 @@ from typing import Any, Literal
 from pydantic import PositiveInt
 
 from lextables.config import Config
-from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
+from lextables.models.resolve import Missing, Model, Weights, find, model_settings
 from lextables.models.span_plan import SpanPlanner, SpanTask
+from lextables.own import Key
 from lextables.papers import Entry, Paper
 from lextables.plan import PAPER_GRID, Difference, Plan, Spec, fewer_seeds, own_name, reason_not_run
 from lextables.run import Run
@@ -78,7 +79,7 @@ class Maud(Paper):
     printed_types: Mapping[str, str]
     legalbench_queries: Mapping[str, str]
     settings: Mapping[str, Mapping[str, bool] | tuple[str, ...]]
-    models: Mapping[str, Panel]
+    models: Mapping[Key, Panel]
     weight_decay: float
     averages: PositiveInt
     grids: Mapping[str, Mapping[str, Grid]]
@@ -123,9 +124,7 @@ class _Planner:
         panels = dict(self.paper.models)
         for extra in self.config.extra_models:
             if extra.kind == "encoder":
-                panels[slug(extra.name)] = Panel(
-                    row=extra.name, model=extra.name, single=True, multi=True, own=True
-                )
+                panels[extra.key] = Panel(row=extra.name, model=extra.key, single=True, multi=True, own=True)
         found = []
         for key, panel in panels.items():
             for setting, wanted in (("single", panel.single), ("multi", panel.multi)):

@@ -7,9 +7,16 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
+from lextables.models import loading
+
 
 def load(folder: str, device: torch.device, max_length: int | None = None) -> SentenceTransformer:
-    """Load a sentence-transformers model, cutting texts at ``max_length`` tokens if given."""
+    """Load a sentence-transformers model, cutting texts at ``max_length`` tokens if given.
+
+    Raises `BadInput` for one that lacks weights, which would be drawn at random.
+    """
+    if body := loading.transformer(folder):
+        loading.check_whole(folder, loading.absent(body, "bi-encoder"))
     model = SentenceTransformer(folder, device=str(device))
     if max_length is not None:
         model.max_seq_length = max_length

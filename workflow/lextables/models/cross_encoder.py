@@ -13,13 +13,21 @@ from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncode
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from transformers import set_seed
 
+from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train
 
 Pair = tuple[str, str]
 
 
-def load(folder: str, device: torch.device, max_length: int, seed: int = 0) -> CrossEncoder:
-    """Load a cross-encoder; an encoder without a relevance head gets a fresh one, drawn with ``seed``."""
+def load(
+    folder: str, device: torch.device, max_length: int, seed: int = 0, *, fresh_head: bool = False
+) -> CrossEncoder:
+    """Load a cross-encoder.  With ``fresh_head`` one without a relevance head gets one, drawn with ``seed``.
+
+    Raises `BadInput` for a model that is to be used as it is and lacks its head, or any other weights.
+    """
+    if not fresh_head:
+        loading.check_whole(folder, loading.absent(folder, "cross-encoder"))
     set_seed(seed)
     return CrossEncoder(folder, device=str(device), max_length=max_length, num_labels=1)
 

@@ -24,6 +24,7 @@ from transformers import (
 from lextables.atomic import replacing
 from lextables.errors import BadInput
 from lextables.models.checkpoints import Checkpoints, arguments, train
+from lextables.models.loading import check_whole, fresh_encoder
 from lextables.models.span_extraction import quiet, save
 from lextables.models.tokenizer import load_tokenizer
 
@@ -61,7 +62,10 @@ def pretrain(
     set_seed(seed)
     with quiet():
         tokenizer = load_tokenizer(folder)
-        model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32)
+        model, report = AutoModelForMaskedLM.from_pretrained(
+            folder, dtype=torch.float32, output_loading_info=True
+        )
+    check_whole(folder, fresh_encoder(model, report))
     packed = Path(work) / "blocks.bin"
     if not packed.exists():
         pack(tokenizer, texts, packed, max_length, updates * batch_size)

@@ -22,6 +22,8 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoModel, AutoModelForSequenceClassification, set_seed
 
+from lextables.models.loading import check_whole, fresh_encoder
+
 HeadKind = Literal["family", "own"]
 
 
@@ -79,11 +81,14 @@ def load(
     """
     set_seed(seed)
     if kind == "family":
-        body = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=sum(sizes))
+        body, report = AutoModelForSequenceClassification.from_pretrained(
+            folder, num_labels=sum(sizes), output_loading_info=True
+        )
         own = None
     else:
-        body = AutoModel.from_pretrained(folder)
+        body, report = AutoModel.from_pretrained(folder, output_loading_info=True)
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
+    check_whole(folder, fresh_encoder(body, report))
     if getattr(body.config, "reference_compile", False) is None:
         body.config.reference_compile = False  # ModernBERT in transformers 4 would compile for each length
     if gradient_checkpointing:

@@ -4,19 +4,19 @@ Decided before any job starts, so that a model that is not to be had becomes a r
 never an error in the middle of a run.
 """
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import LocalEntryNotFoundError
+from huggingface_hub.errors import HFValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from lextables import own
 from lextables.config import Config, ExtraModel
 from lextables.errors import BadInput
+from lextables.models.weights import PACKAGE, cached, package_folder
 
 Kind = Literal[
     "bi-encoder",
@@ -27,8 +27,8 @@ Kind = Literal[
     "language-model",
     "language-model-api",
 ]
-# What loading needs; the same weights in other formats are left where they are.
-HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
+MIRROR = "mirror:"
+PARSER = "own-parser"
 
 
 class Model(BaseModel):
@@ -48,7 +48,11 @@ class Model(BaseModel):
 
 @dataclass(frozen=True)
 class Weights:
-    """Loadable weights: a folder, or a hub id with its revision.  ``found`` says where, in words."""
+    """Loadable weights, named alike on every machine; ``found`` says in words where they were found.
+
+    ``location`` is ``mirror:<name>``, ``package:<module>/<folder>``, a hub id, the key of a user's own model,
+    or a folder below the results; ``revision`` is that of a hub id.
+    """
 
     location: str
     revision: str | None
@@ -65,6 +69,10 @@ class Missing:
 def load_models(path: str | Path) -> dict[str, Model]:
     """Read and check `resources/models.yaml`; `BadInput` names the entry and key of the first fault."""
     entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    if taken := [name for name in entries if name.startswith(own.PREFIX)]:
+        raise BadInput(
+            f"{taken[0]} starts with {own.PREFIX!r}, which marks a user's own models", where=Path(path).name
+        )
     models = {}
     for name, entry in entries.items():
         try:
@@ -98,37 +106,67 @@ def resolve(
         return Missing(f"{model.hub} is a gated model; language-model rerankers are not built yet")
     if choice == "sample" and not model.sample:
         return Missing("sample data")
-    for mirror in mirrors:
-        folder = mirror / "models" / name
-        if (folder / "config.json").is_file():
-            return Weights(str(folder), None, "mirror folder")
-    if model.package and (folder := _package_folder(model.package)):
-        return Weights(str(folder), None, f"installed package {model.package.split('/')[0]}")
+    if _in_mirrors(name, mirrors):
+        return Weights(f"{MIRROR}{name}", None, "mirror folder")
+    if model.package and package_folder(model.package):
+        module = model.package.partition("/")[0]
+        return Weights(f"{PACKAGE}{model.package}", None, f"installed package {module}")
     if model.hub is None:
         return Missing(f"{name} is not available here")
-    if cached := _cached(model.hub, model.revision):
-        return Weights(cached, model.revision, "hub cache")
-    if choice == "paper":
+    # In the cache or not is one to the run: the first one fetches, and nothing is to run anew after it.
+    if choice == "paper" or cached(model.hub, model.revision):
         return Weights(model.hub, model.revision, "hub")
     return Missing(f"{model.hub} is not available here")
 
 
-def resolve_extra(extra: ExtraModel) -> Weights:
-    """Return the weights of a user's own model: a folder if one of that name exists, else a hub id."""
-    folder = Path(extra.model).expanduser()
-    if folder.is_dir():
-        if not (folder / "config.json").is_file():
-            raise BadInput(
-                f"the folder {extra.model!r} holds no config.json",
-                where=f"config, extra_models, {extra.name}",
-                do="name a folder saved by transformers or sentence-transformers",
-            )
-        return Weights(str(folder.resolve()), None, "folder")
-    if extra.model.startswith((".", "/", "~")):
-        raise BadInput(
-            f"the folder {extra.model!r} does not exist", where=f"config, extra_models, {extra.name}"
-        )
-    return Weights(extra.model, extra.revision, "hub")
+def _in_mirrors(name: str, mirrors: Sequence[Path]) -> Path | None:
+    folders = (mirror / "models" / name for mirror in mirrors)
+    return next((folder for folder in folders if (folder / "config.json").is_file()), None)
+
+
+def resolve_extra(extra: ExtraModel, choice: Literal["sample", "available", "paper"]) -> Weights:
+    """Return the weights of a user's own model: a folder if one of that name exists, else a hub id.
+
+    Of a hub model that is to be here already, the revision is the commit that is here.
+    """
+    if Path(extra.model).expanduser().is_dir():
+        return Weights(extra.key, None, "folder")
+    if choice != "paper" and (folder := _cached_extra(extra)):
+        return Weights(extra.key, folder.name, f"hub, {extra.model}")
+    return Weights(extra.key, extra.revision, f"hub, {extra.model}")
+
+
+def _cached_extra(extra: ExtraModel) -> Path | None:
+    try:
+        folder = cached(extra.model, extra.revision)
+    except HFValidationError:
+        return None  # no id of the hub; `inspection` says so
+    return Path(folder) if folder else None
+
+
+def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]) -> dict[str, dict[str, str]]:
+    """Return where the locations of this configuration are on this machine.
+
+    That is a ``folder``; or, for a user's own model that is yet to be fetched, ``hub`` and ``kind``.
+    Packages are found wherever they are installed.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, model in models.items():
+        if folder := _in_mirrors(name, mirrors):
+            found[f"{MIRROR}{name}"] = {"folder": str(folder)}
+        if model.hub and (held := cached(model.hub, model.revision)):
+            found[model.hub] = {"folder": held}
+    for extra in config.extra_models:
+        folder = Path(extra.model).expanduser()
+        if folder.is_dir():
+            found[extra.key] = {"folder": str(folder.resolve())}
+        elif held := _cached_extra(extra):
+            found[extra.key] = {"folder": str(held)}
+        else:
+            found[extra.key] = {"hub": extra.model, "kind": extra.kind}
+    if Path(config.parser).expanduser().is_dir():
+        found[PARSER] = {"folder": str(Path(config.parser).expanduser().resolve())}
+    return found
 
 
 def model_settings(name: str, weights: Weights) -> dict[str, Any]:
@@ -136,46 +174,11 @@ def model_settings(name: str, weights: Weights) -> dict[str, Any]:
     return {"model": name, "weights": weights.location, "revision": weights.revision, "found": weights.found}
 
 
-def slug(name: str) -> str:
-    """Return a model's name as part of a folder name."""
-    return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in name.lower()).strip(
-        "-."
-    )
-
-
 def find(
     name: str, config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> Weights | Missing:
-    """Return the weights of a user's own model called ``name``, else of the registry's."""
+    """Return the weights of the user's own model whose key is ``name``, else of the registry's model."""
     for extra in config.extra_models:
-        if extra.name == name:
-            return resolve_extra(extra)
+        if extra.key == name:
+            return resolve_extra(extra, config.models)
     return resolve(name, models[name], config.models, mirrors, config.llm)
-
-
-def _package_folder(package: str) -> Path | None:
-    module, _, inside = package.partition("/")
-    spec = importlib.util.find_spec(module)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    folder = Path(spec.submodule_search_locations[0]) / inside
-    return folder if (folder / "config.json").is_file() else None
-
-
-def _cached(hub: str, revision: str | None) -> str | None:
-    try:
-        return snapshot_download(hub, revision=revision, local_files_only=True, allow_patterns=HUB_FILES)
-    except LocalEntryNotFoundError:
-        return None
-
-
-def download(weights: Weights) -> str:
-    """Return a local folder with the weights, fetching them from the hub when they are not there yet."""
-    if Path(weights.location).is_dir():
-        return weights.location
-    return snapshot_download(weights.location, revision=weights.revision, allow_patterns=HUB_FILES)
-
-
-def weights_folder(settings: Mapping[str, Any]) -> str:
-    """Return a local folder with the weights that `model_settings` named, fetched if need be."""
-    return download(Weights(settings["weights"], settings["revision"], settings["found"]))

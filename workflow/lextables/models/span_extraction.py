@@ -33,6 +33,7 @@ from lextables.dataset import Column, Table
 from lextables.errors import BadInput
 from lextables.models.checkpoints import Checkpoints, arguments, train
 from lextables.models.final_text import FinalText, Spelling, collapsed
+from lextables.models.loading import check_whole, fresh, fresh_encoder
 from lextables.models.span_windows import Collator, WindowDataset, max_context
 
 NBEST = Table(
@@ -75,23 +76,17 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def load(folder: str, device: torch.device, seed: int = 0) -> PreTrainedModel:
+def load(folder: str, device: torch.device, seed: int = 0, *, trained: bool = False) -> PreTrainedModel:
     """Return the model in ``folder`` in float32; one without a span head gets a fresh one, drawn by ``seed``.
 
-    Raises `BadInput` when the folder lacks weights of the encoder itself.
+    Raises `BadInput` when the folder lacks weights of the encoder, or, of a ``trained`` model, any at all.
     """
     set_seed(seed)
     with quiet():
         model, report = AutoModelForQuestionAnswering.from_pretrained(
             folder, dtype=torch.float32, output_loading_info=True
         )
-    encoder = f"{model.base_model_prefix}."
-    if absent := sorted(name for name in report["missing_keys"] if name.startswith(encoder)):
-        raise BadInput(
-            f"the weights lack {len(absent)} tensors of the encoder, such as {absent[0]}",
-            where=folder,
-            do="give the folder of a whole model",
-        )
+    check_whole(folder, fresh(report) if trained else fresh_encoder(model, report))
     return model.to(device)
 
 

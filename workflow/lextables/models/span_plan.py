@@ -14,7 +14,8 @@ from typing import Any, Literal
 from pydantic import PositiveInt
 
 from lextables.config import Config
-from lextables.models.resolve import Missing, Model, Weights, find, model_settings, slug
+from lextables.models.resolve import Missing, Model, Weights, find, model_settings
+from lextables.own import Key
 from lextables.papers import Entry
 from lextables.plan import PAPER_GRID, Difference, Spec, fewer_seeds, own_name, reason_not_run
 from lextables.run import Run
@@ -88,7 +89,7 @@ class SpanTask(Entry):
     ``pretraining`` go by grid; the one called `paper` holds the paper's settings.
     """
 
-    models: Mapping[str, Panel]
+    models: Mapping[Key, Panel]
     n_best: int
     max_answer_length: int
     held_out: float | Literal["dev"]
@@ -156,8 +157,8 @@ class SpanPlanner:
         found = [row for key, panel in self.task.models.items() for row in self.with_joined(key, panel)]
         for extra in self.config.extra_models:
             if extra.kind in ("encoder", "question-answering"):
-                panel = Panel(row=extra.name, family="ours", model=extra.name, own=True)
-                found.append(self.row(slug(extra.name), panel))
+                panel = Panel(row=extra.name, family="ours", model=extra.key, own=True)
+                found.append(self.row(extra.key, panel))
         return found
 
     def with_joined(self, key: str, panel: Panel) -> list[Row]:
@@ -216,7 +217,7 @@ class SpanPlanner:
             weights = self.pretrained(key, weights)
         if isinstance(weights, Missing):
             return replace(row, reason=weights.reason)
-        kinds = {extra.name: extra.kind for extra in self.config.extra_models}
+        kinds = {extra.key: extra.kind for extra in self.config.extra_models}
         if kinds.get(panel.model) == "question-answering":
             run = Run(self.name, "released", key, "as-released")
             self.specs[run] = Spec(self.reading() | model_settings(panel.model, weights))

@@ -16,7 +16,6 @@ from lextables.metrics import spans
 from lextables.models import span_extraction, window_ranking
 from lextables.models.checkpoints import work_folder
 from lextables.models.contract_shares import held_out, part
-from lextables.models.resolve import weights_folder
 from lextables.models.span_windows import (
     Collator,
     WindowDataset,
@@ -27,6 +26,7 @@ from lextables.models.span_windows import (
     open_windows,
 )
 from lextables.models.tokenizer import load_tokenizer
+from lextables.models.weights import weights_folder
 
 Settings = Mapping[str, Any]
 TEST = "test"
@@ -231,7 +231,7 @@ def read_contracts(
         task.read, tokenizer, window_settings(settings), question_texts(task.questions), chosen
     )
     rows = span_extraction.predict(
-        span_extraction.load(str(model_folder), device),
+        span_extraction.load(str(model_folder), device, trained=True),
         dataset,
         texts,
         Collator.of(tokenizer),

@@ -4,15 +4,19 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from lextables.atomic import replacing, write_text
 from lextables.errors import BadInput
 from lextables.sources.digest import Digests, chunks, kind
 from lextables.sources.registry import PUBLISHED, Candidate, SourceFile
 from lextables.sources.transfer import CLIENT, Client, OtherBytes, Part, Refused, download
+
+# What `Provenance.obtained_from` says of a mirror.
+MIRROR = "mirror"
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def fetch(
         say(f"{wanted.name}: {found.stat().st_size:,} bytes from the mirror")
         room(found.stat().st_size)
         candidate, digests = _copy(wanted, found, candidates, destination)
-        place = "mirror"
+        place = MIRROR
     elif record := by_hand(wanted, mirrors, allowed):
         raise NotFetched(record)
     else:
@@ -155,6 +159,28 @@ def kept(
     candidate = next((c for c in candidates if _is(c, digests)), None)
     same = candidate and (candidate.variant, candidate.comparable) == (record.variant, record.comparable)
     return record if same and digests.of("sha256") == record.digest else None
+
+
+def standing(
+    wanted: SourceFile,
+    mirrors: Sequence[str | Path],
+    variants: Iterable[str],
+    fetched: Mapping[str, Any] | None,
+    digest: Callable[[Path], str],
+) -> str:
+    """Say which bytes a fetch would bring now, so that other ones in a mirror's first place are fetched anew.
+
+    ``fetched`` is the provenance of the file that is here, if it is; ``digest`` gives a file's SHA-256.  A
+    place is no setting of the result: the same bytes in another one, or a mirror that is gone, change
+    nothing.
+    """
+    candidates = wanted.among(variants)
+    found = _in_mirror(wanted, mirrors, candidates)
+    if found and (bytes_there := digest(found)) != (fetched or {}).get("digest"):
+        return bytes_there
+    if fetched and fetched["obtained_from"] == MIRROR:
+        return fetched["digest"]
+    return " or ".join(candidate.pin for candidate in candidates)
 
 
 def _in_mirror(

@@ -279,6 +279,37 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
     )
 
 
+def words(registry: Mapping[str, Source], names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return what the registry says of the variants of each file of the sources ``names``, as plain values.
+
+    {`<source>/<file>`: {variant: its `comparable` and `note`}}: what tables show, and no other result hangs
+    on.
+    """
+    return {
+        f"{source}/{name}": {RELEASE: {"comparable": True, "note": file.unpinned or ""}}
+        | {
+            variant: {"comparable": entry.comparable, "note": entry.note}
+            for variant, entry in file.variants.items()
+        }
+        for source in names
+        for name, file in registry[source].files.items()
+    }
+
+
+def reworded(
+    records: Iterable[Mapping[str, Any]], said: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return provenance ``records`` in the registry's words of today, `words`, where it has any for them."""
+    found = []
+    for record in records:
+        place = f"{record['source']}/{record['file']}"
+        name = min(
+            (n for n in said if re.fullmatch(file_regex(n), place)), key=lambda n: n != place, default=""
+        )
+        found.append(dict(record) | said.get(name, {}).get(record["variant"], {}))
+    return found
+
+
 def file_regex(name: str, named: bool = False) -> str:
     """The regular expression of a file name or pattern; ``named`` gives each field a group."""
     parts = []

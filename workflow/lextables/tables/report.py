@@ -14,6 +14,7 @@ import yaml
 from markupsafe import Markup
 
 from lextables.papers import Paper, TableEntry
+from lextables.sources.registry import reworded
 from lextables.tables import render
 from lextables.tables.cells import Line, count, from_csv
 from lextables.tables.render import duration
@@ -89,12 +90,18 @@ class RunRecord:
         return self.record["libraries"] | ({"lextables": words(ours)} if ours else {})
 
 
-def read_part(name: str, registry: str | Path, results: str | Path) -> Part:
-    """Read what the report shows of the paper ``name``; ``registry`` is its file in resources/papers."""
+def read_part(
+    name: str, registry: str | Path, results: str | Path, words: Mapping[str, Any] | None = None
+) -> Part:
+    """Read what the report shows of the paper ``name``; ``registry`` is its file in resources/papers.
+
+    ``words`` is what the registry of sources says today of theirs (`sources.registry.words`).
+    """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
     paper = Paper.model_validate({key: value for key, value in raw.items() if key in Paper.model_fields})
     census = json.loads((results / "data" / name / "census.json").read_text(encoding="utf-8"))
+    census["sources"] = reworded(census["sources"], words or {})
     tables = results / "tables" / name
     exhibits = [_read_exhibit(tables, table, entry) for table, entry in paper.tables.items()]
     return Part(name, paper.title, paper.citation, census, exhibits)

@@ -1,0 +1,85 @@
+"""Digests of what a user names by its path: by content, not computed twice."""
+
+import hashlib
+import os
+import shutil
+
+import pytest
+
+from lextables import content
+from lextables.content import Contents
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "model/1_Pooling").mkdir(parents=True)
+    (tmp_path / "model/weights.bin").write_bytes(b"12345678")
+    (tmp_path / "model/1_Pooling/config.json").write_text("{}")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The files whose bytes were read."""
+    found, real = [], content._digest
+    monkeypatch.setattr(content, "_digest", lambda path: found.append(path.name) or real(path))
+    return found
+
+
+def test_a_file_is_its_sha256(tmp_path, folder):
+    expected = hashlib.sha256(b"12345678").hexdigest()
+    assert Contents(tmp_path / "kept").file(folder / "weights.bin") == f"sha256:{expected}"
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        (lambda f: None, False),
+        (lambda f: os.utime(f / "weights.bin"), False),
+        (lambda f: (f / "weights.bin").write_bytes(b"12345678"), False),
+        (lambda f: (f / ".note").write_text("hidden"), False),
+        (lambda f: (f / "weights.bin").write_bytes(b"87654321"), True),
+        (lambda f: (f / "1_Pooling/config.json").write_text("{ }"), True),
+        (lambda f: (f / "weights.bin").rename(f / "other.bin"), True),
+        (lambda f: (f / "more.json").write_text("{}"), True),
+        (lambda f: (f / "weights.bin").unlink(), True),
+    ],
+    ids=["none", "touch", "same bytes", "hidden", "bytes", "inner", "name", "more", "fewer"],
+)
+def test_what_changes_a_folders_digest(tmp_path, folder, change, differs):
+    before = Contents(tmp_path / "kept").folder(folder)
+    change(folder)
+    assert (Contents(tmp_path / "kept").folder(folder) != before) == differs
+
+
+def test_bytes_are_read_once(tmp_path, folder, read):
+    Contents(tmp_path / "kept").folder(folder)
+    assert sorted(read) == ["config.json", "weights.bin"]
+    Contents(tmp_path / "kept").folder(folder)
+    assert len(read) == 2
+    (folder / "weights.bin").write_bytes(b"other")
+    Contents(tmp_path / "kept").folder(folder)
+    assert read[2:] == ["weights.bin"]
+
+
+def test_an_old_time_put_back_hides_nothing(tmp_path, folder):
+    path = folder / "weights.bin"
+    before, times = Contents(tmp_path / "kept").file(path), path.stat()
+    path.write_bytes(b"87654321")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert Contents(tmp_path / "kept").file(path) != before
+
+
+def test_the_same_folder_elsewhere_has_the_same_digest(tmp_path, folder):
+    shutil.copytree(folder, tmp_path / "copy")
+    contents = Contents(tmp_path / "kept")
+    assert contents.folder(folder) == contents.folder(tmp_path / "copy")
+
+
+def test_a_cache_that_cannot_be_written_or_read_is_no_fault(tmp_path, folder):
+    (tmp_path / "file").write_text("no folder")
+    expected = Contents(tmp_path / "kept").folder(folder)
+    assert Contents(tmp_path / "file/kept").folder(folder) == expected
+    for path in (tmp_path / "kept").iterdir():
+        path.write_text("{cut")
+    assert Contents(tmp_path / "kept").folder(folder) == expected

@@ -1,0 +1,90 @@
+"""A user's own rows: keys that no registry can have, names that no row of the papers has."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from lextables import own
+from lextables.config import load as load_config
+from lextables.errors import BadInput
+from lextables.models.resolve import load_models
+
+ROOT = Path(__file__).parents[2]
+
+
+def extras(*names):
+    given = [{"name": name, "kind": "bi-encoder", "model": "org/m"} for name in names]
+    return load_config({"papers": "acord", "extra_models": given}, ["acord"], ROOT).extra_models
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("My Model!", "own-my-model"),
+        ("BM25", "own-bm25"),
+        ("roberta-base", "own-roberta-base"),
+        ("own-roberta-base", "own-own-roberta-base"),
+        ("../..", "own-"),
+        ("模型 v2", "own-模型-v2"),
+        ("ﬁne", "own-fine"),
+        ("{model}+{seed}", "own-model---seed"),
+    ],
+)
+def test_a_key_is_a_namespace_and_one_folder_name(name, key):
+    assert own.key(name) == key
+
+
+def test_a_long_key_stays_short_and_its_own():
+    one, other = (own.key("模" * 59 + end) for end in "型形")
+    assert one != other
+    assert max(len(key.encode()) for key in (one, other)) <= own.LONGEST
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (("!!!",), "config: extra_models: the name '!!!' has no letter and no digit; mend it"),
+        (("My Model", "my-model?"), "the names 'My Model' and 'my-model?' read alike"),
+        (("Mine", "Mine"), "the names 'Mine' and 'Mine' read alike"),
+        (("École", "E\u0301cole"), "read alike"),
+        (("ＢＥＲＴ two", "bert-TWO"), "read alike"),
+    ],
+)
+def test_names_that_are_none_or_read_alike(names, sentence):
+    with pytest.raises(BadInput) as error:
+        extras(*names)
+    assert sentence in str(error.value)
+    assert str(error.value).count(". ") == 0
+
+
+def test_names_in_any_script_are_taken():
+    keys = [extra.key for extra in extras("Модель", "模型", "Modèle 1")]
+    assert keys == ["own-модель", "own-模型", "own-modèle-1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("RoBERTa Base!", "RoBERTa-base"), ("bm 25", "BM25"), ("“BM25”", "BM25"), ("none", "None")],
+)
+def test_a_row_of_the_papers_is_taken(name, other):
+    with pytest.raises(BadInput) as error:
+        own.check_free(["Mine", name], ["RoBERTa-base", *own.printed(["BM25 / None"])])
+    assert f"the name {name!r} reads like {other!r}" in str(error.value)
+    own.check_free(["Mine", "BM25 of mine"], own.printed(["BM25 / None"]))
+
+
+def test_the_rows_of_a_registry_and_of_a_plan():
+    registry = {"models": {"bert-base": {"row": "BERT-base", "joined": "BERT, joined"}}, "top": 3}
+    plan = [[{"row": "Our row"}], [{"retriever": "BM25", "reranker": "None", "runs": {"short": ["x"]}}]]
+    assert own.rows_of(registry) == ["bert-base", "BERT-base", "BERT, joined"]
+    assert own.rows_of(plan) == ["Our row", "BM25", "None"]
+
+
+def test_no_registry_may_use_the_namespace(tmp_path):
+    with pytest.raises(ValidationError, match="'own-', which marks a user's own models"):
+        TypeAdapter(own.Key).validate_python("own-bert")
+    path = tmp_path / "models.yaml"
+    path.write_text("own-bert: {kind: encoder, licence: x, use: x}\n")
+    with pytest.raises(BadInput, match=r"^models\.yaml: own-bert starts with 'own-'"):
+        load_models(path)

@@ -1,0 +1,188 @@
+"""What reruns after a change, and what does not: plans of a project whose outputs are made up.
+
+The outputs are empty and marked as made (`--touch`), but for the fetched source, so that a plan costs
+seconds; that real results are used again is shown in test_sample.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+from transformers import BertConfig, BertModel
+
+from wordpiece import wordpiece
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "profiles")
+RESULTS = Path("results/sample")
+TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")
+
+
+def snakemake(project, *arguments):
+    given = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": str(project.parent / "mine")}])
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "snakemake", *TARGETS, "--cores", "2", "--nolock", *arguments),
+            *("--config", "papers=[acord]", f"extra_models={given}"),
+        ],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def planned(project):
+    """What would run: {rule: number of jobs}."""
+    run = snakemake(project, "--dry-run")
+    assert run.returncode == 0, run.stderr[-3000:]
+    stats = re.search(r"Job stats:\n.*\n-+.*\n((?:\S+ +\d+\n)+)", run.stdout + run.stderr)
+    if stats is None:
+        assert "Nothing to be done" in run.stdout + run.stderr
+        return {}
+    jobs = {name: int(count) for name, count in (line.split() for line in stats[1].splitlines())}
+    return {name: count for name, count in jobs.items() if name not in ("total", *TARGETS)}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with a project, `one`, that has nothing to do, and a user's model beside it."""
+    folder = tmp_path_factory.mktemp("reruns")
+    project = folder / "one"
+    project.mkdir()
+    for part in PARTS:
+        ignore = shutil.ignore_patterns("__pycache__")
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, project / part, ignore=ignore)
+        else:
+            shutil.copy2(ROOT / part, project / part)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    BertModel(BertConfig(vocab_size=8, **sizes)).save_pretrained(folder / "mine")
+    wordpiece(["the", "contract", "ends"]).save_pretrained(folder / "mine")
+
+    fetched = snakemake(project, "--until", "fetch_source")
+    assert fetched.returncode == 0, fetched.stderr[-3000:]
+    listed = snakemake(project, "--summary")
+    assert listed.returncode == 0, listed.stderr[-3000:]
+    for line in listed.stdout.splitlines():
+        path = project / line.split("\t")[0]
+        if str(path).startswith(str(project / RESULTS)) and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    touched = snakemake(project, "--touch", "--forceall")
+    assert touched.returncode == 0, touched.stderr[-3000:]
+    return folder
+
+
+@pytest.fixture
+def project(finished, tmp_path):
+    """A copy in another place, with all times kept."""
+    shutil.copytree(finished, tmp_path / "moved", symlinks=True)
+    return tmp_path / "moved/one"
+
+
+def test_a_finished_project_has_nothing_to_do_here_or_elsewhere(finished, project):
+    assert planned(finished / "one") == {}
+    assert planned(project) == {}
+
+
+def weights(project):
+    return project.parent / "mine/model.safetensors"
+
+
+def rewrite_weights(project):
+    tensors = load_file(weights(project))
+    name = sorted(tensors)[0]
+    save_file(tensors | {name: tensors[name] + 1}, weights(project), metadata={"format": "pt"})
+
+
+def rewrite_record(project):
+    (record,) = project.glob(f"{RESULTS}/runs/acord/retrieve/own-mine/short/seed0/run.json")
+    record.write_text('{"seconds": 2}')
+
+
+def registry(old, new):
+    def change(project):
+        path = project / "resources/sources.yaml"
+        text = path.read_text(encoding="utf-8")
+        entry = text.index("\nacord:")
+        at = text.index(old, entry)
+        path.write_text(text[:at] + new + text[at + len(old) :], encoding="utf-8")
+
+    return change
+
+
+def other_archive(project):
+    path = project / "resources/sample/acord/ACORD.zip"
+    path.write_bytes(path.read_bytes() + b" ")
+
+
+OWN = {"acord_retrieve": 1, "acord_score": 1}
+TABLES = {"table": len(TARGETS)}
+
+
+@pytest.mark.parametrize(
+    ("change", "reruns", "stays"),
+    [
+        (lambda project: os.utime(weights(project)), {}, ["table"]),
+        (lambda project: (project.parent / "mine/README.md").write_text("a card"), {}, ["table"]),
+        (rewrite_weights, OWN, ["acord_data", "acord_finetune", "fetch_source"]),
+        (rewrite_record, {"table": 2}, ["acord_retrieve", "acord_score"]),
+        (registry("of our own writing", "that we wrote"), TABLES, ["acord_data", "acord_finetune"]),
+        (lambda project: os.utime(project / "resources/sample/acord/ACORD.zip"), {}, ["fetch_source"]),
+        (other_archive, {"fetch_source": 1, "acord_data": 1}, []),
+    ],
+    ids=["touch weights", "card", "weights", "record", "note", "touch mirror", "mirror"],
+)
+def test_what_reruns_and_what_does_not(project, change, reruns, stays):
+    change(project)
+    found = planned(project)
+    assert reruns.items() <= found.items()
+    assert bool(found) == bool(reruns)
+    assert not set(stays) & (set(found) - set(reruns))
+
+
+def test_no_param_is_a_place_on_this_machine(finished):
+    """Snakemake's own records hold the params and inputs of every job."""
+    kept = (finished / "one/.snakemake/metadata").rglob("*")
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in kept if path.is_file()]
+    assert len(records) > 20
+    for record in records:
+        for text in (*map(str, record["params"]), *record["input"]):
+            assert str(finished) not in text
+            assert str(ROOT) not in text
+            assert sys.prefix not in text
+
+
+def test_a_cluster_keeps_its_device_whatever_is_configured(finished):
+    """With a --config too, which would replace a list of keys in a profile."""
+    run = snakemake(finished / "one", "--dry-run", "--workflow-profile", "profiles/slurm")
+    assert (
+        "lextables: data=sample, models=sample, grid=sample (sample data), device=cuda, papers=acord\n"
+        in run.stderr
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
+def test_a_model_that_cannot_be_valid_ends_the_plan_in_a_sentence(finished):
+    """Only where a paper that is asked for would run it."""
+
+    def plan(papers, name="Theirs"):
+        given = [{"name": name, "kind": "cross-encoder", "model": str(finished / "mine")}]
+        config = [f"papers={papers}", f"extra_models={json.dumps(given)}"]
+        command = [sys.executable, "-m", "snakemake", "--dry-run", "data", "--nolock", "--config", *config]
+        return subprocess.run(command, cwd=finished / "one", capture_output=True, text=True, check=False)
+
+    run = plan("[acord]")
+    assert run.returncode != 0
+    assert "config, extra_models, Theirs: BertModel has no weights of a head for relevance" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert plan("[cuad]").returncode == 0
+    clash = plan("[cuad]", "Bi-encoder (MiniLM)")
+    assert "the name 'Bi-encoder (MiniLM)' reads like 'Bi-Encoder-MiniLM', which is a row" in clash.stderr

@@ -1,0 +1,100 @@
+"""What transformers says of a model that it loads: the weights that it lacks and would draw at random.
+
+python -m lextables.models.loading <folder> <kind>     prints the first fault as JSON, empty for none
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from transformers import (
+    AutoModel,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+)
+
+from lextables.errors import BadInput
+
+Report = Mapping[str, Any]
+
+
+def fresh(report: Report) -> set[str]:
+    """Return the tensors that a loaded model drew at random, from the report of ``output_loading_info``."""
+    return {*report["missing_keys"], *(str(entry[0]) for entry in report["mismatched_keys"])}
+
+
+def fresh_encoder(model: PreTrainedModel, report: Report) -> set[str]:
+    """Return those of the encoder alone: heads are trained here, and a pooler is read by heads alone."""
+    names = {name for name in fresh(report) if "pooler" not in name.split(".")}
+    prefix = model.base_model_prefix
+    return {name for name in names if name.startswith(f"{prefix}.")} if hasattr(model, prefix) else names
+
+
+def lacking(names: Iterable[str]) -> str:
+    """Say which tensors a model lacks; empty for none."""
+    names = sorted(names)
+    return f"the weights lack {len(names)} tensors, such as {names[0]}" if names else ""
+
+
+def check_whole(folder: str | Path, names: Iterable[str]) -> None:
+    """Raise `BadInput` when a model in ``folder`` lacks tensors."""
+    if fault := lacking(names):
+        raise BadInput(fault, where=str(folder), do="give the folder of a whole model")
+
+
+def absent(folder: str | Path, kind: str) -> set[str]:
+    """Return the tensors that loading ``folder`` as ``kind`` would draw at random where none may be.
+
+    ``kind`` is one of a user's models (`config.ExtraModel`).  No numbers are read.
+    """
+    how: dict[str, Any] = {"device_map": "meta", "output_loading_info": True}
+    if kind == "cross-encoder":
+        return fresh(AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, **how)[1])
+    if kind == "question-answering":
+        return fresh(AutoModelForQuestionAnswering.from_pretrained(folder, **how)[1])
+    loaders = (AutoModel,)
+    if kind == "encoder":
+        loaders = (AutoModelForQuestionAnswering, AutoModelForSequenceClassification)
+    return set().union(*(fresh_encoder(*loader.from_pretrained(folder, **how)) for loader in loaders))
+
+
+def transformer(folder: str | Path) -> Path | None:
+    """Return the folder of the transformer in a sentence encoder; None for one of word vectors."""
+    modules = Path(folder, "modules.json")
+    if not modules.is_file():
+        return Path(folder)
+    first = json.loads(modules.read_text(encoding="utf-8"))[0]
+    return Path(folder, first["path"]) if first["type"].endswith("Transformer") else None
+
+
+def fault(folder: str | Path, kind: str) -> str:
+    """Return the sentence that speaks against using ``folder`` as ``kind``; empty for none."""
+    body = transformer(folder) if kind == "bi-encoder" else Path(folder)
+    if body is None:
+        from sentence_transformers import SentenceTransformer
+
+        SentenceTransformer(str(folder), device="cpu").encode(["a clause"])
+        return ""
+    if sentence := lacking(absent(body, kind)):
+        return sentence
+    model = AutoModel.from_pretrained(body, device_map="meta")
+    words = max(AutoTokenizer.from_pretrained(body).get_vocab().values()) + 1
+    known = model.get_input_embeddings().weight.shape[0]
+    return f"the tokenizer has {words:,} tokens and the model vectors for {known:,}" if words > known else ""
+
+
+def said(folder: str | Path, kind: str) -> str:
+    """Return `fault`, or in one sentence why a library cannot load the model at all."""
+    try:
+        return fault(folder, kind)
+    except Exception as error:  # whatever it is that a library meets in a user's folder
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return f"transformers cannot load it: {type(error).__name__}: {lines[0] if lines else ''}"
+
+
+if __name__ == "__main__":
+    print(json.dumps(said(*sys.argv[1:])))
