@@ -47,7 +47,7 @@ try:
         PLANS[paper] = room.plan(CONFIG, PAPERS[paper], MODELS, ROOT, device.expected(CONFIG.device))
     LAWNGNLI = construction(CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
 except BadInput as error:
-    raise WorkflowError(str(error)) from None
+    sys.exit(str(error))
 
 RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
