@@ -11,7 +11,7 @@ FULL_WORDS = "No space left on device"  # of libraries whose errors carry no num
 
 
 def unusable(folder: str | Path) -> str | None:
-    """Return in a sentence why nothing can be written to ``folder``, which need not be there yet; else None."""
+    """Return in a sentence why ``folder``, which need not be there yet, cannot be written to; else None."""
     place = _nearest(folder)
     if not place.is_dir():
         return f"{place}: this is a file where a folder has to be; move it, and run the same command again."

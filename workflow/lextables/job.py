@@ -22,7 +22,6 @@ class Ending(StrEnum):
 
     BAD_INPUT = "bad input"  # the same input would end the job again
     NOT_NOW = "not now"
-    INTERRUPTED = "interrupted"
     FAULT = "fault"
 
 
@@ -43,8 +42,6 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
                 filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", force=True
             )
             yield logging.getLogger("lextables")
-    except KeyboardInterrupt:
-        _end(Ending.INTERRUPTED, "the run was stopped.", log)
     except NotNow as error:
         _end(Ending.NOT_NOW, str(error), log)
     except BadInput as error:
@@ -58,10 +55,9 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
 
 def _end(ending: Ending, sentence: str, log: Path) -> None:
     logger = logging.getLogger("lextables")
-    if ending is not Ending.INTERRUPTED:
-        logger.error("the job failed\n%s", traceback.format_exc().rstrip())
-        print(one_line(sentence), file=sys.stderr)
-    logger.error("%s", f"{ending}: {one_line(sentence)}")
+    logger.error("the job failed\n%s", traceback.format_exc().rstrip())
+    logger.error("%s: %s", ending, one_line(sentence))
+    print(one_line(sentence), file=sys.stderr)
     sys.exit(1)
 
 

@@ -10,15 +10,27 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from types import TracebackType
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from lextables import disk
-from lextables.job import Ending, ending, one_line
+from lextables.job import Ending, ending
 
 STOPPED = "Stopped.  What was finished stays, and the same command goes on from there."
 _NO_RULE = re.compile(r"No rule to produce (.+?) \(if you use input functions")
+
+
+def stop_in_words() -> None:
+    """From here on, Ctrl-C ends the process with a sentence and no traceback."""
+
+    def say(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            print(STOPPED, file=sys.stderr)
+        else:
+            sys.__excepthook__(kind, error, trace)
+
+    sys.excepthook = say
 
 
 class LastWords(logging.Handler):
@@ -42,7 +54,6 @@ class LastWords(logging.Handler):
         """Hear what Snakemake logs, before it is shown; and be told when that is over."""
         # A record that cannot be written, as on a full disk, is no reason for a traceback.
         logging.raiseExceptions = False
-        sys.excepthook = self._excepthook
         logger.addFilter(self.hear)
         logger.addHandler(self)
 
@@ -65,32 +76,27 @@ class LastWords(logging.Handler):
     def _job(self, jobid: int, rule: str, logs: Iterable[str]) -> None:
         log = next(iter(logs), "")
         kind, sentence = ending(log) or (None, "")
-        if kind is Ending.INTERRUPTED:
-            self._stopped = True
         if kind is Ending.BAD_INPUT:
             self.give_up(jobid)
-        where = f"; {log} has what it wrote" if log and Path(log).exists() else ""
-        lost = f"{rule}: the job ended without a word (killed, or out of memory or time){where}."
-        self._faults[jobid] = sentence or lost
+        if not sentence:
+            where = f"; {log} has what it wrote" if log and Path(log).exists() else ""
+            lost = f"{rule}: the job ended without a word (killed, or out of memory or time){where}."
+            sentence = disk.unusable(self.folder) or lost
+        self._faults[jobid] = sentence
 
     def _exception(self, record: logging.LogRecord) -> None:
         name, text = record.exception, str(record.msg)
         if name == "MissingRuleException" and (found := _NO_RULE.search(text)):
             self._words.append(no_target(found[1], self.targets))
         elif name == "LockException":
-            self._words.append(self.locked or "Another run works in this folder; wait for it, or stop it first.")
-        elif "Traceback (most recent call last)" in text:
-            # Snakemake shows errors that it does not expect with their traceback: a full disk is no surprise.
-            last = one_line(text.rstrip().rpartition("\n")[2])
-            if sentence := disk.fault(OSError(last), self.folder):
+            self._words.append(
+                self.locked or "Another run works in this folder; wait for it, or stop it first."
+            )
+        elif sentence := disk.fault(OSError(text), self.folder):
+            self._words.append(sentence)
+            # Snakemake shows an error that it does not expect with its traceback.
+            if "Traceback (most recent call last)" in text:
                 record.msg = sentence
-                self._words.append(sentence)
-
-    def _excepthook(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            print(STOPPED, file=sys.stderr)
-        else:
-            sys.__excepthook__(kind, error, trace)
 
     def close(self) -> None:
         """Say what went wrong."""

@@ -6,8 +6,6 @@ import os
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
 ROOT = Path(workflow.basedir)
 # Jobs are new processes, also on other nodes: they find the package through the environment.
 sys.path.insert(0, str(ROOT / "workflow"))
@@ -22,8 +20,11 @@ os.environ.update(
 
 from importlib import import_module
 
+from lextables import last_words
+
+last_words.stop_in_words()
+
 from lextables.config import load as load_config
-from lextables.cuad.plan import review_run
 from lextables.errors import BadInput
 from lextables.fingerprint import fingerprint
 from lextables.lawngnli.plan import construction
@@ -170,16 +171,6 @@ def span_reading(wildcards):
     first = span_settings(wildcards.task, wildcards.model)[0]
     names = ("weights", "revision", "found", "max_length", "step", "max_question_length")
     return {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task].held_out}
-
-
-def cuad_reviewer(wildcards=None):
-    """The folder of the run whose model reads a user's contract."""
-    if not CONFIG.contract:
-        raise WorkflowError("config: contract is empty; name a file, as in --config contract=path.txt")
-    try:
-        return f"{RESULTS}/{review_run(CONFIG, PAPERS['cuad'], PLANS['cuad']).folder}"
-    except BadInput as error:
-        raise WorkflowError(str(error)) from None
 
 
 # The released SQuAD files; where a mirror has LegalBench-RAG's spans and not these, the spans.

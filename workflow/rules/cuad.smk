@@ -4,6 +4,12 @@
 #   out   {RESULTS}/data/cuad/*.parquet, census.json; {RESULTS}/review/<contract>.html, .csv
 #   steps zips -> data sets (-> spans.smk); a user's contract + a model -> review
 
+from functools import cache
+
+from lextables.cuad.contract_text import read_contract
+from lextables.cuad.review import name_of as review_name
+from lextables.cuad.reviewer import FILES, choose as choose_reviewer
+
 CUAD = PAPERS["cuad"]
 CUAD_DATA = f"{RESULTS}/data/cuad"
 CUAD_FILES = ["data.zip", "CUAD_v1.zip", "contract_types.csv", "category_descriptions.csv"]
@@ -46,9 +52,35 @@ rule cuad_data:
         "../scripts/cuad_data.py"
 
 
-# A user's contract: `snakemake review --config contract=path.txt`.
-REVIEWED = Path(CONFIG.contract).name or "contract"
+# A user's contract: `snakemake review --config contract=path.txt`.  Its name and a digest of what is in it are
+# the review's, so that two contracts of one name have two.
+REVIEWED = review_name(CONFIG.contract)
 REVIEW = f"{RESULTS}/review/{REVIEWED}"
+
+
+@cache
+def cuad_reviewer():
+    """The run whose model reads the contract, chosen once."""
+    return choose_reviewer(CONFIG, CUAD, PLANS["cuad"], RESULTS)
+
+
+def cuad_contract(wildcards):
+    """The user's contract: read once before anything is made, so that no training waits for a bad one."""
+    if not CONFIG.contract:
+        sys.exit("config: contract is empty; name a file, as in --config contract=path.txt.")
+    try:
+        read_contract(CONFIG.contract)
+        cuad_reviewer()
+    except BadInput as error:
+        sys.exit(str(error))
+    return CONFIG.contract
+
+
+def cuad_reviewer_files(wildcards):
+    """What the reviewer's run makes; nothing for one that stands there from another configuration."""
+    cuad_contract(wildcards)
+    chosen = cuad_reviewer()
+    return [f"{RESULTS}/{chosen.run.folder}/{name}" for name in FILES] if chosen.planned else []
 
 
 rule review:
@@ -60,10 +92,8 @@ rule review:
 
 rule cuad_review:
     input:
-        contract=lambda wildcards: cuad_reviewer() and CONFIG.contract,
-        weights=lambda wildcards: f"{cuad_reviewer()}/model",
-        record=lambda wildcards: f"{cuad_reviewer()}/run.json",
-        scores=lambda wildcards: f"{cuad_reviewer()}/scores.parquet",
+        contract=cuad_contract,
+        reviewer=cuad_reviewer_files,
         questions=f"{CUAD_DATA}/questions.parquet",
         categories=f"{CUAD_DATA}/categories.parquet",
     output:
@@ -81,10 +111,12 @@ rule cuad_review:
         gpu=MODEL_GPU,
         mem_mb=8000,
     params:
+        run=lambda wildcards: f"{RESULTS}/{cuad_reviewer().run.folder}",
+        record=lambda wildcards: cuad_reviewer().record,
         minimum=CUAD.review_minimum,
         device=CONFIG.device,
         code=code("lextables.cuad.review", "lextables.cuad.contract_text", script="cuad_review.py"),
     message:
-        "Highlighting the 41 categories in {input.contract}."
+        "Highlighting the 41 categories in {input.contract}, with the model of {params.run}."
     script:
         "../scripts/cuad_review.py"

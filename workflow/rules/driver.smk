@@ -9,7 +9,6 @@ import atexit
 from snakemake.logging import logger
 
 from lextables import disk, leases
-from lextables.last_words import LastWords
 
 
 def known_targets():
@@ -38,4 +37,4 @@ if workflow.is_main_process:
     atexit.register(lease.release)
     if freed:
         logger.info(freed)
-    LastWords(known_targets(), kept, give_up, RESULTS).listen(logger)
+    last_words.LastWords(known_targets(), kept, give_up, RESULTS).listen(logger)

@@ -9,10 +9,15 @@ from lextables.job import job
 from lextables.tables import report
 
 with job(snakemake.log[0]):
+    root, earlier = Path(snakemake.params.root), snakemake.params.earlier
     config = yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8"))
     parts = [
-        report.read_part(Path(registry).stem, registry, snakemake.params.root)
+        report.read_part(
+            Path(registry).stem, registry, root, earlier=Path(registry).stem not in config["papers"]
+        )
         for registry in snakemake.input.papers
     ]
     runs = [report.read_run(path) for path in snakemake.input.runs]
-    write_text(snakemake.output[0], report.page(config, parts, runs))
+    runs += [report.read_run(root / path, earlier=True) for path in earlier if path.startswith("runs/")]
+    text = report.page(config, [part for part in parts if part], sorted(runs, key=lambda run: run.place))
+    write_text(snakemake.output[0], text)

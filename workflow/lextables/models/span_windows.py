@@ -15,6 +15,7 @@ import itertools
 import json
 import multiprocessing
 import re
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -644,6 +645,7 @@ _inherited: Sequence[_Shard] = ()
 
 def _inherit(jobs: Sequence[_Shard]) -> None:
     global _inherited
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker without a traceback of its own
     _inherited = jobs
 
 
