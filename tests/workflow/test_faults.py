@@ -190,6 +190,26 @@ onsuccess:
     assert "Elapsed time" in run.stdout.splitlines()[-1]
 
 
+def test_bad_input_that_a_rules_function_finds(tmp_path):
+    (tmp_path / "Snakefile").write_text(f"""
+import sys
+sys.path.insert(0, {str(ROOT / "workflow")!r})
+from snakemake.logging import logger
+from lextables.errors import BadInput
+from lextables.last_words import LastWords
+LastWords({{}}, "", print, ".").listen(logger)
+def wanted(wildcards):
+    raise BadInput("no such volume", where="us/9.zip", do="leave it out")
+rule all:
+    input: wanted
+""")
+    run = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "1"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    says(run, r"us/9\.zip: no such volume; leave it out\.")
+
+
 @contextmanager
 def disk(folder, *options):
     """A disk of its own at ``folder``, where this machine lets us have one."""

@@ -18,6 +18,7 @@ from lextables import disk
 from lextables.job import Ending, ending
 
 STOPPED = "Stopped.  What was finished stays, and the same command goes on from there."
+_BAD_INPUT = re.compile(r"^ *(?:BadInput|NotNow|NotFetched): (.+)$", re.MULTILINE)
 _NO_RULE = re.compile(r"No rule to produce (.+?) \(if you use input functions")
 
 
@@ -92,6 +93,10 @@ class LastWords(logging.Handler):
             self._words.append(
                 self.locked or "Another run works in this folder; wait for it, or stop it first."
             )
+        elif found := _BAD_INPUT.search(text):
+            # Out of a function of a rule; Snakemake shows it with a traceback.
+            self._words.append(found[1])
+            record.msg = found[1]
         elif sentence := disk.fault(OSError(text), self.folder):
             self._words.append(sentence)
             # Snakemake shows an error that it does not expect with its traceback.
