@@ -18,6 +18,7 @@ os.environ.update(
     TQDM_MININTERVAL="10",
 )
 
+from functools import cache
 from importlib import import_module
 
 from lextables import last_words
@@ -25,6 +26,8 @@ from lextables import last_words
 last_words.stop_in_words()
 
 from lextables.config import load as load_config
+from lextables.cuad import reviewer
+from lextables.cuad.contract_text import read_contract
 from lextables.errors import BadInput
 from lextables.fingerprint import fingerprint
 from lextables.lawngnli.plan import construction
@@ -171,6 +174,40 @@ def span_reading(wildcards):
     first = span_settings(wildcards.task, wildcards.model)[0]
     names = ("weights", "revision", "found", "max_length", "step", "max_question_length")
     return {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task].held_out}
+
+
+@cache
+def cuad_reviewer():
+    """The run whose model reads a user's contract, chosen once."""
+    return reviewer.choose(CONFIG, PAPERS["cuad"], PLANS["cuad"], RESULTS)
+
+
+def cuad_contract(wildcards):
+    """A user's contract: read before anything is made, so that no training is for a bad one."""
+    if not CONFIG.contract:
+        sys.exit("config: contract is empty; name a file, as in --config contract=path.txt.")
+    try:
+        read_contract(CONFIG.contract)
+        cuad_reviewer()
+    except BadInput as error:
+        sys.exit(str(error))
+    return CONFIG.contract
+
+
+def cuad_reviewer_files(wildcards):
+    """What the reviewer's run makes; nothing for one that stands there from another configuration."""
+    cuad_contract(wildcards)
+    chosen = cuad_reviewer()
+    return [f"{RESULTS}/{chosen.run.folder}/{name}" for name in reviewer.FILES] if chosen.planned else []
+
+
+def edgar_contracts(wildcards):
+    """The contracts of the quarters that are asked for."""
+    if not CONFIG.edgar_quarters:
+        sys.exit(
+            "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters='[2020-QTR1]'."
+        )
+    return [f"{RESULTS}/data/edgar/{quarter}.parquet" for quarter in CONFIG.edgar_quarters]
 
 
 # The released SQuAD files; where a mirror has LegalBench-RAG's spans and not these, the spans.

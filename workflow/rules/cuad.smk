@@ -4,11 +4,7 @@
 #   out   {RESULTS}/data/cuad/*.parquet, census.json; {RESULTS}/review/<contract>.html, .csv
 #   steps zips -> data sets (-> spans.smk); a user's contract + a model -> review
 
-from functools import cache
-
-from lextables.cuad.contract_text import read_contract
 from lextables.cuad.review import name_of as review_name
-from lextables.cuad.reviewer import FILES, choose as choose_reviewer
 
 CUAD = PAPERS["cuad"]
 CUAD_DATA = f"{RESULTS}/data/cuad"
@@ -56,31 +52,6 @@ rule cuad_data:
 # the review's, so that two contracts of one name have two.
 REVIEWED = review_name(CONFIG.contract)
 REVIEW = f"{RESULTS}/review/{REVIEWED}"
-
-
-@cache
-def cuad_reviewer():
-    """The run whose model reads the contract, chosen once."""
-    return choose_reviewer(CONFIG, CUAD, PLANS["cuad"], RESULTS)
-
-
-def cuad_contract(wildcards):
-    """The user's contract: read once before anything is made, so that no training waits for a bad one."""
-    if not CONFIG.contract:
-        sys.exit("config: contract is empty; name a file, as in --config contract=path.txt.")
-    try:
-        read_contract(CONFIG.contract)
-        cuad_reviewer()
-    except BadInput as error:
-        sys.exit(str(error))
-    return CONFIG.contract
-
-
-def cuad_reviewer_files(wildcards):
-    """What the reviewer's run makes; nothing for one that stands there from another configuration."""
-    cuad_contract(wildcards)
-    chosen = cuad_reviewer()
-    return [f"{RESULTS}/{chosen.run.folder}/{name}" for name in FILES] if chosen.planned else []
 
 
 rule review:
