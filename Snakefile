@@ -54,3 +54,6 @@ rule check:
         tables=rules.tables.input,
     script:
         "workflow/scripts/check.py"
+
+
+include: "workflow/rules/driver.smk"

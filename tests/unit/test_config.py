@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.config import Config, load
+from lextables.config import PATTERNS, Config, ExtraModel, load
 from lextables.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
@@ -35,8 +35,20 @@ def test_one_value_stands_for_a_list(tmp_path):
             {"papers": ["acord", "maude"]},
             "config: papers = 'maude' is not a paper of the registry; choose from",
         ),
+        (
+            {"caselaw": "US 436"},
+            "config: caselaw.0 = 'US 436' is not allowed (allowed: a reporter with a volume",
+        ),
+        (
+            {"edgar_quarters": ["2020Q1"]},
+            "config: edgar_quarters.0 = '2020Q1' is not allowed (allowed: a year",
+        ),
+        (
+            {"extra_models": [{"name": "a/b", "kind": "encoder", "model": "m"}]},
+            "config: extra_models.0.name = 'a/b' is not allowed (allowed: 1 to 60 characters",
+        ),
         ({"papers": []}, "config: papers = [] is not allowed"),
-        ({"seeds": ["one"]}, "config: seeds.0 = 'one' is not allowed"),
+        ({"seeds": ["one"]}, "config: seeds.0 = 'one' is not allowed (allowed: a whole number)"),
         ({"llm": "localhost"}, "config: llm = 'localhost' is not allowed"),
         ({"data": "release", "mirror": "no/such/folder"}, "config: mirror = "),
         (
@@ -82,3 +94,14 @@ def test_faults_name_key_value_and_what_is_allowed(values, sentence):
 def test_a_plan_is_headed_by_what_its_keys_came_to(values, gpu, line):
     config = load({"papers": ["cuad", "acord"]} | values, KNOWN, ROOT)
     assert config.heading(gpu) == f"{line}papers=acord,cuad"
+
+
+def test_an_unknown_key_is_shown_the_nearest():
+    with pytest.raises(BadInput, match=r"; nearest: papers\)"):
+        load({"papers": ["acord"], "paper": "cuad"}, KNOWN, ROOT)
+
+
+def test_no_key_answers_with_a_regular_expression():
+    schemas = [model.model_json_schema()["properties"] for model in (Config, ExtraModel)]
+    with_pattern = {key for schema in schemas for key, entry in schema.items() if "pattern" in str(entry)}
+    assert with_pattern == set(PATTERNS)

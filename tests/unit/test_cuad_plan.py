@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from lextables.config import load as load_config
-from lextables.cuad.plan import SHOWN, Cuad, plan, review_run
+from lextables.cuad.plan import SHOWN, Cuad, plan
 from lextables.cuad.tables import TABLES
-from lextables.errors import BadInput
 from lextables.models.resolve import load_models
 from lextables.papers import load
 from lextables.tables.published import load as load_published
@@ -153,17 +152,6 @@ def test_a_users_models_become_rows(tmp_path):
     assert {run.experiment for run in found.specs if run.model == "own-my-model"} == {"search", "finetune"}
     assert {run.experiment for run in found.specs if run.model == "own-ready"} == {"released"}
     assert [row["own"] for row in found.rows["table2"] if row["row"] in ("My Model", "Ready")] == [True, True]
-
-
-def test_the_reviewer_is_the_best_that_has_a_run_or_the_one_that_is_named():
-    sample = laid_out()
-    assert review_run(config(), PAPER, sample).model == "minilm"
-    released = laid_out(data="release", models="paper")
-    assert review_run(config(data="release", models="paper"), PAPER, released).model == "deberta-xlarge"
-    named = config(review_model="minilm-contracts")
-    assert review_run(named, PAPER, sample).model == "minilm-contracts"
-    with pytest.raises(BadInput, match="review_model = 'bert-base' has no run .* minilm, minilm-contracts"):
-        review_run(config(review_model="bert-base"), PAPER, sample)
 
 
 def test_a_batch_is_that_of_the_released_script_in_parts_that_fit_one_gpu():

@@ -215,3 +215,50 @@ def test_durations_are_read_at_a_glance(seconds, said):
 
 def test_the_same_results_give_the_same_page(results):
     assert _report(results) == _report(results)
+
+
+def test_what_an_earlier_run_left_is_shown_as_its(results):
+    part = report.read_part("acord", results / "acord.yaml", results, earlier=True)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", part.earlier)
+    config = {"data": "release", "models": "available"}
+    assert f"Left by an earlier run (last written on {part.earlier})" in report.page(config, [part], [])
+    assert "Left by an earlier run" not in _report(results)
+
+
+def test_an_earlier_run_may_have_left_some_tables_or_none(results):
+    (results / "tables/acord/table3.csv").unlink()
+    (results / "tables/acord/figure2.svg").unlink()
+    part = report.read_part("acord", results / "acord.yaml", results, earlier=True)
+    assert [exhibit.name for exhibit in part.exhibits] == ["table_c1"]
+    (results / "tables/acord/table_c1.csv").unlink()
+    assert report.read_part("acord", results / "acord.yaml", results, earlier=True) is None
+
+
+def test_left_over_is_what_was_not_made_and_changes_with_its_content(results):
+    left = report.left_over(results, [str(results / "tables/acord/table3.csv")])
+    assert {path.split("/")[0] for path in left} == {"data", "tables", "runs"}
+    assert "tables/acord/table3.csv" not in left
+    assert len([path for path in left if path.startswith("runs/")]) == 3
+    assert report.left_over(results, [str(results / "tables/acord/table3.csv")]) == left
+    table = results / "tables/acord/table_c1.csv"
+    table.write_text(table.read_text().replace("query 7", "query seven"))
+    changed = report.left_over(results, [])
+    assert {path for path in left if changed[path] != left[path]} == {"tables/acord/table_c1.csv"}
+
+
+def test_runs_of_every_task_are_among_what_ran(results):
+    for task in ("acord_extraction", "ledgar"):
+        folder = results / f"runs/{task}/joined/minilm/small/seed0"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_bytes(
+            (results / "runs/acord/retrieve/bi-encoder/short/seed0/run.json").read_bytes()
+        )
+    part = report.read_part("acord", results / "acord.yaml", results)
+    runs = [
+        report.read_run(path, earlier="ledgar" in str(path))
+        for path in sorted(results.glob("runs/**/run.json"))
+    ]
+    text = report.what_ran([part], runs)
+    assert re.findall("<h3>(.*)</h3>", text) == ["ACORD", "ACORD, extraction", "ledgar"]
+    assert text.count("(earlier)") == 1
+    assert "1 runs (1 left by earlier runs) on H100" in text

@@ -157,17 +157,36 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     run = snakemake(finished, "review", "--config", f"contract={contract}")
     assert run.returncode == 0, run.stderr[-4000:]
     folder = finished / "results/sample/review"
-    page = (folder / "lease of land.txt.html").read_text(encoding="utf-8")
+    (name,) = [path.stem for path in folder.glob("lease of land.txt-????????.html")]
+    page = (folder / f"{name}.html").read_text(encoding="utf-8")
     assert "Fenmoor Ltd &lt;landlord&gt;" in page
     assert "what it marks here means nothing" in page
-    with (folder / "lease of land.txt.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         assert len({line["category"] for line in csv.DictReader(file)}) == 41
 
+    # Another contract of the same name has a review of its own, by a model that stands there already.
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other/lease of land.txt"
+    other.write_text("THIS LEASE is made by Ada Quill and nobody else.\n" * 40)
+    run = snakemake(finished, "review", "--config", f"contract={other}", "models=available", "grid=paper")
+    assert run.returncode == 0, run.stderr[-4000:]
+    assert "span_finetune" not in run.stderr
+    assert (folder / f"{name}.html").read_text(encoding="utf-8") == page
+    assert len(list(folder.glob("lease of land.txt-*.html"))) == 2
 
-def test_a_review_without_a_contract_says_what_to_name(finished):
-    run = snakemake(finished, "review")
-    assert run.returncode != 0
-    assert "contract is empty; name a file" in run.stderr
+
+def test_the_report_shows_what_earlier_runs_left(finished):
+    """With one paper asked for, the others stay; a second such run does nothing."""
+    run = snakemake(finished, "--config", "papers=acord")
+    assert run.returncode == 0, run.stderr[-4000:]
+    assert re.search(r"^total +3$", run.stderr, re.MULTILINE), run.stderr  # config, report, all
+    page = (finished / "results/sample/report/index.html").read_text(encoding="utf-8")
+    parts = re.findall(r'<section class="part" id="(\w+)"', page)
+    assert parts == ["acord", "cuad", "lawngnli", "maud", "runs"]
+    assert page.count("Left by an earlier run") == 3
+    assert "MAUD, extraction" in page
+    assert "Nothing to be done" in snakemake(finished, "--config", "papers=acord").stderr
+    assert snakemake(finished).returncode == 0
 
 
 def test_checkpoints_are_gone_when_the_run_is_done(finished):

@@ -1,6 +1,7 @@
 """The configuration: flat keys, each checked; an error names the key, the value and what is allowed."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -141,11 +142,25 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
     return config
 
 
+# What a value of a pattern looks like; the last part of a key finds it.
+PATTERNS = {
+    "caselaw": "a reporter with a volume or a range of them, such as us:436-544",
+    "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
+    "edgar_base": "an address with a slash at its end, such as https://www.sec.gov/Archives/",
+    "contract": "a path without braces",
+    "llm": "an address that begins with http:// or https://, or nothing",
+    "name": "1 to 60 characters, no slash and no line end among them",
+}
+KINDS = {"int_parsing": "a whole number", "int_type": "a whole number", "bool_parsing": "true or false"}
+
+
 def _sentence(fault: Mapping[str, Any]) -> str:
     key = ".".join(str(part) for part in fault["loc"]) or "extra_models"
     if fault["type"] == "extra_forbidden":
         scope = ExtraModel if len(fault["loc"]) > 1 else Config
-        return f"{key} is not a known key (known: {', '.join(scope.model_fields)})"
+        near = get_close_matches(str(fault["loc"][-1]), scope.model_fields, n=1)
+        nearest = f"; nearest: {near[0]}" if near else ""
+        return f"{key} is not a known key (known: {', '.join(scope.model_fields)}{nearest})"
     field = Config.model_fields.get(str(fault["loc"][0])) if fault["loc"] else None
     annotation = field.annotation if field else None
     if get_origin(annotation) is Literal:
@@ -155,4 +170,7 @@ def _sentence(fault: Mapping[str, Any]) -> str:
         return f"{key} is missing"
     if not fault["loc"]:  # a fault of the models together: its words say it all
         return f"{key}: {fault['ctx']['error']}"
-    return f"{key} = {fault['input']!r} is not allowed ({fault['msg']})"
+    name = next(str(part) for part in reversed(fault["loc"]) if not isinstance(part, int))
+    pattern = fault["type"] == "string_pattern_mismatch"
+    allowed = PATTERNS.get(name) if pattern else KINDS.get(fault["type"])
+    return f"{key} = {fault['input']!r} is not allowed ({f'allowed: {allowed}' if allowed else fault['msg']})"

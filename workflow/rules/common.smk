@@ -8,7 +8,6 @@ import os
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 ROOT = Path(workflow.basedir)
@@ -25,12 +24,18 @@ os.environ.update(
     TQDM_MININTERVAL="10",
 )
 
+from functools import cache
 from importlib import import_module
+
+from lextables import last_words
+
+last_words.stop_in_words()
 
 from lextables import own
 from lextables.config import load as load_config
 from lextables.content import Contents
-from lextables.cuad.plan import review_run
+from lextables.cuad import reviewer
+from lextables.cuad.contract_text import read_contract
 from lextables.errors import BadInput
 from lextables.fingerprint import fingerprint
 from lextables.lawngnli.plan import bulk_files, construction
@@ -88,7 +93,7 @@ try:
     if CONFIG.extra_models:
         check_own_models()
 except BadInput as error:
-    raise WorkflowError(str(error)) from None
+    sys.exit(str(error))
 
 RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
@@ -276,14 +281,38 @@ def span_reading(wildcards):
     return identified(read)
 
 
-def cuad_reviewer(wildcards=None):
-    """The folder of the run whose model reads a user's contract."""
+@cache
+def cuad_reviewer():
+    """The run whose model reads a user's contract, chosen once."""
+    return reviewer.choose(CONFIG, PAPERS["cuad"], PLANS["cuad"], RESULTS)
+
+
+def cuad_contract(wildcards):
+    """A user's contract: read before anything is made, so that no training is for a bad one."""
     if not CONFIG.contract:
-        raise WorkflowError("config: contract is empty; name a file, as in --config contract=path.txt")
+        sys.exit("config: contract is empty; name a file, as in --config contract=path.txt.")
     try:
-        return f"{RESULTS}/{review_run(CONFIG, PAPERS['cuad'], PLANS['cuad']).folder}"
+        read_contract(CONFIG.contract)
+        cuad_reviewer()
     except BadInput as error:
-        raise WorkflowError(str(error)) from None
+        sys.exit(str(error))
+    return CONFIG.contract
+
+
+def cuad_reviewer_files(wildcards):
+    """What the reviewer's run makes; nothing for one that stands there from another configuration."""
+    cuad_contract(wildcards)
+    chosen = cuad_reviewer()
+    return [f"{RESULTS}/{chosen.run.folder}/{name}" for name in reviewer.FILES] if chosen.planned else []
+
+
+def edgar_contracts(wildcards):
+    """The contracts of the quarters that are asked for."""
+    if not CONFIG.edgar_quarters:
+        sys.exit(
+            "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters='[2020-QTR1]'."
+        )
+    return [f"{RESULTS}/data/edgar/{quarter}.parquet" for quarter in CONFIG.edgar_quarters]
 
 
 # The released SQuAD files; where a mirror has LegalBench-RAG's spans and not these, the spans.

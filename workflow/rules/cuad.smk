@@ -4,6 +4,8 @@
 #   out   {RESULTS}/data/cuad/*.parquet, census.json; {RESULTS}/review/<contract>.html, .csv
 #   steps zips -> data sets (-> spans.smk); a user's contract + a model -> review
 
+from lextables.cuad.review import name_of as review_name
+
 CUAD = PAPERS["cuad"]
 CUAD_DATA = f"{RESULTS}/data/cuad"
 CUAD_FILES = ["data.zip", "CUAD_v1.zip", "category_descriptions.csv"]
@@ -46,8 +48,9 @@ rule cuad_data:
         "../scripts/cuad_data.py"
 
 
-# A user's contract: `snakemake review --config contract=path.txt`.
-REVIEWED = Path(CONFIG.contract).name or "contract"
+# A user's contract: `snakemake review --config contract=path.txt`.  Its name and a digest of what is in it are
+# the review's, so that two contracts of one name have two.
+REVIEWED = review_name(CONFIG.contract)
 REVIEW = f"{RESULTS}/review/{REVIEWED}"
 
 
@@ -60,10 +63,8 @@ rule review:
 
 rule cuad_review:
     input:
-        contract=lambda wildcards: cuad_reviewer() and CONFIG.contract,
-        weights=lambda wildcards: f"{cuad_reviewer()}/model",
-        record=lambda wildcards: f"{cuad_reviewer()}/run.json",
-        scores=lambda wildcards: f"{cuad_reviewer()}/scores.parquet",
+        contract=cuad_contract,
+        reviewer=cuad_reviewer_files,
         questions=f"{CUAD_DATA}/questions.parquet",
         categories=f"{CUAD_DATA}/categories.parquet",
     output:
@@ -81,10 +82,12 @@ rule cuad_review:
         gpu=MODEL_GPU,
         mem_mb=8000,
     params:
+        run=lambda wildcards: f"{RESULTS}/{cuad_reviewer().run.folder}",
+        record=lambda wildcards: cuad_reviewer().record,
         minimum=CUAD.review_minimum,
         device=CONFIG.device,
         code=code("lextables.cuad.review", "lextables.cuad.contract_text", script="cuad_review.py"),
     message:
-        "Highlighting the 41 categories in {input.contract}."
+        "Highlighting the 41 categories in {input.contract}, with the model of {params.run}."
     script:
         "../scripts/cuad_review.py"

@@ -1,8 +1,11 @@
 # The report: every table and figure on one page, opened from disk with no network.
 #
-#   in    the tables and figures, the data sets' census, the record of every run, the effective config
+#   in    the tables and figures, the data sets' census, the record of every run, the effective config;
+#         and what earlier runs left in {RESULTS}, which is shown and never made again
 #   out   {RESULTS}/report/index.html, which links to the tables' files by relative paths
 #         {RESULTS}/config.yaml, the effective configuration
+
+from lextables.tables.report import left_over
 
 REPORT = f"{RESULTS}/report/index.html"
 
@@ -15,7 +18,7 @@ localrules:
 rule report:
     input:
         config=f"{RESULTS}/config.yaml",
-        papers=[PAPER_FILES[paper] for paper in CONFIG.papers],
+        papers=list(PAPER_FILES.values()),
         census=[f"{RESULTS}/data/{paper}/census.json" for paper in CONFIG.papers],
         tables=[path for paper in CONFIG.papers for path in table_files(paper)],
         runs=sorted(
@@ -31,7 +34,8 @@ rule report:
         ENVIRONMENT
     params:
         root=lambda wildcards, input: input.config.rpartition("/")[0],
-        words={paper: source_words(paper) for paper in CONFIG.papers},
+        words={paper: source_words(paper) for paper in PAPER_FILES},
+        earlier=lambda wildcards, input: left_over(RESULTS, input),
         code=code("lextables.tables.report", script="report.py"),
     message:
         "Putting every table and figure on one page."

@@ -21,7 +21,8 @@ from lextables.models.tokenizer import load_tokenizer
 with job(snakemake.log[0]) as log, TemporaryDirectory() as work:
     contract = read_contract(snakemake.input.contract)
     name, texts = "contract", {"contract": contract.text}
-    weights = Path(snakemake.input.weights)
+    run = Path(snakemake.params.run)
+    weights = run / "model"
     reading = json.loads((weights / "reading.json").read_text(encoding="utf-8"))
     categories = {f"{name}__{row['category']}": row["category"] for row in read(snakemake.input.categories)}
 
@@ -58,9 +59,9 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as work:
 
     minimum = snakemake.params.minimum
     found = review.findings(read(snakemake.output.predictions), categories, minimum)
-    scores, by_category = review.scores_of(read(snakemake.input.scores))
+    scores, by_category = review.scores_of(read(run / "scores.parquet"))
     about = review.About(
-        review.model_of(json.loads(Path(snakemake.input.record).read_text(encoding="utf-8"))),
+        review.model_of(json.loads((run / "run.json").read_text(encoding="utf-8"))),
         minimum,
         scores,
         {category: by_category[category] for category in categories.values() if category in by_category},

@@ -56,7 +56,9 @@ def read_contract(path: str | Path) -> Contract:
     read = READERS.get(path.suffix.lower())
     if not path.is_file():
         what = "this is a folder" if path.is_dir() else "there is no such file"
-        raise BadInput(what, where=str(path), do="set config key contract to the path of a contract")
+        raise BadInput(
+            what, where=str(path.absolute()), do="set config key contract to the path of a contract"
+        )
     if read is None:
         raise BadInput(
             f"the file type {path.suffix!r} is unknown",

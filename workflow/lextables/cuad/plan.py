@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from lextables.config import Config
-from lextables.errors import BadInput
 from lextables.models.resolve import Model
 from lextables.models.span_plan import WHOLE, SpanPlanner, SpanTask
 from lextables.papers import Paper
 from lextables.plan import Plan
-from lextables.run import Run
 
 PAPER = "cuad"
 
@@ -18,8 +16,8 @@ PAPER = "cuad"
 class Cuad(Paper):
     """`resources/papers/cuad.yaml`.
 
-    ``review`` are the models that read a user's contract, the first that has a run; ``review_minimum`` is
-    the least probability that is shown.
+    ``review`` are the models that read a user's contract, best first; ``review_minimum`` is the least
+    probability that is shown.
     """
 
     contract_types: Mapping[str, str]
@@ -65,27 +63,3 @@ def shown(table: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
         for row in rows
         if SHOWN[table](row)
     ]
-
-
-def review_run(config: Config, paper: Cuad, found: Plan) -> Run:
-    """The run whose model reads a user's contract: config's ``review_model``, or the best there is.
-
-    Raises `BadInput` when no such model has a run under this configuration.
-    """
-    runs = {
-        run.model: run
-        for run in sorted(found.specs, reverse=True)
-        if run.experiment == "released"
-        or (run.experiment == "finetune" and run.condition.endswith(f"-p{WHOLE}"))
-    }
-    named = {extra.name: extra.key for extra in config.extra_models}
-    asked = named.get(config.review_model, config.review_model)
-    wanted = paper.review if asked == "auto" else (asked,)
-    for key in wanted:
-        if key in runs:
-            return runs[key]
-    raise BadInput(
-        f"review_model = {config.review_model!r} has no run under this configuration",
-        where="config",
-        do=f"choose from {', '.join(sorted(runs))}" if runs else "set models to available or paper",
-    )

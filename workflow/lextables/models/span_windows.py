@@ -14,6 +14,7 @@ import hashlib
 import itertools
 import json
 import multiprocessing
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -516,6 +517,7 @@ _inherited: Sequence[_Shard] = ()
 
 def _inherit(jobs: Sequence[_Shard]) -> None:
     global _inherited
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker without a traceback of its own
     _inherited = jobs
 
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lextables.atomic import replacing, write_text
-from lextables.errors import BadInput
+from lextables.errors import BadInput, NotNow
 from lextables.sources.digest import Digests, chunks, kind
 from lextables.sources.registry import PUBLISHED, Candidate, SourceFile
 from lextables.sources.transfer import CLIENT, Client, OtherBytes, Part, Refused, download
@@ -260,11 +260,13 @@ def _from_addresses(
         else:
             os.replace(part.path, destination)
             return address, digests
-    do = f"try again later, or put the file at <folder>/{wanted.name} and set mirror to that folder"
+    reasons = ", and ".join(f"{address} {fault}" for address, fault in faults.items())
+    what = f"{wanted.name} could not be fetched: {reasons}"
     if any(isinstance(fault, OtherBytes) for fault in faults.values()):
         do = f"see {wanted.homepage}, and correct the registry only if the publication has changed"
-    reasons = ", and ".join(f"{address} {fault}" for address, fault in faults.items())
-    raise BadInput(f"{wanted.name} could not be fetched: {reasons}", do=do)
+        raise BadInput(what, do=do)
+    do = f"try again later, or put the file at <folder>/{wanted.name} and set mirror to that folder"
+    raise NotNow(what, do=do)
 
 
 def _state_licence(wanted: SourceFile, destination: Path, say: Callable[[str], None]) -> None:

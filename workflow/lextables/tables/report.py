@@ -3,7 +3,9 @@
 `page` puts the sections together; each section is one function of what was read.
 """
 
+import hashlib
 import json
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,13 +44,17 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Part:
-    """A paper's part of the report; ``census`` is its `census.json`."""
+    """A paper's part of the report; ``census`` is its `census.json`.
+
+    ``earlier`` is the day of an earlier run that left it, empty if this run made it.
+    """
 
     name: str
     title: str
     citation: str
     census: Mapping[str, Any]
     exhibits: Sequence[Exhibit]
+    earlier: str = ""
 
     @property
     def short(self) -> str:
@@ -63,7 +69,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run's `run.json`, and the parts of its folder."""
+    """A run's `run.json`, and the parts of its folder; ``earlier``: this run's settings do not ask for it."""
 
     paper: str
     experiment: str
@@ -71,6 +77,12 @@ class RunRecord:
     condition: str
     seed: str
     record: Mapping[str, Any]
+    earlier: bool = False
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The parts of its folder, to sort by."""
+        return self.paper, self.experiment, self.model, self.condition, self.seed
 
     @property
     def name(self) -> str:
@@ -90,21 +102,61 @@ class RunRecord:
         return self.record["libraries"] | ({"lextables": words(ours)} if ours else {})
 
 
+def left_over(results: str | Path, made: Iterable[str]) -> dict[str, str]:
+    """Return what earlier runs left in ``results`` of what the report shows, but for the files ``made``.
+
+    Maps each path below ``results`` to its digest, so that the report is made again when one changes.
+    """
+    results, made = Path(results), set(made)
+    kinds = ("data/*/census.json", "tables/*/*.csv", "tables/*/*.svg", "runs/*/*/*/*/seed*/run.json")
+    return {
+        path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        for kind in kinds
+        for path in sorted(results.glob(kind))
+        # A data set that no table shows is not in the report.
+        if str(path) not in made
+        and (path.name != "census.json" or (results / "tables" / path.parent.name).is_dir())
+    }
+
+
 def read_part(
-    name: str, registry: str | Path, results: str | Path, words: Mapping[str, Any] | None = None
-) -> Part:
+    name: str,
+    registry: str | Path,
+    results: str | Path,
+    words: Mapping[str, Any] | None = None,
+    *,
+    earlier: bool = False,
+) -> Part | None:
     """Read what the report shows of the paper ``name``; ``registry`` is its file in resources/papers.
 
-    ``words`` is what the registry of sources says today of theirs (`sources.registry.words`).
+    ``words`` is what the registry of sources says today of theirs (`sources.registry.words`).  What an
+    ``earlier`` run left may be some of its tables, or none: then there is no part.
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
     paper = Paper.model_validate({key: value for key, value in raw.items() if key in Paper.model_fields})
-    census = json.loads((results / "data" / name / "census.json").read_text(encoding="utf-8"))
-    census["sources"] = reworded(census["sources"], words or {})
-    tables = results / "tables" / name
-    exhibits = [_read_exhibit(tables, table, entry) for table, entry in paper.tables.items()]
-    return Part(name, paper.title, paper.citation, census, exhibits)
+    tables, census = results / "tables" / name, results / "data" / name / "census.json"
+    shown = paper.tables
+    if earlier:
+        shown = {table: entry for table, entry in shown.items() if _stands(tables, table, entry)}
+    if earlier and not (shown and census.exists()):
+        return None
+    exhibits = [_read_exhibit(tables, table, entry) for table, entry in shown.items()]
+    counts = json.loads(census.read_text(encoding="utf-8"))
+    counts["sources"] = reworded(counts["sources"], words or {})
+    last = max((tables / f"{exhibit.name}.csv").stat().st_mtime for exhibit in exhibits)
+    return Part(
+        name,
+        paper.title,
+        paper.citation,
+        counts,
+        exhibits,
+        time.strftime("%Y-%m-%d", time.localtime(last)) if earlier else "",
+    )
+
+
+def _stands(folder: Path, name: str, entry: TableEntry) -> bool:
+    return all((folder / f"{name}.{kind}").exists() for kind in (["csv", "svg"] if entry.kind else ["csv"]))
 
 
 def _read_exhibit(folder: Path, name: str, entry: TableEntry) -> Exhibit:
@@ -115,12 +167,12 @@ def _read_exhibit(folder: Path, name: str, entry: TableEntry) -> Exhibit:
     return Exhibit(name, entry, lines, svg, files)
 
 
-def read_run(path: str | Path) -> RunRecord:
+def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
     """Read a `run.json` at …/<paper>/<experiment>/<model>/<condition>/seed<k>/."""
     path = Path(path)
     *_, paper, experiment, model, condition, seed = path.parent.parts
     record = json.loads(path.read_text(encoding="utf-8"))
-    return RunRecord(paper, experiment, model, condition, seed.removeprefix("seed"), record)
+    return RunRecord(paper, experiment, model, condition, seed.removeprefix("seed"), record, earlier)
 
 
 def page(
@@ -254,6 +306,10 @@ _PAPER = render.TEMPLATES.from_string("""\
 <section class="part" id="{{ part.name }}">
 <h2>{{ part.title }}</h2>
 <p class="soft">{{ part.citation }}</p>
+{% if part.earlier %}
+<p class="data">Left by an earlier run (last written on {{ part.earlier }}), whose settings may have been other ones
+than those in config.yaml.</p>
+{% endif %}
 {% if data_note %}
 <p class="data">{{ data_note|sentence }}.</p>
 {% endif %}
@@ -362,7 +418,7 @@ _RUNS = render.TEMPLATES.from_string("""\
 <tbody>
 {% for run in runs %}
 <tr><th scope="row">{{ run.experiment }}, {{ run.model }}</th>
-<td class="left">{{ run.condition }}</td><td>{{ run.seed }}</td>
+<td class="left">{{ run.condition }}{% if run.earlier %} <span class="soft">(earlier)</span>{% endif %}</td><td>{{ run.seed }}</td>
 <td class="left">{{ run.weights }}</td>
 {% if not device %}
 <td class="left">{{ run.record.device }}</td>
@@ -379,17 +435,26 @@ _RUNS = render.TEMPLATES.from_string("""\
 
 
 def what_ran(parts: Sequence[Part], runs: Sequence[RunRecord]) -> Markup:
-    """Every run: its model, device, time and memory; what all runs share is said once."""
+    """Every run, by paper and task: its model, device, time and memory; what all runs share is said once."""
+    groups: dict[str, list[RunRecord]] = defaultdict(list)
+    for run in runs:
+        groups[_task(parts, run.paper)].append(run)
     papers = []
-    for part in parts:
-        # A run's first part is its paper, or a task of its paper's, such as maud_extraction.
-        for task in sorted({run.paper for run in runs if f"{run.paper}_".startswith(f"{part.name}_")}):
-            found = [run for run in runs if run.paper == task]
-            devices = {run.record["device"] for run in found}
-            device = devices.pop() if len(devices) == 1 else ""
-            name = part.short + task.removeprefix(part.name).replace("_", ", ", 1).replace("_", " ")
-            papers.append((name, _extremes(found, device), device, found))
+    for task, found in groups.items():
+        devices = {run.record["device"] for run in found}
+        device = devices.pop() if len(devices) == 1 else ""
+        papers.append((task, _extremes(found, device), device, found))
     return Markup(_RUNS.render(papers=papers, versions=versions(runs), duration=duration))
+
+
+def _task(parts: Sequence[Part], name: str) -> str:
+    """The name of a run's paper in words, with its task where the paper has more than one."""
+    for part in parts:
+        if name == part.name:
+            return part.short
+        if name.startswith(f"{part.name}_"):
+            return f"{part.short}, {name.removeprefix(f'{part.name}_').replace('_', ' ')}"
+    return name
 
 
 def _extremes(runs: Sequence[RunRecord], device: str) -> str:
@@ -397,7 +462,9 @@ def _extremes(runs: Sequence[RunRecord], device: str) -> str:
     seconds = max(run.record["seconds"] for run in runs)
     peak = max(run.record["peak_memory_mib"] for run in runs)
     where = f" on {device}" if device else ""
-    return f"{len(runs)} runs{where}: the longest took {duration(seconds)}, the largest {peak:,} MiB."
+    earlier = sum(run.earlier for run in runs)
+    left = f" ({earlier} left by earlier runs)" if earlier else ""
+    return f"{len(runs)} runs{left}{where}: the longest took {duration(seconds)}, the largest {peak:,} MiB."
 
 
 def versions(runs: Sequence[RunRecord]) -> list[tuple[list[tuple[str, str]], str]]:

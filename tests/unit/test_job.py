@@ -1,0 +1,98 @@
+"""How a job ends: a sentence on the screen and on its log's last line, and no traceback but in the log."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from lextables.job import Ending, ending
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(log: Path | str, body: str) -> subprocess.CompletedProcess:
+    """Run ``body`` as a script does, inside `job`."""
+    lines = textwrap.indent(textwrap.dedent(body), "    ")
+    imports = "from lextables.errors import BadInput, NotNow\nfrom lextables.job import job\n"
+    script = f"{imports}with job({str(log)!r}) as log:\n{lines}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "sentence"),
+    [
+        (
+            "raise BadInput('no column x', where='a.csv', do='add it')",
+            Ending.BAD_INPUT,
+            "a.csv: no column x; add it.",
+        ),
+        ("raise BadInput('not YAML (a\\n  b)')", Ending.BAD_INPUT, "not YAML (a b)."),
+        ("raise NotNow('no answer')", Ending.NOT_NOW, "no answer."),
+        ("1 / 0", Ending.FAULT, "ZeroDivisionError: division by zero (the traceback is in {log})."),
+        ("raise KeyError", Ending.FAULT, "KeyError (the traceback is in {log})."),
+        (
+            "raise OSError(28, 'No space left on device')",
+            Ending.BAD_INPUT,
+            "{folder}: no space is left on this disk; free some, and run the same command again.",
+        ),
+        (
+            "raise RuntimeError('I/O error: No space left on device (os error 28)')",
+            Ending.BAD_INPUT,
+            "{folder}: no space is left on this disk; free some, and run the same command again.",
+        ),
+    ],
+)
+def test_a_failed_job_says_one_sentence(tmp_path, body, kind, sentence):
+    log = tmp_path / "logs/job.log"
+    done = run(log, f"log.info('begun')\n{body}")
+    sentence = sentence.format(log=log, folder=log.parent)
+    assert (done.returncode, done.stderr) == (1, f"{sentence}\n")
+    assert ending(log) == (kind, sentence)
+    assert "Traceback" in log.read_text()
+
+
+def test_a_full_disk_under_the_log_is_one_sentence():
+    done = run(
+        "/dev/full", "for n in range(6):\n    log.info('line %d', n)\nraise OSError(28, 'No space left')"
+    )
+    assert done.returncode == 1
+    assert done.stderr == "/dev: no space is left on this disk; free some, and run the same command again.\n"
+
+
+def test_a_log_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "logs").write_text("a file")
+    done = run(tmp_path / "logs/job.log", "pass")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_job_that_ends_well_leaves_no_ending(tmp_path):
+    assert run(tmp_path / "job.log", "log.info('bad luck: none')").returncode == 0
+    assert ending(tmp_path / "job.log") is None
+    assert ending(tmp_path / "none.log") is None
+
+
+@pytest.mark.parametrize("before", ["", "from lextables.job import job\nwith job('job.log'):\n    "])
+def test_control_c_ends_a_job_without_a_traceback(tmp_path, before):
+    """While it imports its libraries as well, before any code of ours has run."""
+    script = f"import time\n{before}print('ready', flush=True); time.sleep(60)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert (out, err) == ("", "")

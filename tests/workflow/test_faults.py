@@ -1,0 +1,305 @@
+"""What a user sees when something is wrong: the exit code, and one sentence that stands last."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pypdf import PdfWriter
+
+ROOT = Path(__file__).parents[2]
+QUICK = "results/sample/data/acord/census.json"  # two jobs of a second
+LOCKS = ".snakemake/locks"
+
+
+def command(*arguments):
+    return [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        str(ROOT / "Snakefile"),
+        "--cores",
+        "2",
+        *arguments,
+    ]
+
+
+def snakemake(folder, *arguments):
+    return subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def says(run, sentence):
+    """The run failed, and ``sentence`` (a regular expression) is all of the last line on the screen."""
+    assert run.returncode != 0
+    assert "Traceback" not in run.stdout
+    assert re.fullmatch(sentence, run.stdout.splitlines()[-1]), run.stdout[-3000:]
+
+
+def bad_mirror(folder):
+    (folder / "mirror/acord").mkdir(parents=True)
+    (folder / "mirror/acord/ACORD.zip").write_bytes(b"PK not the release")
+    return folder / "mirror"
+
+
+def file(name, content):
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def scan(folder):
+    pages = PdfWriter()
+    pages.add_blank_page(200, 300)
+    pages.write(folder / "lease.pdf")
+
+
+FAULTS = {
+    "a target with a slip": (
+        None,
+        ["acord_tabel_d3"],
+        r"acord_tabel_d3: there is no such target; did you mean acord_table_d3 or .*\?",
+    ),
+    "a target like no other": (
+        None,
+        ["zzzz"],
+        r"zzzz: there is no such target; snakemake --list-target-rules lists them\.",
+    ),
+    "a file under the wrong folder": (
+        None,
+        ["results/tables/acord/table_d3.csv"],
+        r".*: there is no such target; did you mean results/sample/tables/acord/table_d3.csv or .*\?",
+    ),
+    "a target of a paper that is left out": (
+        None,
+        ["cuad_table2", "--config", "papers=acord"],
+        r"cuad_table2: config key papers leaves cuad out; add it there\.",
+    ),
+    "an unknown key": (
+        None,
+        ["--config", "modles=paper"],
+        r"config: modles is not .*; nearest: models\); mend .*\.",
+    ),
+    "a value that is no quarter": (
+        None,
+        ["--config", "edgar_quarters=2020Q1"],
+        r"config: edgar_quarters\.0 = '2020Q1' is not allowed \(allowed: a year and .*\); mend .*\.",
+    ),
+    "no quarter to fetch": (None, ["edgar"], r"config: edgar_quarters is empty; name quarters, .*\."),
+    "no contract": (None, ["review"], r"config: contract is empty; name a file, .*\."),
+    "a contract that is not there": (
+        None,
+        ["review", "--config", "contract=lease.txt"],
+        r"/.*/lease\.txt: there is no such file; set config key contract to the path of a contract\.",
+    ),
+    "a contract without words": (
+        file("lease.txt", b" \n\n"),
+        ["review", "--config", "contract=lease.txt"],
+        r"lease\.txt: the file holds no text\.",
+    ),
+    "a contract that is a picture": (
+        file("lease.txt", b"\x89PNG\r\n\x1a\n\0\0\0"),
+        ["review", "--config", "contract=lease.txt"],
+        r"lease\.txt: byte 8 is NUL, so this is not text; save it as UTF-8\.",
+    ),
+    "a contract that is a scan": (
+        scan,
+        ["review", "--config", "contract=lease.pdf"],
+        r"lease\.pdf: the PDF has no text, only pictures of pages; run .* over it first\.",
+    ),
+    "a contract in an old form": (
+        file("lease.doc", b"\xd0\xcf\x11\xe0"),
+        ["review", "--config", "contract=lease.doc"],
+        r"lease\.doc: the file type '\.doc' is unknown; save the contract as .*\.",
+    ),
+    "a reviewer that there is none of": (
+        file("lease.txt", b"THIS LEASE"),
+        ["review", "--config", "contract=lease.txt", "review_model=gpt-9"],
+        r"config: review_model = 'gpt-9' has no run under this configuration; choose from .*\.",
+    ),
+    "results that are a file": (
+        file("results", b""),
+        [QUICK],
+        r"/.*/results: this is a file where a folder has to be; move it, and run the same command again\.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_one_sentence_that_stands_last(tmp_path, name):
+    prepare, arguments, sentence = FAULTS[name]
+    if prepare:
+        prepare(tmp_path)
+    run = snakemake(tmp_path, *arguments)
+    says(run, sentence)
+    assert "Select jobs to execute" not in run.stdout  # nothing was begun
+    assert not list(tmp_path.glob("results/sample/*"))
+
+
+def test_bad_input_of_a_job_is_not_tried_again_and_stands_last(tmp_path):
+    mirror = bad_mirror(tmp_path)
+    run = snakemake(
+        tmp_path, "acord", "--retries", "2", "--config", "data=release", "papers=acord", f"mirror={mirror}"
+    )
+    says(run, r"/.*/ACORD\.zip: 18 bytes with digest .*; replace the file by the published one, .*\.")
+    assert run.stdout.count("Error in rule fetch_source") == 1
+    assert "Trying to restart" not in run.stdout
+    assert not list(tmp_path.glob("results/data/**/*.parquet"))
+
+
+def test_what_may_be_otherwise_in_a_minute_is_tried_again_and_forgotten_once_it_went_well(tmp_path):
+    """The job's first try ends with NotNow, the second without a word, and the third well."""
+    (tmp_path / "Snakefile").write_text(f"""
+import sys
+sys.path.insert(0, {str(ROOT / "workflow")!r})
+from snakemake.logging import logger
+from lextables.last_words import LastWords
+gave_up = []
+LastWords({{}}, "", gave_up.append, ".").listen(logger)
+rule all:
+    output: "done"
+    log: "job.log"
+    retries: 3
+    shell: '''
+        n=$(cat tries 2>/dev/null || echo 0); echo $((n + 1)) > tries
+        rm -f {{log}}
+        if [ $n = 0 ]; then echo "2025-01-01 10:00:00,000 not now: no answer." > {{log}}; exit 1; fi
+        if [ $n = 1 ]; then exit 1; fi
+        touch {{output}}'''
+onsuccess:
+    print("gave up:", gave_up)
+""")
+    run = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "1"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout
+    assert (tmp_path / "tries").read_text() == "3\n"
+    assert "gave up: []" in run.stdout
+    assert "Elapsed time" in run.stdout.splitlines()[-1]
+
+
+def test_bad_input_that_a_rules_function_finds(tmp_path):
+    (tmp_path / "Snakefile").write_text(f"""
+import sys
+sys.path.insert(0, {str(ROOT / "workflow")!r})
+from snakemake.logging import logger
+from lextables.errors import BadInput
+from lextables.last_words import LastWords
+LastWords({{}}, "", print, ".").listen(logger)
+def wanted(wildcards):
+    raise BadInput("no such volume", where="us/9.zip", do="leave it out")
+rule all:
+    input: wanted
+""")
+    run = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "1"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    says(run, r"us/9\.zip: no such volume; leave it out\.")
+
+
+@contextmanager
+def disk(folder, *options):
+    """A disk of its own at ``folder``, where this machine lets us have one."""
+    folder.mkdir(exist_ok=True)
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("no right to mount a small disk here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_results_that_cannot_be_written(tmp_path):
+    with disk(tmp_path / "results", "ro"):
+        says(
+            snakemake(tmp_path, QUICK), r"/.*/results: nothing can be written here; make it writable, or .*\."
+        )
+
+
+def test_a_disk_that_fills_up_and_one_that_is_full(tmp_path):
+    with disk(tmp_path, "size=1200k"):
+        sentence = r"/.*: no space is left on this disk; free some, and run the same command again\."
+        run = snakemake(tmp_path, "data")
+        # A source that is too large for what is left says so before it is copied.
+        says(run, rf"{sentence}|.* needs .* bytes more, and the disk of .* has .*; free some space\.")
+        assert "Logging error" not in run.stdout
+        says(snakemake(tmp_path, "data"), sentence)
+
+
+def test_another_folder_than_the_projects(tmp_path):
+    (tmp_path / "here").mkdir()
+    run = snakemake(tmp_path / "here", "--directory", str(tmp_path / "there"), QUICK)
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert (tmp_path / "there" / QUICK).exists()
+    assert not list((tmp_path / "here").iterdir())
+
+
+def begun(folder, *arguments):
+    """A run in a process group of its own that has locked the folder."""
+    run = subprocess.Popen(
+        command("--forceall", *arguments),
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list(folder.glob(f"{LOCKS}/*.output.lock")):
+        assert run.poll() is None, run.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return run
+
+
+def test_a_run_that_was_killed_goes_on_with_the_same_command(tmp_path):
+    """At five moments after it locked the folder: between jobs, in a job's imports, in its work."""
+    for delay in (0, 0.3, 0.7, 1.2, 1.8):
+        run = begun(tmp_path, QUICK)
+        time.sleep(delay)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.communicate()
+        assert list(tmp_path.glob(f"{LOCKS}/*")), "it had ended before it was killed"
+        again = snakemake(tmp_path, QUICK)
+        assert again.returncode == 0, again.stdout[-2000:]
+        assert "The lock of a run that was killed" in again.stdout
+        assert not list(tmp_path.glob(f"{LOCKS}/*"))
+
+
+def test_two_runs_at_once_are_one_too_many(tmp_path):
+    first = begun(tmp_path, QUICK)
+    os.killpg(first.pid, signal.SIGSTOP)
+    second = snakemake(tmp_path, "--forceall", QUICK)
+    os.killpg(first.pid, signal.SIGCONT)
+    said = rf"Another run works in this folder \(process {first.pid} on .*\); wait for it, or stop it first\."
+    says(second, said)
+    out = first.communicate()[0]
+    assert first.returncode == 0, out[-2000:]
+
+
+def test_control_c_is_one_sentence(tmp_path):
+    for delay in (0.2, 1):
+        run = begun(tmp_path, QUICK)
+        time.sleep(delay)
+        os.killpg(run.pid, signal.SIGINT)
+        out = run.communicate()[0]
+        if run.returncode:
+            lines = out.splitlines()
+            assert lines[-1] == "Stopped.  What was finished stays, and the same command goes on from there."
+            # Python itself has words for a Ctrl-C in the first milliseconds of its start.
+            assert "Traceback" not in out or "Fatal Python error" in out
+    assert snakemake(tmp_path, QUICK).returncode == 0

@@ -1,0 +1,40 @@
+# The run itself, last of all since it knows every target: whether it may write here, whether another run has
+# this folder, and what is said last on the screen when something fails.
+#
+#   in    .snakemake/locks, which a run that was killed leaves
+#   out   .snakemake/leases/<host>-<process>, for as long as this run is alive; sentences
+
+import atexit
+
+from snakemake.logging import logger
+
+from lextables import disk, leases
+
+
+def known_targets():
+    """Every name that a user may ask for, with what is in its way: mostly nothing."""
+    names = {rule.name: "" for rule in workflow.rules if not rule.has_wildcards()}
+    names |= {path: "" for paper in CONFIG.papers for path in table_files(paper)}
+    for paper in PAPERS.keys() - set(CONFIG.papers):
+        out = f"config key papers leaves {paper} out; add it there"
+        names |= {paper: out} | {f"{paper}_{table}": out for table in PAPERS[paper].tables}
+    return names
+
+
+def give_up(jobid):
+    """Try a job no more.  Not by the property attempt, which would count the job's resources anew."""
+    for job in workflow.dag.jobs:
+        if workflow.dag.jobid(job) == jobid:
+            job._attempt = job.restart_times + 1
+
+
+# A job on another machine reads this file as well, but is no run.
+if workflow.is_main_process:
+    for folder in (".snakemake", RESULTS):
+        if fault := disk.unusable(folder):
+            sys.exit(fault)
+    lease, freed, kept = leases.settle(Path(".snakemake"))
+    atexit.register(lease.release)
+    if freed:
+        logger.info(freed)
+    last_words.LastWords(known_targets(), kept, give_up, RESULTS).listen(logger)
