@@ -96,7 +96,11 @@ def areas(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Int
         for contracts in (150, 80):
             for _ in range(sets):
                 heads = maud_heads(rng, contracts, skill)
-                rows = {row["metric"]: row["value"] for row in minority_aupr.interval(heads)}
+                rows = {
+                    row["metric"]: row["value"]
+                    for row in minority_aupr.intervals(heads)
+                    if row["group"] == "all"
+                }
                 found = (rows["AUPR, low"], rows["AUPR, high"]) if rows else None
                 yield f"MAUD's AUPR, skill {skill}, {contracts} contracts", truth, found
 

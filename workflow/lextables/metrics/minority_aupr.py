@@ -189,7 +189,7 @@ def scores(
     answer), data_type and the column that ``unit`` names.  ``heads``: head_id, question, category,
     answers (list).
 
-    Metrics: ``AUPR`` with its 95 % interval over ``unit`` (``AUPR, low`` and ``AUPR, high``), ``random
+    Metrics: ``AUPR``, overall and of a category with its 95 % interval over ``unit`` (``AUPR, low``, ``AUPR, high``), ``random
     AUPR``, ``micro F1`` and ``macro F1``, for ``all``, each ``category``, ``question`` and ``head``;
     ``AUPR`` and ``random AUPR`` for each ``data type`` (Table 6); ``precision`` for each ``recall`` of
     the mean curve (Figure 2).  n counts what the mean is over: questions, a question's heads, a head's
@@ -210,7 +210,7 @@ def scores(
     rows = []
     for metric, function in per_head.items():
         rows += _averaged(metric, tested, {head.head_id: function(head) for head in tested})
-    rows += interval(tested)
+    rows += intervals(tested)
     rows += _by_data_type(tested, partial)
     rows += _curve_rows(tested)
     sides = [side for head in tested for side in binarised(head)]
@@ -330,23 +330,33 @@ def _curve_rows(heads: Iterable[Answered]) -> list[Row]:
     ]
 
 
-def interval(heads: Sequence[Answered]) -> list[Row]:
-    """Return the 95 % jackknife interval of the overall AUPR over units, as two rows, where there is one."""
-    units = np.unique(np.concatenate([head.units for head in heads])) if heads else np.empty(0)
-    if len(units) < 2:
-        return []
-    overall = weighted_auprs(heads, units, np.ones((1, len(units)), dtype=np.int64))[0]
-    ends = jackknife_interval(overall, left_out_auprs(heads, units), within=(0, 1))
-    names = ("AUPR, low", "AUPR, high")
-    return [_row(name, "all", end, len(units)) for name, end in zip(names, ends or (), strict=False)]
+def intervals(heads: Sequence[Answered]) -> list[Row]:
+    """Return the 95 % jackknife intervals over units of AUPR, overall and of each category.
+
+    Two rows each, where there is one.
+    """
+    groups = {"all": list(heads)}
+    for head in heads:
+        groups.setdefault(f"category: {head.category}", []).append(head)
+    rows = []
+    for group, found in groups.items():
+        units = np.unique(np.concatenate([head.units for head in found])) if found else np.empty(0)
+        whole = (
+            weighted_auprs(found, units, np.ones((1, len(units)), dtype=np.int64)) if len(units) else [NAN]
+        )
+        ends = jackknife_interval(float(whole[0]), left_out_auprs(found, units), within=(0, 1))
+        names = ("AUPR, low", "AUPR, high")
+        rows += [_row(name, group, end, len(units)) for name, end in zip(names, ends or (), strict=False)]
+    return rows
 
 
 def left_out_auprs(heads: Sequence[Answered], units: np.ndarray, batch: int = 100) -> np.ndarray:
     """Return the overall AUPR without each of the ``units`` (sorted) in turn, float64 (units,)."""
     kept = 1 - np.eye(len(units), dtype=np.int64)
-    return np.concatenate(
-        [weighted_auprs(heads, units, kept[start : start + batch]) for start in range(0, len(units), batch)]
-    )
+    found = [
+        weighted_auprs(heads, units, kept[start : start + batch]) for start in range(0, len(units), batch)
+    ]
+    return np.concatenate([np.empty(0), *found])
 
 
 def weighted_auprs(heads: Sequence[Answered], units: np.ndarray, weights: np.ndarray) -> np.ndarray:
