@@ -603,10 +603,8 @@ def test_the_same_bytes_give_the_same_provenance(desk):
 
 
 PINNED, UNPINNED = (
-    SourceFile(
-        "src", "f.zip", "", "", "", "", ("http://x",), None, (Candidate(RELEASE, "f.zip", 1, d, True, ""),)
-    )
-    for d in ("md5:1", None)
+    SourceFile("src", "f.zip", "", "", "", "", ("http://x",), None, (candidate,))
+    for candidate in (Candidate(RELEASE, "f.zip", 1, pin, True, "") for pin in ("md5:1", None))
 )
 
 

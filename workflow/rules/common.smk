@@ -60,11 +60,12 @@ def planned(paper, given):
 
 def check_own_models():
     """Refuse a user's model that takes a paper's name, or that cannot be what it is declared to be."""
-    taken = [*MODELS, *own.rows_of([entry.model_dump() for entry in PAPERS.values()])]
+    taken = []
     for paper in PAPERS:
         printed = published.load(HERE / f"resources/published/{paper}.csv")
         taken += own.printed(sorted({cell.row for cell in printed}))
         taken += own.rows_of(list(planned(paper, WITHOUT_OWN).rows.values()))
+    taken += [*own.rows_of([entry.model_dump() for entry in PAPERS.values()]), *MODELS]
     own.check_free((extra.name for extra in CONFIG.extra_models), taken)
     used = {spec.settings.get("weights") for paper in CONFIG.papers for spec in PLANS[paper].specs.values()}
     for extra in CONFIG.extra_models:
