@@ -45,10 +45,10 @@ KINDS = {
     "deberta": "DebertaV2",
 }
 LOWERED = ("wordpiece", "albert")
-# The padding, first, parting and unknown tokens of the SentencePiece kinds, in the order of their ids.
+# The special tokens of the SentencePiece kinds, by SentencePiece's names, in the order of their ids.
 SPECIAL = {
-    "albert": ("<pad>", "[CLS]", "[SEP]", "<unk>"),
-    "deberta": ("[PAD]", "[CLS]", "[SEP]", "[UNK]"),
+    "albert": {"pad": "<pad>", "unk": "<unk>", "bos": "[CLS]", "eos": "[SEP]"},
+    "deberta": {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"},
 }
 PADDING = -50.0
 
@@ -107,14 +107,14 @@ def make_tokenizers(archive: Path, folder: Path, kinds: list[str]) -> None:
                 max_sentence_length=8000,
                 minloglevel=2,
                 num_threads=1,
-                **{f"{name}_id": at for at, name in enumerate(("pad", "bos", "eos", "unk"))},
-                **dict(zip(("pad_piece", "bos_piece", "eos_piece", "unk_piece"), SPECIAL[kind], strict=True)),
+                **{f"{name}_id": at for at, name in enumerate(SPECIAL[kind])},
+                **{f"{name}_piece": piece for name, piece in SPECIAL[kind].items()},
             )
         settings = {"tokenizer_class": f"{KINDS[kind]}Tokenizer", "do_lower_case": kind in LOWERED}
         settings["model_max_length"] = MAX_LENGTH
         if kind in SPECIAL:
-            names = ("pad_token", "cls_token", "sep_token", "unk_token")
-            settings |= dict(zip(names, SPECIAL[kind], strict=True))
+            names = {"pad": "pad_token", "bos": "cls_token", "eos": "sep_token", "unk": "unk_token"}
+            settings |= {names[name]: piece for name, piece in SPECIAL[kind].items()}
         (into / "tokenizer_config.json").write_text(json.dumps(settings))
 
 

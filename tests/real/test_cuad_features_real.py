@@ -97,8 +97,9 @@ def test_an_answered_window_holds_the_answer_and_no_word_more(features):
     for at, example in enumerate(windows.examples):
         if example in answers and example not in seen:
             text, start, end = answers[example]
-            words = Words.of(text, dataset.tokens[windows.contracts[contract[at]]])
-            first, last = answer_tokens(dataset.tokenizer, text, words, start, end)
+            tokens = dataset.tokens[windows.contracts[contract[at]]]
+            words = Words.of(text, tokens)
+            first, last = answer_tokens(dataset.tokenizer, text, tokens, words, start, end)
             assert last - first + 1 > 189
 
 

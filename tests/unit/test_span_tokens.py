@@ -145,7 +145,7 @@ def test_tokens_of_an_answer(name, text, answer, expected):
     tokenizer = TOKENIZERS[name]
     tokens = tokenise(tokenizer, text, "a contract")
     start = text.index(answer)
-    found = answer_tokens(tokenizer, text, Words.of(text, tokens), start, start + len(answer))
+    found = answer_tokens(tokenizer, text, tokens, Words.of(text, tokens), start, start + len(answer))
     if expected is None:
         assert found is None
     else:

@@ -14,9 +14,9 @@ from itertools import accumulate
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from lextables.models.span_tokens import Tokens, Words, backend
+from lextables.models.span_tokens import PARTING, Tokens, Words, backend
 
-_PARTING = re.compile("[ \t\r\n\u202f]+")
+_PARTING = re.compile(f"[{PARTING}]+")
 # Blocks of Chinese characters, each of which is a word to the basic tokenizer.
 _CHINESE = re.compile(
     "([\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f"
@@ -121,7 +121,7 @@ class FinalText:
         self._basic_from = after - sizes - (sizes > 0)
         # The end of the last word that is written, the word itself or one before it.
         self._basic_to = after - 1
-        blanks = np.frombuffer(self._basic.encode("utf-32-le"), dtype="<u4") == ord(" ")
+        blanks = np.frombuffer(self._basic.encode("utf-32-le", "surrogatepass"), dtype="<u4") == ord(" ")
         self._solid = np.append(0, np.cumsum(~blanks))
         lengths = self._words.ends - self._words.starts
         self._length_from = np.append(0, np.cumsum(lengths))

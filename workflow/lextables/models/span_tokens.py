@@ -16,7 +16,8 @@ from lextables.errors import BadInput
 
 MAX_CHARACTERS = 5_000_000
 # What parts words in transformers 4's SquadExample; other Unicode spaces stay inside a word.
-_WORD = re.compile("[^ \t\r\n\u202f]+")
+PARTING = " \t\r\n\u202f"
+_WORD = re.compile(f"[^{PARTING}]+")
 # Begins a word in SentencePiece's vocabularies.
 _MARK = "\u2581"
 # Words tokenised in one call: bounds the memory that offsets take as Python objects.
@@ -54,10 +55,12 @@ class Words:
     @classmethod
     def of(cls, text: str, tokens: Tokens) -> "Words":
         """The words of the contract ``text``, of which ``tokens`` are the tokens."""
-        places = np.array([word.span() for word in _WORD.finditer(text)], dtype=np.int64).reshape(-1, 2)
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        within = ~np.isin(codes, [ord(each) for each in PARTING])
+        edges = np.flatnonzero(np.diff(within, prepend=False, append=False))
         # White space stands between two words, so that no token of one begins where another word does.
-        token_from = np.searchsorted(tokens.starts, places[:, 0])
-        return cls(places[:, 0], places[:, 1], np.append(token_from, len(tokens)))
+        token_from = np.searchsorted(tokens.starts, edges[::2])
+        return cls(edges[::2], edges[1::2], np.append(token_from, len(tokens)))
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -69,10 +72,6 @@ class Words:
         """
         first, last = np.searchsorted(self.starts, (start, end - 1), side="right") - 1
         return int(first), int(last)
-
-    def of_token(self, token: int) -> int:
-        """Return the word that a token is of."""
-        return int(np.searchsorted(self.token_from, token, side="right")) - 1
 
 
 @dataclass(frozen=True)
@@ -176,6 +175,7 @@ def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def answer_tokens(
     tokenizer: PreTrainedTokenizerBase,
     text: str,
+    tokens: Tokens,
     words: Words,
     start: int,
     end: int,
@@ -199,12 +199,14 @@ def answer_tokens(
     if first < 0 or " ".join(answer.split()) not in " ".join(within):
         return None
     low, high = int(words.token_from[first]), int(words.token_from[last + 1])
-    space = " " if leading_space else ""
-    # Compared as strings: unknown characters share an id.
-    alone = _encode(tokenizer, answer).tokens
-    here = _encode(tokenizer, [space + word for word in within]).tokens
+    encoded = _encode(tokenizer, answer)
+    alone, here = encoded.ids, tokens.ids[low:high].tolist()
+    if tokenizer.unk_token_id in alone:
+        # Unknown characters share an id, and are compared as they are.
+        space = " " if leading_space else ""
+        alone, here = encoded.tokens, _encode(tokenizer, [space + word for word in within]).tokens
     for at in range(len(here) - len(alone) + 1):
-        if alone and here[at : at + len(alone)] == alone:
+        if alone and here[at] == alone[0] and here[at : at + len(alone)] == alone:
             return low + at, low + at + len(alone) - 1
     return low, high - 1
 

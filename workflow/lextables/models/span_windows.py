@@ -641,6 +641,7 @@ def _labels(
         found = answer_tokens(
             job.tokenizer,
             text,
+            tokens,
             words,
             example.start,
             example.end,
