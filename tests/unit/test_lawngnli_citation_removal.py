@@ -142,6 +142,44 @@ CASES = {
         "It was so. Id., at 4a. It was. Id. at 62a-63a. It is. 73 F. 3d, at 1545. Ever. Id., § 31. Yes.",
         "It was so. It was. It is. Ever. Yes.",
     ),
+    "subject after an adverb": (
+        "Thereafter, Roe v. Wade, 410 U.S. at 153, held that it binds. And so it does.",
+        "Thereafter, Roe v. Wade, held that it binds. And so it does.",
+    ),
+    "two subjects after an adverb": (
+        "For example, Poe v. Hill, 426 U.S. 229 (1976), and Doe v. Bolton, 410 U.S. 179 (1973), later "
+        "suggest it.",
+        "For example, Poe v. Hill, and Doe v. Bolton, later suggest it.",
+    ),
+    "a clause with a signal before a verb": (
+        "The right of allocution, see Poe v. Hill, 426 U.S. 229 (1976), is another matter.",
+        "The right of allocution, is another matter.",
+    ),
+    "the source of a quotation before a verb": (
+        'The "link," Poe v. Hill, 426 U.S. 229 (1976), must be shown.',
+        'The "link," must be shown.',
+    ),
+    "a string of sources before a verb": (
+        "Persons abroad, Poe v. Hill, 426 U.S. 229 (1976); Doe v. Bolton, 410 U.S. 179 (1973), may be tried.",
+        "Persons abroad, may be tried.",
+    ),
+    "what followed the case, not a verb of which it is the subject": (
+        "It adopted the rule, Poe v. Hill, 426 U.S. 229 (1976), overruled on other grounds.",
+        "It adopted the rule, overruled on other grounds.",
+    ),
+    "on the relation of": (
+        "It was denied. See United States ex rel. Poe v. Hill, 426 U.S. 229 (1976); State ex rel. Roe v. "
+        "Doe, 12 Ohio St. 2d 3 (1967). We agree.",
+        "It was denied. We agree.",
+    ),
+    "on the relation of the defendant": (
+        "The press is free. Near v. Minnesota ex rel. Olson, 283 U.S. 697 (1931). So be it.",
+        "The press is free. So be it.",
+    ),
+    "on the relation of, in its sentence": (
+        "In United States ex rel. Poe v. Hill, 426 U.S. 229 (1976), the Court held so.",
+        "In United States ex rel. Poe v. Hill, the Court held so.",
+    ),
     "nothing to remove": ("The tenant | held over, and paid; rent (in 1973) was due.",) * 2,
     "empty": ("", ""),
 }

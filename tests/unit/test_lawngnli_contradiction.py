@@ -2,20 +2,21 @@
 
 # ruff: noqa: E501  (a tree stands on one line)
 
+import csv
 import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from lextables.lawngnli.contradiction import NOT, Contradiction, Rejected, contradict
 from lextables.lawngnli.tree import Token, flat, from_brackets
 
+ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = [
     json.loads(line)
-    for line in (Path(__file__).parents[1] / "golden/contradictions.jsonl")
-    .read_text(encoding="utf-8")
-    .splitlines()
+    for line in (ROOT / "tests/golden/contradictions.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 CHANGED = [row for row in GOLDEN if "contradiction" in row]
 REFUSED = [row for row in GOLDEN if "rejected" in row]
@@ -381,6 +382,138 @@ MISTAKES = [
 @pytest.mark.parametrize(("brackets", "expected"), MISTAKES, ids=[text for _, text in MISTAKES])
 def test_mistakes_of_the_released_code_are_not_copied(brackets, expected):
     assert apply(brackets).text == expected
+
+
+# Predicates of parentheticals without an article: what is finite, what is a participle, and what is neither.
+# Most trees are benepar's of real parentheticals.
+FINITENESS = [
+    (
+        "(S (NP (NN Speech) (CC or) (NN Debate) (NN Clause)) (VP (VBD extends) (PP (IN to) (NP (NNS expressions)))))",
+        "Speech or Debate Clause does not extend to expressions",
+    ),
+    (
+        "(S (NP (NN Clause)) (VP (VBN extends) (PP (IN to) (NP (NNS expressions)))))",
+        "Clause does not extend to expressions",
+    ),
+    (
+        "(S (NP (NN State)) (VP (VBD contributed) (PP (IN to) (NP (NN separation)))))",
+        "State did not contribute to separation",
+    ),
+    ("(S (NP (NN Government)) (VP (VBN appealed)))", "Government did not appeal"),
+    ("(S (NP (NN order)) (VP (VBD appealed) (PP (IN from))))", "order not appealed from"),
+    (
+        "(S (NP (NN defendant)) (VP (VBD asked) (PP (IN for) (NP (DT a) (NN meeting)))))",
+        "defendant did not ask for a meeting",
+    ),
+    ("(S (NP (NN buyer)) (VP (VBD had) (NN right)))", "buyer did not have right"),
+    ("(S (NP (PRP we)) (VP (VBD remand) (PP (IN for) (NP (NN trial)))))", "we do not remand for trial"),
+    (
+        "(S (NP (NN agreement)) (VP (VBD provided) (PP (IN for) (NP (NNS benefits)))))",
+        "agreement did not provide for benefits",
+    ),
+    (
+        "(S (NP (NN lien)) (VP (VBD provided) (PP (IN for) (PP (IN under) (NP (NN law))))))",
+        "lien not provided for under law",
+    ),
+    (
+        "(S (NP (NN prisoner)) (VP (VBD denied) (NP (NN parole)) (PP (IN on) (NP (JJ illegal) (NNS grounds)))))",
+        "prisoner not denied parole on illegal grounds",
+    ),
+    ("(S (NP (NN court)) (VP (VBD denied) (NP (NN parole))))", "court did not deny parole"),
+    (
+        "(S (NP (NNS detainees)) (VP (VBD prevented) (PP (IN from) (S (VP (VBG voting))))))",
+        "detainees not prevented from voting",
+    ),
+    (
+        "(S (NP (NN elimination)) (VP (VBD held) (NP (DT a) (NN violation))))",
+        "elimination not held a violation",
+    ),
+    (
+        "(S (NP (NN plaintiff)) (ADVP (RB still)) (VP (VBN entitled) (PP (TO to) (NP (NNS costs)))))",
+        "plaintiff no longer entitled to costs",
+    ),
+    (
+        "(S (NP (JJ district) (NN court)) (RBR better) (VP (VBN situated) (PP (IN for) (NP (PRP it)))))",
+        "district court not better situated for it",
+    ),
+    (
+        "(S (NP (NN possession)) (VP (VBN held) (NP (NN service)) (HYPH -) (ADJP (VBN connected))))",
+        "possession not held service-connected",
+    ),
+    (
+        "(S (NP (CD 8) (NN %) (NN tax)) (VP (MD may) (VP (VB be) (VP (VBN applied)))))",
+        "8% tax may not be applied",
+    ),
+    (
+        "(S (NP (NN delay)) (VP (MD may) (VP (VB overcome) (NP (DT the) (NN failure)))))",
+        "delay cannot overcome the failure",
+    ),
+    (
+        "(S (NP (NN emergency) (NN need)) (VP (RB not) (VP (VB be) (VP (VBN declared)))))",
+        "emergency must be declared",
+    ),
+    (
+        "(S (NP (EX There)) (VP (VBZ is) (, ,) (ADVP (IN of) (NN course)) (, ,) (NP (DT no) (NN reason))))",
+        "There is, of course, some reason",
+    ),
+    (
+        "(S (NP (NNS limits)) (VP (VBP are) (PP (IN by) (NP (DT no) (NNS means))) (ADJP (JJ coextensive))))",
+        "limits are coextensive",
+    ),
+]
+
+
+@pytest.mark.parametrize(("brackets", "expected"), FINITENESS, ids=[text for _, text in FINITENESS])
+def test_a_form_is_read_by_finiteness_and_subject(brackets, expected):
+    assert apply(brackets).text == expected
+
+
+UNSAFE = [
+    # "not only"
+    "(S (NP (NN exemption)) (RB not) (RB only) (VP (VBN permitted) (, ,) (CC but) (VP (VBN required))))",
+    "(S (NP (NN search)) (ADJP (RB not) (RB only) (JJ lawful)))",
+    # "not … but"
+    "(S (NP (NN sanction)) (ADJP (RB not) (JJ punitive) (CC but) (JJ remedial)))",
+    "(S (NP (NN closing)) (VP (VBD was) (ADJP (JJ improper) (CC but) (JJ harmless))))",
+    # a modifier taken for the predicate
+    "(S (NP (NN aircraft)) (VP (VP (VBN used) (PP (IN in) (NP (NN commerce)))) (VP (VBD held) (JJ subject) (PP (IN to) (NP (NN tax))))))",
+    "(S (NP (NN warden) (VBN censored) (NN newspaper) (NNS articles)) (ADJP (JJ critical) (PP (IN of) (NP (NN jail)))))",
+    "(NP (NP (NNS reductions)) (VBN based) (PP (IN on) (NP (NP (NN income)) (NNS provides) (NN relief))))",
+    "(S (NP (NN action)) (VP (VBN premised) (PP (IN on) (NP (NP (NN negligence)) (VP (VBN dismissed) (PP (IN for) (NP (NN delay))))))))",
+    "(S (NP (NN judge)) (ADJP (JJ liable) (PP (IN for) (NP (NN relief))) (RB also) (JJ liable) (PP (IN for) (NP (NNS fees)))))",
+    "(S (NP (NN youth)) (VP (VBG having) (NP (NN seizure)) (VP (VBN sprayed) (PP (IN with) (NP (NN gas))))))",
+    # a part of a word that hyphens join
+    "(S (NP (NN possession)) (VBN held) (NP (NN service)) (HYPH -) (ADJP (VBN connected)))",
+    # what may be true with "not" and without
+    "(S (NP (RB only) (CD nine) (NNS abortions)) (VP (VBN performed) (PP (IN in) (NP (NNS hospitals)))))",
+    "(S (NP (CD one) (CC or) (JJR more) (NNS districts)) (VP (VBN created) (PP (IN for) (NP (PRP them)))))",
+    "(S (NP (DT a) (NN State)) (ADVP (RB often)) (VP (MD must) (VP (VB comply))))",
+    "(S (NP (CD 30) (NN %)) (VP (VBD voted)))",
+    "(S (NP (NP (DT some)) (PP (IN of) (NP (NNS fields)))) (VP (VBD contained) (NP (NN coal)) (CC and) (NP (NNS others)) (VP (VBD did) (RB not))))",
+    # neither a clause nor English
+    "(NP (NP (NN Assistance) (PP (IN to) (NP (NNS Persons)))) (ADJP (RB Totally) (JJ Disabled)))",
+    "(S (NP (NNP FAA) (NNPS pre-empts)) (VP (VBZ state) (NP (NN statute))))",
+    "(S (NP (DT the) (NN State)) (VP (VBP use) (NP (NNS incentives))))",
+    "(S (NP (DT the) (NN petition)) (VP (VBD dismissed) (PP (IN for) (NP (NN delay)))))",
+]
+
+
+@pytest.mark.parametrize("brackets", UNSAFE)
+def test_what_cannot_be_contradicted_safely_is_refused(brackets):
+    assert isinstance(apply(brackets), Rejected)
+
+
+def test_the_documented_accuracy_is_that_of_the_readings():
+    with (ROOT / "resources/readings/lawngnli_contradictions.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len({(row["volume"], row["hypothesis"]) for row in rows}) == len(rows) >= 200
+    right = [row for row in rows if row["judgement"] == "right"]
+    assert {row["judgement"] for row in rows} == {"right", "wrong"}
+    assert all(bool(row["note"]) == (row["judgement"] == "wrong") for row in rows)
+    low, high = proportion_confint(len(right), len(rows), method="wilson")
+    page = (ROOT / "docs/lawngnli-contradiction.md").read_text(encoding="utf-8")
+    share = f"{100 * len(right) / len(rows):.1f} %; {100 * low:.1f} to {100 * high:.1f}"
+    assert f"{len(right)} of {len(rows)} ({share})" in page
 
 
 def test_only_pivotal_negation_counts():

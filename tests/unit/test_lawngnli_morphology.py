@@ -108,5 +108,31 @@ def test_indefinite_articles(word, article):
 
 
 def test_no_verb_is_in_two_lists_that_exclude_each_other():
-    assert not morphology.INTRANSITIVE & morphology.TRANSITIVE
-    assert not morphology.LINKING & morphology.TRANSITIVE
+    needing_no_object = [morphology.INTRANSITIVE, morphology.ABSOLUTE, frozenset(morphology.GOVERNING)]
+    needing_one = [morphology.RECEIVING, morphology.TELLING]
+    for free in needing_no_object:
+        assert not any(free & bound for bound in needing_one)
+    assert not morphology.INTRANSITIVE & morphology.ABSOLUTE
+    assert not morphology.RECEIVING & morphology.PAYING
+    assert morphology.AUTHORITIES < morphology.AGENTS
+
+
+@pytest.mark.parametrize(
+    ("form", "tag", "finite"),
+    [
+        ("extends", "VBD", "VBZ"),
+        ("extends", "VBN", "VBZ"),
+        ("remand", "VBD", "VBP"),
+        ("held", "VBN", "VBD"),
+        ("trigger", "VBZ", "VBP"),
+    ],
+)
+def test_the_form_decides_what_a_finite_verb_is(form, tag, finite):
+    assert morphology.finite_tag(form, tag) == finite
+
+
+@pytest.mark.parametrize(
+    ("form", "noun"), [("judges", "judge"), ("women", "woman"), ("Congress", "congress"), ("State", "state")]
+)
+def test_singulars(form, noun):
+    assert morphology.singular(form) == noun

@@ -6,12 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lextables import dataset
 from lextables.caselaw.ingest import write_opinions
 from lextables.lawngnli import construction as built
 from lextables.lawngnli.accuracy import tokens_of
 from lextables.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.lawngnli.citations import tokenizer
 from lextables.lawngnli.entail_examples import write_candidates, write_parentheticals
+from lextables.lawngnli.labels import assign_labels
 from lextables.lawngnli.parsers import parser
 from lextables.lawngnli.premises import MajorityOpinions
 
@@ -64,3 +66,21 @@ def test_same_bytes_for_one_shard_and_for_four(tmp_path: Path, tools) -> None:
     counts, files = found[0]
     assert counts[built.TWINNED] == 2 * counts[built.BALANCED] > 100
     assert all(files.values())
+
+
+def test_a_hypothesis_that_its_conversion_makes_easy_leaves(tmp_path: Path, tools, monkeypatch) -> None:
+    counts, _ = build(tmp_path, len(VOLUMES), tools)
+    shard = built.Shard(*(tmp_path / f"{name}-0.parquet" for name in ("par", "con", "cites", "long")))
+    rows = built.entail_rows([shard])
+    labels = assign_labels(rows, 0)
+    converted = sorted(example for example, label in labels.items() if label == "contradict")
+    # "Fees are not due" has the four words that A.1.6 asks for, "fees are due" has not.
+    easy = [{**row, "hypothesis": "fees are not due", "twin": "fees are due"} for row in rows]
+    changed = {row["example_id"]: row for row in easy} | {
+        row["example_id"]: row for row in rows if row["example_id"] != converted[0]
+    }
+    monkeypatch.setattr(built, "entail_rows", lambda shards: [changed[row["example_id"]] for row in rows])
+    after = built.write_examples([shard], encode, 0, tmp_path / "again", tmp_path / "again_long")
+    assert counts[built.CONVERTED] == len(rows)
+    assert after[built.CONVERTED] == len(rows) - 1
+    assert converted[0] not in {row["example_id"] for row in dataset.read(tmp_path / "again")}

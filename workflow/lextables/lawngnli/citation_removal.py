@@ -10,7 +10,9 @@ what the string is to its sentence:
   the comma or semicolon before it, and in parentheses with the parentheses;
 - citations that are *part of the sentence* ("In Roe v. Wade, 410 U.S. 113 (1973), the Court held") keep
   the names of the cases and lose the rest; one that has no name there, such as a statute ("under 42
-  U.S.C. 1983"), stays, because the sentence would not read without it.
+  U.S.C. 1983"), stays, because the sentence would not read without it.  So do named cases between commas
+  that are the subject of a verb ("Thereafter, Roe v. Wade, 410 U.S. at 153, held"), which the released
+  code takes out with their sentence's subject.
 
 The released code sorts citations alike, by the punctuation before them, but one by one: a string cite
 leaves the words between its members, the pincites of short forms stay, a field such as the year is cut
@@ -21,6 +23,7 @@ sentences, and every "|" of the text is lost.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from eyecite import get_citations
 from eyecite.models import (
@@ -34,6 +37,8 @@ from eyecite.models import (
     SupraCitation,
 )
 from eyecite.tokenizers import Tokenizer, default_tokenizer
+
+from lextables.lawngnli import morphology
 
 _REMOVED = (
     FullCaseCitation,
@@ -60,6 +65,7 @@ _SIGNALS = (
     "cf.",
     "accord,",
     "accord",
+    "compare, e.g.,",
     "compare",
     "contra,",
     "contra",
@@ -136,7 +142,7 @@ _ARTICLE = re.compile(
     re.IGNORECASE,
 )
 
-_NAME_JOINTS = frozenset("v. vs. of the and for rel. parte re de la du von van et al. & on".split())
+_NAME_JOINTS = frozenset("v. vs. of the and for ex rel. parte re de la du von van et al. & on".split())
 _COMPANY = re.compile(r"(?:Inc|Ltd|Co|Corp|LLC|L\.L\.C|LLP|S\.A|N\.A|P\.C|Jr|Sr|II|III)\.?,?$")
 # A word that ends in a full stop and yet does not end a sentence: initials, and what names abbreviate.
 _ABBREVIATION = re.compile(
@@ -155,6 +161,19 @@ _NOT_A_NAME = frozenset(
 )
 _CLOSERS = "\"'”’)] "
 _ENDS = ".?!"
+# After a citation between commas: adverbs, and a word that may be the verb of which it is the subject.
+_VERB = re.compile(
+    r",\s+(?:(?:also|then|thus|too|itself|later|however|likewise|never|first|\w+ly),?\s+)*(?P<verb>[a-z]+)\b"
+)
+_AUXILIARIES = frozenset(
+    "is are was were has have had do does did can could may might must shall should will would cannot".split()
+)
+# Words that the lexicon has as verbs too, and that go on otherwise after a citation.
+_NO_VERBS = frozenset(
+    "adhered aff affirmed and as both but cited decided enforced even given in like modified near or "
+    "out over overruled past quoted rev reversed save see so still than though under up vacated while "
+    "yet".split()
+)
 # The mark of a footnote, after a sentence or before the note's own text.
 _FOOTNOTE = re.compile(r"(?:\s*\[(?:Footnote )?\d+\]|(?<=[.?!\"”’)\]])\d{1,3}|^\s*\d{1,3})$")
 
@@ -348,9 +367,27 @@ def _removed(paragraph: str, chain: list[_Cite]) -> list[tuple[int, int]]:
         before
         and (before[-1] in ",;" or before.rstrip(_CLOSERS)[-1:] in (",", ";"))
         and following in ("", *",;.?!:)–—-")
+        and (signalled or not _is_subject(paragraph, chain, before, after))
     ):
         return _clause(paragraph, before, end, following)
     return list(_inside_sentence(paragraph, chain))
+
+
+def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> bool:
+    """Return whether the cases of a string may be a subject, as in "Later, Roe v. Wade, 410 U.S. 113, held".
+
+    Each has a name, semicolons do not join them, and after the comma comes a finite verb, maybe behind
+    adverbs.  A citation behind a quotation is the source of the quotation.
+    """
+    match = _VERB.match(after)
+    if match is None or before[-1] not in ",;" or chain[0].name == chain[0].name_end:
+        return False
+    if any(";" in paragraph[cite.end : following.name] for cite, following in pairwise(chain)):
+        return False
+    word = match["verb"]
+    return word in _AUXILIARIES or (
+        word not in _NO_VERBS and not word.endswith("ing") and morphology.is_verb(word)
+    )
 
 
 def _inside_sentence(paragraph: str, chain: list[_Cite]) -> Iterator[tuple[int, int]]:

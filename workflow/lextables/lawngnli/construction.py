@@ -41,10 +41,11 @@ Row = Mapping[str, Any]
 # The steps of the funnel after `entail_examples.FUNNEL`, in order.
 DIFFICULTY = "no quotation, four words or more, less than half of the bigrams in the premise"
 CONTRADICTED = "taken by the contradiction algorithm"
+CONVERTED = "as difficult once converted"
 NEUTRALIZED = "with a candidate for a neutral premise"
 BALANCED = "balanced"
 TWINNED = "with twins"
-FUNNEL = (DIFFICULTY, CONTRADICTED, NEUTRALIZED, BALANCED, TWINNED)
+FUNNEL = (DIFFICULTY, CONTRADICTED, CONVERTED, NEUTRALIZED, BALANCED, TWINNED)
 
 
 def write_contradictions(
@@ -52,8 +53,9 @@ def write_contradictions(
 ) -> Counter[str]:
     """Write what the contradiction algorithm makes of each hypothesis (A.1.3, A.1.5, A.1.6).
 
-    Only hypotheses that pass the difficulty filters are parsed, which are cheap where parsing is not;
-    the two commute.  Returns the counts of the funnel's two steps and of each reason.
+    Only hypotheses that pass the difficulty filters are parsed, which are cheap where parsing is not.
+    The paper filters after the conversion: `write_examples` does so too, so that here a hypothesis to be
+    converted must pass twice.  Returns the counts of the funnel's two steps and of each reason.
     """
     counts: Counter[str] = Counter({DIFFICULTY: 0, CONTRADICTED: 0})
 
@@ -182,9 +184,10 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
 def write_examples(
     shards: Sequence[Shard], encode: Encode, seed: int, examples: str | Path, long_premises: str | Path
 ) -> dict[str, int]:
-    """Write the finished data set and its long premises; return the funnel's last three steps.
+    """Write the finished data set and its long premises; return the funnel's last four steps.
 
-    Order: labels in strata (A.1.4), neutral premises (A.1.7), citations out of the premises (A.1.9),
+    Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as converted (A.1.6), neutral
+    premises (A.1.7), citations out of the premises (A.1.9),
     the analysis subset, balance and split, twins (A.1.8).  Memory: the accepted examples with their
     short premises, and one embedding each.
     """
@@ -193,9 +196,14 @@ def write_examples(
         (row["citing_case_id"], row["cited_case_id"]) for shard in shards for row in dataset.read(shard.cites)
     )
     labels = assign_labels(rows, seed)
+    converted = [labelled(row, labels[row["example_id"]]) for row in rows]
+    converted = [
+        row for row in converted if difficulty_fault(row["hypothesis"], row["short_premise"]) is None
+    ]
+    difficult = {row["example_id"] for row in converted}
+    rows = [row for row in rows if row["example_id"] in difficult]
     # Every hypothesis is asked about as it was before it was labelled, whatever its label.
     pairings = neutral_premises(rows, network, encode)
-    converted = [labelled(row, labels[row["example_id"]]) for row in rows]
     wanted = chosen_premises(converted, pairings)
     premises = {row["example_id"]: row for row in rows if row["example_id"] in wanted}
     paired = list(neutralized(converted, pairings, premises, PREMISE_FIELDS))
@@ -225,4 +233,4 @@ def write_examples(
     # Merged by case, so that the order does not tell how the volumes were cut into shards.
     merged = heapq.merge(*(dataset.read(shard.long_premises) for shard in shards), key=itemgetter("case_id"))
     dataset.write(LONG_PREMISES, (row for row in merged if row["case_id"] in used), long_premises)
-    return {NEUTRALIZED: len(paired), BALANCED: len(kept), TWINNED: written}
+    return {CONVERTED: len(converted), NEUTRALIZED: len(paired), BALANCED: len(kept), TWINNED: written}

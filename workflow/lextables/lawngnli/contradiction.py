@@ -9,6 +9,7 @@ docs/lawngnli-contradiction.md.
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import pairwise
 
 from lextables.lawngnli import morphology
@@ -16,6 +17,7 @@ from lextables.lawngnli.tree import (
     Clause,
     Edit,
     Node,
+    Token,
     Tree,
     Verbs,
     clauses,
@@ -98,9 +100,16 @@ def contradict(sentences: Sequence[Tree], *, example: str, seed: int) -> Contrad
 
 NOT = frozenset({"not", "n't", "n’t", "never"})
 _FOCUS = frozenset({"only", "merely", "just", "simply", "solely"})
-_NEGATIVE_ADVERBS = frozenset({"hardly", "scarcely", "barely", "rarely", "seldom", "little", "few"})
-# Quantifiers Q for which "Q are" and "Q are not" may both be true.
-_WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half", "percent", "%"})
+_NEGATIVE_ADVERBS = frozenset(
+    {"hardly", "scarcely", "barely", "rarely", "seldom", "little", "few", "nowhere"}
+)
+# "Often must" and "often must not" may both be true, and so may "perhaps" and "perhaps not".
+_PARTIAL = frozenset({"often", "frequently", "occasionally"})
+_POSSIBLY = frozenset({"maybe", "perhaps", "possibly"})
+# Quantifiers Q for which "Q are" and "Q are not" may both be true; a share only where it ends its phrase,
+# "30 percent of voters", and not in "a 30 percent limit".
+_WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
+_SHARES = frozenset({"percent", "%"})
 
 # Each of the first is contradicted by the second; "anyone" and the like by the same as "someone".
 _PRONOUNS = {
@@ -130,6 +139,10 @@ _ASSERTED = {new: old for old, new in _UNDER_NEGATION.items() if new not in (Non
 # After these words "any" means whichever, with a negation or without.
 _WHICHEVER = frozenset({"without", "than", "if", "before", "as"})
 
+_VERBAL = ("VB", "MD")
+_COMPLEMENTS = frozenset({"NP", "ADJP", "UCP"})
+# What may stand between a verb and its object.
+_BESIDE = ("ADVP", "RB", ",", "PRN", "PRT", "RP")
 _BE = frozenset({"be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m"})
 _HAVE = frozenset({"have", "has", "had", "having"})
 _DO = frozenset({"do", "does", "did"})
@@ -144,6 +157,18 @@ _STATES = frozenset(
     "give have impair imply include increase indicate involve justify lead mean occur pose present prevent "
     "raise reduce reflect remain require result seem suggest support turn undermine violate warrant".split()
 )
+_NOMINATIVE = frozenset("he i it she they we".split())
+# Names of these are no one's who acts.
+_LAWS = frozenset(
+    "act amendment article bill clause code constitution convention doctrine exemption form order "
+    "proviso rule section statute table title treaty".split()
+)
+_COLLECTIVES = frozenset(
+    "counsel data half majority media minority number people personnel police rest staff".split()
+)
+_TIMES = frozenset(
+    "day earlier last later month next once term this time today twice week year yesterday".split()
+)
 _MEASURES = frozenset("days feet foot hours inches miles months percent times weeks yards years".split())
 # Adverbs that link a sentence to the one before; a negation comes after them, before other adverbs.
 _LINKS = frozenset(
@@ -155,6 +180,18 @@ _SUBORDINATORS = frozenset(
 )
 _ADVERBIAL = frozenset(
     "after although as because before if since so though unless until when where while".split()
+)
+# Words that open a clause of their own with a finite verb.
+_OPENERS = frozenset(
+    "although because how if once that though unless what when whenever where whereas whether which "
+    "while who whom whose why".split()
+)
+# Verbs by whose participle headlines say what a court or an agency did.
+_DISPOSITIONS = frozenset(
+    "admit affirm allow approve award ban bar convict deem deny disapprove dismiss disqualify enforce "
+    "enjoin entitle exclude exempt find forbid grant hold impose invalidate justify limit order "
+    "overrule permit preclude presume prohibit protect reject remand require reverse set strike "
+    "suppress suspend sustain toll uphold vacate violate void waive".split()
 )
 # What stands after "no" in phrases that negate the verb: "in no way", "by no means".
 _MANNERS = frozenset({"way", "time", "event", "case", "means", "circumstances", "sense", "respect"})
@@ -221,11 +258,15 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
     before = tokens[start - 1].lower if start else ""
     if tokens[-1].text == "?":
         return Rejected("question")
+    if tokens[0].tag == "CC" and start > 1 and tokens[0].lower in ("and", "or", "but"):
+        return Rejected("no independent clause")
     if before in _SUBORDINATORS:
         return Rejected("subordinate clause")
     if any(token.tag in ("WDT", "WP", "WRB") for token in tokens[subject.start : subject.end]):
         return Rejected("relative or interrogative subject")
-    if _WEAK & set(tree.words(subject)):
+    words = tree.words(subject)
+    counted = words[0] == "only" and any(tokens[i].tag == "CD" for i in range(subject.start, subject.end))
+    if _WEAK & set(words) or words[-1] in _SHARES or words[:3] == ("one", "or", "more") or counted:
         return Rejected("weak quantifier in the subject")
     if any(
         tokens[i].lower in NOT and not _above(clause.subject, i) & {"SBAR", "S", "VP", "PP"}
@@ -300,6 +341,10 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
                 )
             case "some" if _is_about(tree, i):
                 continue
+            case "some" if "others" in [token.lower for token in tokens[i:]] or (
+                i and tokens[i - 1].lower in _FOCUS
+            ):
+                return Rejected("some and others")
             case "some" | "any" if not joined:
                 edit = replace(i, *_like(word, "no" if i + 1 < base.end else "none"))
                 return _negative_subject(tree, clause, edit)
@@ -348,11 +393,14 @@ def verb_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     A phrase that starts with a participle has no finite verb and is left to rule 3.
     """
     group = _group(tree, clause)
-    if group is None or _is_participial(tree, clause, group):
+    reading = None if group is None else _reading(tree, clause, group)
+    if group is None or reading is Reading.PARTICIPLE:
         return None
-    if _later_finite(tree, clause, group, _FINITE | _HAVE | _DO):
-        return Rejected("structure unclear")
+    if reading is Reading.UNCLEAR:
+        return Rejected("past tense or participle")
     tokens, first = tree.tokens, group.first
+    if _later_finite(tree, clause, group, _FINITE | _HAVE | _DO) or _verb_in_subject(tree, clause):
+        return Rejected("structure unclear")
     commas = sum(token.text == "," for token in tokens[clause.subject.start : first])
     if tokens[first - 1].lower in ("and", "or") or (tokens[first - 1].text == "," and commas == 1):
         return Rejected("structure unclear")
@@ -377,13 +425,22 @@ def _group(tree: Tree, clause: Clause) -> Verbs | None:
     if before in _MODALS and tree.tokens[group.first].tag in ("VB", "VBP"):
         # A modal that was taken for a noun: "the danger of falling overboard can make …".
         return Verbs((group.first - 1, *group.chain), main_peers=group.peers, main_joiners=group.joiners)
-    if _is_participial(tree, clause, group):
+    if _is_reduced(tree, clause, group):
         # A reduced relative that was taken for the predicate: "inmate subjected to discipline is entitled".
         later = _later_finite(tree, clause, group, _FINITE)
         between = {token.lower for token in tree.tokens[group.main : later[0]]} if later else set()
         if later and not between & (_SUBORDINATORS | {"after", "before", "since", "until"}):
             return Verbs((later[0],))
     return group
+
+
+def _is_reduced(tree: Tree, clause: Clause, group: Verbs) -> bool:
+    """Tell whether the verb may be a participle, so that a finite verb after it is the predicate."""
+    reading = _reading(tree, clause, group)
+    form = tree.tokens[group.first].text
+    both = morphology.is_past(form) and morphology.is_participle(form) and form.lower() not in _HAVE
+    acts = _acts(tree, _head_noun(tree, clause.subject), morphology.AGENTS)
+    return reading is not Reading.FINITE or (both and len(group.chain) == 1 and not acts)
 
 
 def _later_finite(tree: Tree, clause: Clause, group: Verbs, words: frozenset[str]) -> list[int]:
@@ -398,52 +455,148 @@ def _later_finite(tree: Tree, clause: Clause, group: Verbs, words: frozenset[str
     ]
 
 
-def _is_participial(tree: Tree, clause: Clause, group: Verbs) -> bool:
-    """Tell whether the phrase is a participle without an auxiliary, as in "conviction reversed".
+def _verb_in_subject(tree: Tree, clause: Clause) -> bool:
+    """Tell whether a finite verb was taken for the subject's noun: "FAA pre-empts", "Amendment bars suit"."""
+    base = core(clause.subject)
+    return any(
+        token.tag in ("NNS", "NNPS")
+        and (_is_finite(token, before) or before.lower in ("amendment", "clause", "section"))
+        and morphology.is_verb(token.text)
+        for before, token in pairwise(tree.tokens[base.start : base.end])
+    )
 
-    Taggers take many participles of such headlines for past tenses, and some past tenses for participles,
-    so where the form can be both, what follows and the kind of verb decide before the tag does.
+
+class Reading(Enum):
+    """What the first verb of a predicate is."""
+
+    FINITE = "a finite verb"
+    PARTICIPLE = "a participle without an auxiliary"
+    UNCLEAR = "a past tense or a participle"
+
+
+def _reading(tree: Tree, clause: Clause, group: Verbs) -> Reading:
+    """Return whether the phrase has a finite verb, or is a participle as in "conviction reversed".
+
+    Taggers take many participles of such headlines for past tenses, and some past tenses for participles.
+    So the form decides where it can be one of the two only; else what the verb has after it, an agent,
+    an object or none; else, for verbs that need no object, whether the subject is one that acts.
     """
     token = tree.tokens[group.first]
-    if len(group.chain) > 1 or token.tag not in ("VBN", "VBD", "VBG"):
-        return False
-    if token.tag == "VBG" or not morphology.is_past(token.text):
-        return True
-    if not morphology.is_participle(token.text):
-        return False
-    base = morphology.lemma(token.text, "VBD")
-    beside = path_to(clause.node, group.first)[-2].children
-    after = [
-        node for node in beside if node.start > group.first and node.label not in ("ADVP", "RB", ",", "PRN")
-    ]
+    if token.lower in ("having", "being"):
+        return Reading.PARTICIPLE
+    if len(group.chain) > 1 or token.lower in _BE | _HAVE | _DO:
+        return Reading.FINITE
+    if token.tag not in ("VBN", "VBD", "VBG"):
+        return Reading.FINITE
+    head = _head_noun(tree, clause.subject)
+    nominative = tree.tokens[head].lower in _NOMINATIVE
+    past, participle = morphology.is_past(token.text), morphology.is_participle(token.text)
+    if not past and not participle:
+        present = (
+            morphology.finite_tag(token.text, token.tag) == "VBZ" or tree.tokens[head].lower in _NOMINATIVE
+        )
+        return Reading.FINITE if present and token.tag != "VBG" else Reading.PARTICIPLE
+    if not participle or nominative:
+        return Reading.FINITE
+    if not past:
+        return Reading.PARTICIPLE
+    return _past_reading(tree, clause, group.first, head)
+
+
+def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
+    """Return the reading of a form that can be past tense and participle; ``head`` is the subject's noun."""
+    base = morphology.lemma(tree.tokens[verb].text, "VBD")
+    beside = path_to(clause.node, verb)[-2].children
+    after = [node for node in beside if node.start > verb and node.label not in _BESIDE]
     following = after[0] if after else None
     word = tree.tokens[following.start].lower if following is not None else ""
+    if base in morphology.INTRANSITIVE:
+        return Reading.FINITE
     if word == "by":
-        return True
+        return Reading.PARTICIPLE
+    if word == morphology.GOVERNING.get(base) and tree.tokens[following.start + 1].tag not in ("IN", "TO"):
+        return Reading.FINITE
     label = following.label if following is not None else ""
-    if label == "JJ" and after[1:] and after[1].label.startswith(("JJ", "NN")):
+    if label in ("JJ", "VBN") and after[1:] and after[1].label.startswith(("JJ", "NN")):
         label = "NP"
-    match label:
-        case "ADJP" | "JJ":
-            return base not in morphology.LINKING
-        case _ if base in morphology.INTRANSITIVE:
-            return False
-        case "NP" if not (
-            tree.tokens[following.start].tag == "CD" and _MEASURES & set(tree.words(following))
-        ):
-            return base in morphology.DITRANSITIVE and token.tag == "VBN"
-        case "S" if word == "to":
-            return base in morphology.RAISING or token.tag == "VBN"
-        case "S" | "SBAR" if word not in _ADVERBIAL:
-            return False
-    if token.tag == "VBN" or base in morphology.TRANSITIVE:
-        return True
-    subject = core(clause.subject)
-    tags = [tree.tokens[i].tag for i in range(subject.start, subject.end)]
-    if set(tags) & {"DT", "PRP$", "NNP", "NNPS", "PDT", "PRP", "EX"}:
+    acts, grants = _acts(tree, head, morphology.AGENTS), _acts(tree, head, morphology.AUTHORITIES)
+    tagged = tree.tokens[verb].tag
+    if _is_object(tree, following, label):
+        if word.endswith(("self", "selves")):
+            return Reading.FINITE
+        if base in morphology.PREDICATING:
+            return Reading.FINITE if grants else Reading.UNCLEAR if acts else Reading.PARTICIPLE
+        if base in morphology.RECEIVING:
+            return Reading.FINITE if grants else Reading.PARTICIPLE if acts else Reading.UNCLEAR
+        if base in morphology.PAYING:
+            return Reading.FINITE if tagged == "VBD" else Reading.UNCLEAR
+        return Reading.FINITE
+    if label in ("ADJP", "JJ"):
+        return Reading.FINITE if base in morphology.LINKING else Reading.PARTICIPLE
+    if label == "S" and word == "to":
+        return Reading.FINITE if base in morphology.ATTEMPTING else Reading.PARTICIPLE
+    if (
+        label in ("S", "SBAR", "VP")
+        and base in morphology.RECEIVING
+        and word not in _ADVERBIAL | {"that", "to"}
+    ):
+        return Reading.PARTICIPLE if acts and not grants else Reading.UNCLEAR
+    if label in ("S", "SBAR") and word not in _ADVERBIAL | {"for"}:
+        told = base in morphology.TELLING and word in ("that", "whether") and not grants
+        return Reading.PARTICIPLE if told else Reading.FINITE
+    if any(node.label == "SBAR" and tree.tokens[node.start].lower == "that" for node in after):
+        return Reading.FINITE
+    if _object_later(tree, after):
+        return Reading.UNCLEAR
+    if base in morphology.ABSOLUTE:
+        return Reading.FINITE if acts else Reading.PARTICIPLE
+    # A past tense without the object that its verb needs is the tagger's mistake, but only in a headline.
+    full = _is_full_style(tree, clause.subject)
+    return Reading.UNCLEAR if full and tagged == "VBD" else Reading.PARTICIPLE
+
+
+def _head_noun(tree: Tree, subject: Node) -> int:
+    """Return the last noun or pronoun of the subject's core."""
+    base = core(subject)
+    nouns = (i for i in reversed(range(base.start, base.end)) if tree.tokens[i].tag.startswith(("NN", "PRP")))
+    return next(nouns, base.end - 1)
+
+
+def _acts(tree: Tree, head: int, agents: frozenset[str]) -> bool:
+    """Tell whether the noun at ``head`` is one of ``agents``, or the name of one: a capital, and no law."""
+    token = tree.tokens[head]
+    noun = morphology.singular(token.text)
+    named = token.tag.startswith("NNP") and token.text[:1].isupper() and noun not in _LAWS
+    return noun in agents or (named and (head > 0 or noun == token.lower))
+
+
+def _is_object(tree: Tree, node: Node | None, label: str) -> bool:
+    """Tell whether ``node``, with the label that it should have, is a noun phrase and no measure of time."""
+    if node is None:
         return False
-    # A bare singular noun is the subject of no finite verb; a bare plural one of few that nothing follows.
-    return tags[-1] in ("NN", "CD") or (tags[-1] == "NNS" and following is None)
+    first = tree.tokens[node.start]
+    amount = label == "ADJP" and (first.tag == "CD" or first.lower in ("less", "more", "fewer"))
+    return (label.startswith("NN") or label == "NP" or amount) and not _is_time(tree, node)
+
+
+def _is_time(tree: Tree, phrase: Node) -> bool:
+    """Tell whether a phrase says when or how long: "ten days", "last term"."""
+    words = set(tree.words(phrase))
+    return words <= _TIMES or (tree.tokens[phrase.start].tag == "CD" and bool(words & _MEASURES))
+
+
+def _object_later(tree: Tree, after: Sequence[Node]) -> bool:
+    """Tell whether a noun phrase follows a prepositional one: "assigned to wife one-half interest"."""
+    return any(
+        before.label == "PP" and node.label == "NP" and not _is_time(tree, node)
+        for before, node in pairwise(after)
+    )
+
+
+def _is_full_style(tree: Tree, subject: Node) -> bool:
+    """Tell whether the subject has the article or the like that headlines leave out."""
+    first = tree.tokens[core(subject).start]
+    return first.tag in ("DT", "PDT", "PRP$", "EX") and first.lower not in ("no", "all", "any")
 
 
 def _negation(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | None:
@@ -466,6 +619,10 @@ def _negation(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | Non
         elif word == "neither":
             return "neither", i
     i = group.main + 1
+    # "There is, of course, no reason".
+    closing = next((j for j in range(i + 1, min(i + 5, end)) if tokens[j].text == ","), None)
+    if i < end and tokens[i].text == "," and closing is not None:
+        i = closing + 1
     while i < end and tokens[i].tag.startswith("RB") and tokens[i].lower not in NOT | {"no", "neither"}:
         i += 1
     if i >= end:
@@ -517,6 +674,8 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
         case "negative pronoun":
             edit = replace(i, *_like(tokens[i].text, _PRONOUNS[word]))
             return Change((edit, *repairs), "negative object removed", True)
+        case "no phrase" if (tokens[i - 1].lower, tokens[i + 1].lower) == ("by", "means"):
+            return Change((delete(i - 1, i + 2), *repairs), "negative phrase removed", True)
         case "no phrase":
             return Change((replace(i, "some"), *repairs), "negative phrase removed", True)
         case "no object":
@@ -525,6 +684,8 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
         return Change((*_undo(tree, group, i), *repairs), "do not removed", True)
     if first in _DO and i == group.first + 1:
         return Rejected("no verb after do")
+    if tokens[i - 1].lower == "need" and first != "need":
+        return Change((Edit(i - 1, i + 1, ("must",)), *repairs), "need not to must", True)
     if first in ("need", "dare"):
         return Change((Edit(group.first, i + 1, ("must",)), *repairs), "need not to must", True)
     if first == "might":
@@ -577,13 +738,23 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
         return Rejected("negative adverb")
     if following == "either":
         return _either(tree, group.main + 1, end)
+    auxiliary = len(group.chain) > 1 or first.lower in _BE | _MODALS
+    partial = _POSSIBLY | (_PARTIAL if auxiliary else frozenset())
+    if any(tokens[i].lower in partial for i in range(clause.node.start, group.first)):
+        return Rejected("adverb of some cases")
     after = _outside(clause, group.main + 1, "SBAR")
     if any(tokens[i].lower in NOT and tokens[i - 1].lower in (",", "but", "and", "or") for i in after):
         return Rejected("contrasted with a negation")
+    if any(
+        tokens[i].lower == "but"
+        and tokens[i - 1].tag.startswith("JJ")
+        and path_to(clause.node, i)[-2].label in _COMPLEMENTS
+        for i in after
+    ):
+        return Rejected("not … but")
     if _only_if(tree, clause, group.main + 1):
         return Rejected("only if")
     polar = _under_negation(tree, clause, group.first, group.main)
-    auxiliary = len(group.chain) > 1 or first.lower in _BE | _MODALS
     if not auxiliary:
         return _add_do(tree, clause, group, polar)
     if first.lower == "be":
@@ -593,7 +764,7 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     next_two = [token.lower for token in tokens[group.first + 1 : group.first + 3]]
     if next_two and (next_two[0] in ("and", "or") or (next_two[0] == "," and next_two[-1] in ("and", "or"))):
         return Rejected("coordinated auxiliaries")
-    return Change((_not_after(tree, group), *polar), "not added", False)
+    return Change((_not_after(tree, clause, group), *polar), "not added", False)
 
 
 def _only_if(tree: Tree, clause: Clause, start: int) -> bool:
@@ -604,15 +775,24 @@ def _only_if(tree: Tree, clause: Clause, start: int) -> bool:
     )
 
 
-def _not_after(tree: Tree, group: Verbs) -> Edit:
-    """Return the edit that puts "not" after an auxiliary, so that what it says is denied."""
+def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
+    """Return the edit that puts "not" after an auxiliary, so that what it says is denied.
+
+    "May" allows where one who acts is the subject, or a passive; else it says what is possible.
+    """
     word = tree.tokens[group.first]
     chain = [tree.tokens[i].lower for i in group.chain]
     possible = word.lower in ("may", "might")
     # "may have" and "may not have" can both be true; so can "might" and "might not".
     if word.lower == "might" or (possible and len(chain) > 2 and chain[1] == "have"):
         return replace(group.first, *_like(word.text, "could not"))
-    if word.lower == "can" or (possible and chain[-1] in _STATES):
+    head = _head_noun(tree, clause.subject)
+    allowed = (
+        "be" in chain[1:]
+        or tree.tokens[head].tag.startswith(("NNP", "PRP"))
+        or _acts(tree, head, morphology.AGENTS)
+    )
+    if word.lower == "can" or (possible and (chain[-1] in _STATES or not allowed)):
         return replace(group.first, *_like(word.text, "cannot"))
     return insert(group.first + 1, "not")
 
@@ -623,9 +803,10 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
     form, tag = tokens[group.first].text, tokens[group.first].tag
     if not morphology.is_verb(form):
         return Rejected("not a verb")
-    if tag == "VB" and not _plural(tree, clause.subject):
+    bare = tag == "VBP" and not morphology.is_past(form) and _singular(tree, clause.subject)
+    if bare or (tag == "VB" and not _plural(tree, clause.subject)):
         return Rejected("bare verb")
-    tense = {"VB": "VBP", "VBN": "VBD"}.get(tag, morphology.finite_tag(form, tag))
+    tense = morphology.finite_tag(form, tag)
     peers = [i for i in group.peers if tokens[i].tag == tag and tokens[i].lower not in _BE | _HAVE | _DO]
     if "or" in group.joiners and len(peers) < len(group.peers):
         return Rejected("alternative verb phrases")
@@ -651,6 +832,14 @@ def _plural(tree: Tree, subject: Node) -> bool:
     nouns = [t for t in tree.tokens[base.start : base.end] if t.tag.startswith(("NN", "PRP", "DT"))]
     plural = ("they", "we", "you", "i", "these", "those")
     return bool(nouns) and (nouns[-1].tag in ("NNS", "NNPS") or nouns[-1].lower in plural)
+
+
+def _singular(tree: Tree, subject: Node) -> bool:
+    """Tell whether the subject is one singular noun, with which a verb without its -s is a subjunctive."""
+    if any(child.label == "CC" for child in subject.children):
+        return False
+    noun = tree.tokens[_head_noun(tree, subject)]
+    return noun.tag == "NN" and noun.lower not in _COLLECTIVES and not noun.lower.endswith("s")
 
 
 # What a negation licenses.
@@ -707,62 +896,154 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         head = next((i for i in places if tokens[i].tag in ("JJ", "JJR", "JJS", "VBN", "VBD")), None)
     if head is None:
         return None
-    if tokens[head].tag == "VBG":
+    if tokens[head].tag.startswith("VB") and tokens[head].lower.endswith("ing"):
         return Rejected("present participle")
     if tokens[0].tag == "CC" or tokens[head].lower in _LIKE_PREPOSITIONS:
         return Rejected("no independent clause")
+    if head > 0 and (tokens[head].text[:1].isupper() or tokens[head].lower == "cited"):
+        return Rejected("title")
     start = head if clause.predicate.label == "VP" else clause.predicate.start
-    while start > clause.subject.end and tokens[start - 1].tag.startswith("RB"):
-        start -= 1
+    start = _phrase_start(tree, clause, start)
     negations = [i for i in range(start, head) if tokens[i].lower in NOT | {"no"}]
     if (
         len(negations) > 1
-        or tokens[start - 1].text == ","
+        or (start and (tokens[start - 1].text == "," or not tokens[start - 1].space))
         or not tokens[start].tag.startswith(("JJ", "RB", "VB", "DT"))
+        or _acts_before(tree, clause, start)
         or _predicate_after(tree, clause, head)
     ):
         return Rejected("structure unclear")
+    subject = [token.lower for token in tokens[clause.subject.start : start]]
+    after = [tokens[i].lower for i in _outside(clause, head + 1, "SBAR")]
     if negations:
+        if tokens[negations[0] + 1].lower in _FOCUS:
+            return Rejected("not only")
+        if "but" in after:
+            return Rejected("not … but")
         return Change((delete(negations[0]),), "not removed", True)
+    words = [token.lower for token in tokens[start:head]]
     if _only_if(tree, clause, head):
         return Rejected("only if")
+    if _FOCUS & {*words, *subject} or "only" in after:
+        return Rejected("only beside the predicate")
+    if _NEGATIVE_ADVERBS & set(words):
+        return Rejected("negative adverb")
+    if "still" in words:
+        return Change((replace(start + words.index("still"), "no", "longer"),), "still to no longer", False)
     return Change((insert(start, "not"),), "not added", False)
+
+
+def _phrase_start(tree: Tree, clause: Clause, start: int) -> int:
+    """Return where the phrase begins that ends at token ``start``: its adverbs, participles and hyphens.
+
+    "Held valid" is said of the subject as a whole, and "service-connected" is one word.
+    """
+    tokens = tree.tokens
+    while start > clause.subject.start + 1:
+        before = tokens[start - 1]
+        joined = start > clause.subject.end and (before.tag in ("VBN", "VBD") or not before.space)
+        if not joined and not before.tag.startswith("RB"):
+            break
+        start -= 1
+    return start
 
 
 def _participle_of(tree: Tree, clause: Clause) -> int | None:
     """Return the participle that is the whole predicate's verb, or None."""
     group = _group(tree, clause)
-    return group.first if group is not None and _is_participial(tree, clause, group) else None
+    if group is None or _reading(tree, clause, group) is not Reading.PARTICIPLE:
+        return None
+    return group.first
+
+
+def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
+    """Tell whether a finite verb stands in the subject: "warden censored newspapers critical of him"."""
+    tokens = tree.tokens
+    return any(
+        tokens[i].tag in ("VBD", "VBZ", "VBP", "MD")
+        or (tokens[i].tag == "VBN" and _acts(tree, i - 1, morphology.AGENTS))
+        for i in range(clause.subject.start + 1, end)
+        if not _above(clause.node, i) & {"SBAR", "S"} and tokens[i - 1].space
+    )
 
 
 def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
     """Tell whether another predicate follows the participle or adjective at ``head``.
 
     Then that was a modifier, and the clause a mistake of the parser: "goods seized at the border were …",
-    "marina created at private expense held to …", "time spent on bond not creditable".  What follows a
-    semicolon is another sentence.
+    "aircraft used in commerce held subject to tax", "time spent on bond not creditable".  The predicate may
+    be a finite verb that no subordinator opens, a negation, a word of disposition or an adjective after a
+    noun.  What follows a semicolon is another sentence.
     """
     tokens = tree.tokens
+    opened = 0
     for i in range(head + 1, len(tokens)):
-        word, before = tokens[i].lower, tokens[i - 1].lower
-        if word == ";":
+        token, before = tokens[i], tokens[i - 1]
+        following = tokens[i + 1] if i + 1 < len(tokens) else None
+        below = _above(tree.root, i)
+        if token.text == ";":
             return False
-        if word in NOT and before not in _MODALS | _BE | _HAVE | _DO:
+        if (token.lower in _OPENERS or (token.lower in _ADVERBIAL and "SBAR" in below)) and token.tag != "DT":
+            opened += following is None or following.tag != "VBG"
+            continue
+        if before.lower in ("and", "or", ",", "but") and token.lower not in NOT:
+            continue
+        if any(
+            tokens[j].tag.startswith(_VERBAL) and tokens[j].lower in _MODALS | _BE | _HAVE | _DO
+            for j in range(max(head + 1, i - 3), i)
+        ):
+            continue
+        if token.lower in NOT and before.lower not in _OPENERS | {"or"}:
             return True
-        inside = i < clause.predicate.end
-        below = _above(clause.predicate, i) & {"SBAR", "S"} if inside else _above(tree.root, i) & {"SBAR"}
-        if (word in _FINITE | {"has", "had"} or tokens[i].tag in ("VBZ", "VBP")) and not below:
-            return True
-        following = tokens[i + 1].lower if i + 1 < len(tokens) else ""
-        if tokens[i].tag == "VBD" and following == "that" and not below:
-            return True
-        if (
-            word in ("held", "found", "deemed")
-            and following == "to"
-            and before not in _BE | {"and", "or", ","}
+        verb = token.tag in ("VBD", "VBN")
+        if _is_finite(token, before) or (verb and not morphology.is_participle(token.text)):
+            if not opened:
+                return True
+            opened -= 1
+        elif verb:
+            noun = following is not None and following.tag.startswith(("NN", "JJ"))
+            if noun and before.tag in ("DT", "JJ", "IN", "PRP$", "POS", "CC", "TO", "HYPH"):
+                continue
+            if before.lower in _OPENERS | _ADVERBIAL:
+                opened -= 1
+                continue
+            agent = following is not None and following.lower == "by"
+            past = token.tag == "VBD" and not agent and "SBAR" not in below
+            if opened:
+                opened -= token.tag == "VBD"
+            elif past or morphology.lemma(token.text, "VBN") in _DISPOSITIONS:
+                return True
+        elif (
+            token.tag in ("JJ", "JJR")
+            and not opened
+            and not below & {"SBAR", "S"}
+            and token.lower not in _LIKE_PREPOSITIONS
+            and _after_noun(tree, i, head)
         ):
             return True
     return False
+
+
+def _after_noun(tree: Tree, i: int, head: int) -> bool:
+    """Tell whether the adjective at ``i`` follows a noun, itself after ``head``, and has none after it."""
+    tokens = tree.tokens
+    noun = i - 1
+    while noun > head and tokens[noun].tag.startswith("RB"):
+        noun -= 1
+    last = (
+        i + 1 == len(tokens)
+        or tokens[i + 1].tag in ("IN", "TO", "WRB", ".", ":")
+        or tokens[i + 1].text == ","
+    )
+    return last and noun > head and tokens[noun].tag.startswith(("NN", "CD")) and tokens[i - 1].space != ""
+
+
+def _is_finite(token: Token, before: Token) -> bool:
+    """Tell whether the token is a verb that can be nothing but finite, whatever the tagger says of nouns."""
+    if token.tag in ("MD", "VBZ", "VBP") or token.lower in _FINITE | {"has", "had", "have"} | _DO:
+        return before.lower != "to"
+    plural = token.tag in ("NNS", "NNPS") and token.text.islower()
+    return plural and morphology.lemma(token.text, "VBZ") in morphology.VERBS_ALONE
 
 
 RULES: tuple[Rule, ...] = (indefinite_pronoun, verb_phrase, adjective_phrase)

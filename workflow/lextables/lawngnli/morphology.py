@@ -12,50 +12,105 @@ DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 """The form of "do" that carries the tense and number of a tag."""
 
 # Which reading a form has that can be a past tense or a participle, as taggers often cannot tell in the
-# clipped style of parentheticals ("conviction reversed", "employee confessed").
+# clipped style of parentheticals ("conviction reversed", "employee confessed").  A verb in no list needs an
+# object, so that without one its past form is a passive participle.
 
 INTRANSITIVE = frozenset(
-    "accrue acquiesce act adhere agree appear apply arise arrive assent begin belong cease cohabit "
-    "collude come commence compete complain comply concur confess consent conspire cooperate depend "
-    "derive deviate die differ disagree dissent elapse emerge emigrate engage err evolve exist expire "
-    "fail fall flee flow go happen hesitate inhere insist interact interfere intervene lapse lead lie "
-    "live look matter mature object occur originate participate persist pertain plead prevail proceed "
-    "profit proliferate react recede recur refrain rely remain reside respond result retire rise rule "
-    "seem speak stand stem strive succeed sue suffice survive testify travel turn vary vote wait walk "
-    "work".split()
+    "abound abstain accede accrue acquiesce act adhere agree appear apply arise arrive assent attempt "
+    "balk begin behave belong campaign cease clash coexist cohabit coincide collapse collide collude "
+    "come commence compete complain comply comport concur confer confess conform consent consist "
+    "conspire continue contribute converge cooperate correspond culminate decay decline default depart "
+    "depend derive desist deteriorate deviate die differ disagree disappear discriminate dissent dwell "
+    "elapse embark emerge emigrate endure engage err escape evolve exist expire fail fall falter fare "
+    "fight flee flourish flow function gamble go graduate happen hesitate immigrate inhere inquire "
+    "insist interact intercede interfere intervene intrude lag lapse lead lie linger live lobby look "
+    "march matter mature migrate mingle negotiate object occur originate participate perish persevere "
+    "persist pertain plead posit preside prevail proceed profit proliferate prosper react rebel recede "
+    "recoup recur refrain relapse rely remain renege reply reside resign respond result retaliate "
+    "retire retreat rise rule secede seem shrink sit speak speculate stand stem strive struggle "
+    "subsist succeed succumb suffer suffice survive sympathize talk testify thrive travel trespass "
+    "vanish vary vote wait walk wander waver withdraw work yield".split()
 )
 """Verbs whose past form without an object is a past tense and not a passive participle."""
 
-TRANSITIVE = frozenset(
-    "abolish abrogate acquire adopt allow amend analyze appoint arrest assert assess authorize award ban "
-    "bar base bind chain challenge cite commit compel confine construe contaminate convict deem defraud "
-    "deliver deny deprive detain dismiss enact enforce enjoin entitle exclude exempt expose file find "
-    "forbid grant hire implicate impose impound incorporate indict inform injure introduce invalidate "
-    "invest limit locate make mandate obtain offer order overrule perform permit pre-empt preclude "
-    "preempt prescribe proffer prohibit protect publish question raise ratify receive reject render "
-    "require restrict review revoke seize sentence shackle strike subject submit subpoena summarize "
-    "support suppress suspend sustain tender toll treat uphold use vacate violate void waive withhold".split()
+ABSOLUTE = frozenset(
+    "acknowledge affirm answer appeal argue ask communicate concede conclude contract decide drive "
+    "explain file imply indicate lose marry move note observe operate pay petition protest reason "
+    "refuse remand reverse run settle sign submit sue surrender win write".split()
 )
-"""Verbs whose past form without an object is a passive participle, whatever the subject."""
+"""Verbs that have an object or none: a past tense if the subject can act, a participle if it cannot."""
 
-DITRANSITIVE = frozenset(
-    "accord afford allot allow assess assign award charge deny forgive give grant guarantee lend loan "
-    "offer owe pay permit promise refuse send serve show teach tell".split()
+GOVERNING = {
+    "account": "for",
+    "bear": "on",
+    "call": "for",
+    "focus": "on",
+    "hinge": "on",
+    "look": "to",
+    "point": "to",
+    "provide": "for",
+    "refer": "to",
+    "rest": "on",
+    "serve": "as",
+}
+"""Verbs that have no object but the preposition's: "statute provided for review"."""
+
+RECEIVING = frozenset(
+    "accord afford allot allow assess assign award charge deny fine forgive give grant guarantee "
+    "permit".split()
 )
 """Verbs whose passive participle keeps an object: "respondents denied counsel"."""
 
-RAISING = frozenset(
-    "adjudge allege allow assume authorize believe bind compel consider construe convict deem design "
-    "direct empower enable encourage entitle estop find force hold induce instruct intend know lead "
-    "obligate oblige order permit presume prohibit prove remand report require rule say show suppose "
-    "think treat understand urge use".split()
+PAYING = frozenset("ask lend loan offer owe pay promise send serve show teach tell".split())
+"""Verbs of that kind whose subject may as well be the one who gives."""
+
+PREDICATING = frozenset(
+    "adjudge call consider declare deem designate elect find hold label name style term".split()
 )
-"""Verbs that need an object before an infinitive: "plan held to be valid" is passive."""
+"""Verbs whose passive participle keeps a predicate: "elimination of parole held an ex post facto law"."""
+
+TELLING = frozenset("advise assure convince inform instruct notify persuade tell warn".split())
+"""Verbs whose passive participle keeps a clause: "suspect told that he may leave"."""
+
+ATTEMPTING = frozenset(
+    "agree aim arrange attempt cease choose conspire continue decide decline elect endeavor fail happen "
+    "hesitate hope learn manage move neglect offer plan prefer pretend proceed promise refuse resolve "
+    "seek strive struggle tend threaten try undertake volunteer vote want wish".split()
+)
+"""Verbs whose past form before an infinitive is a past tense: "officer attempted to stop"."""
+
+VERBS_ALONE = frozenset(
+    "apply authorize comport confer constitute create exceed extend forbid include incorporate involve "
+    "pre-empt preclude preempt prevent prohibit protect provide require satisfy violate".split()
+)
+"""Verbs whose forms taggers take for plural nouns, and that are no nouns."""
 
 LINKING = frozenset(
     "appear be become fall feel get go grow lie look plead prove remain seem stand stay turn".split()
 )
 """Verbs that take an adjective themselves; others before one are passive: "search deemed valid"."""
+
+AUTHORITIES = frozenset(
+    "agency attorney authority board city commission commissioner committee congress council county "
+    "court department director government governor house judge jury justice legislature magistrate "
+    "officer official police president prosecutor regent secretary senate state town tribunal trustee "
+    "village warden".split()
+)
+"""Those who grant and deny: before an object theirs is a past tense, "court denied the motion"."""
+
+AGENTS = AUTHORITIES | frozenset(
+    "adult agent alien appellant appellee applicant association author bank broker buyer candidate "
+    "carrier charterer child citizen claimant client company congressman consumer contractor "
+    "corporation counsel creditor customer debtor defendant demonstrator dentist detainee doctor driver "
+    "editor employee employer executor father firm guard heir holder husband indian indictee informant "
+    "inmate insurer juror lawyer lender licensee man manager manufacturer member minor mother motorist "
+    "newspaper nurse operator organization owner parent parolee partner party passenger patient person "
+    "petitioner physician pilot plaintiff prisoner publisher purchaser railroad reporter resident "
+    "respondent sailor school seaman seller senator serviceman sheriff shipowner soldier spouse "
+    "stockholder striker student supplier suspect taxpayer teacher tenant tribe union victim voter "
+    "widow wife witness woman worker youth".split()
+)
+"""Those who act, so that a past form may be what they did."""
 
 _DO_TAGS = {form: tag for tag, form in DO.items()}
 
@@ -105,9 +160,12 @@ def tense_of(do: str) -> str:
 
 
 def finite_tag(form: str, tag: str) -> str:
-    """Return ``tag``, or the other present-tense tag if the form itself tells: "trigger" is not VBZ."""
-    if tag not in ("VBZ", "VBP"):
-        return tag
+    """Return the tag of ``form`` as a finite verb, which is ``tag`` unless the form itself tells.
+
+    "trigger" is not VBZ, and neither "extends" nor "remand" is VBD or VBN.
+    """
+    if tag in ("VBN", "VBD") and is_past(form):
+        return "VBD"
     return "VBZ" if form.lower() in _forms(lemma(form, "VBZ"), "VBZ") else "VBP"
 
 
@@ -117,6 +175,21 @@ def is_verb(form: str) -> bool:
 
     spellings = {form.lower(), form.lower().replace("-", ""), form.lower().rpartition("-")[2]}
     return any(getLemma(spelling, "VERB", lemmatize_oov=False) for spelling in sorted(spellings))
+
+
+@cache
+def singular(form: str) -> str:
+    """Return the singular of the noun ``form``, or the form itself if it is none; case is not kept.
+
+    The lexicon leaves out plurals that are verbs too, as "judges"; from those the ending is taken.
+    """
+    from lemminflect import getLemma
+
+    lowered = form.lower()
+    found = getLemma(lowered, "NOUN", lemmatize_oov=False)
+    if found:
+        return found[0]
+    return lowered[:-1] if lowered.endswith("s") and not lowered.endswith("ss") else lowered
 
 
 def is_participle(form: str) -> bool:
