@@ -35,7 +35,6 @@ from lextables import own
 from lextables.config import load as load_config
 from lextables.content import Contents
 from lextables.cuad import reviewer
-from lextables.cuad.contract_text import read_contract
 from lextables.errors import BadInput
 from lextables.fingerprint import fingerprint
 from lextables.lawngnli.plan import bulk_files, construction
@@ -292,6 +291,9 @@ def cuad_contract(wildcards):
     """A user's contract: read before anything is made, so that no training is for a bad one."""
     if not CONFIG.contract:
         sys.exit("config: contract is empty; name a file, as in --config contract=path.txt.")
+    # What reads pdf and Word files is loaded for a review alone.
+    from lextables.cuad.contract_text import read_contract
+
     try:
         read_contract(CONFIG.contract)
         cuad_reviewer()

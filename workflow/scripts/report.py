@@ -12,15 +12,11 @@ from lextables.version import made_by, words
 with job(snakemake.log[0]):
     root, earlier = Path(snakemake.params.root), snakemake.params.earlier
     config = yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8"))
+    made = {Path(census).parent.name for census in snakemake.input.census}
+    registries, wordings = {Path(path).stem: path for path in snakemake.input.papers}, snakemake.params.words
     parts = [
-        report.read_part(
-            Path(registry).stem,
-            registry,
-            root,
-            snakemake.params.words[Path(registry).stem],
-            earlier=Path(registry).stem not in config["papers"],
-        )
-        for registry in snakemake.input.papers
+        report.read_part(paper, registry, root, wordings[paper], earlier=paper not in made)
+        for paper, registry in registries.items()
     ]
     runs = [report.read_run(path) for path in snakemake.input.runs]
     runs += [report.read_run(root / path, earlier=True) for path in earlier if path.startswith("runs/")]
