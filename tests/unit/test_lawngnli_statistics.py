@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from lextables.lawngnli.statistics import funnel, has_negation_word, table2
+from lextables.lawngnli.statistics import dataset_statistics, funnel, has_negation_word, table2
 
 
 def length(text):
@@ -40,36 +40,38 @@ ROWS = [
 ]
 
 
-def column(rows, length):
-    """One column of Table 2."""
-    common = {"split": "train", "analysis": True, "short_premise": ""}
-    return table2([{**common, **row, "long_premise": row["premise"]} for row in rows], length)["long", "full"]
-
-
-def test_a_column():
-    found = column(ROWS, length)
+def test_dataset_statistics():
+    found = dataset_statistics(ROWS, length)
     assert found.premise_length == pytest.approx((1.6, 2.5, 3.0, 3.5, 4.4))
     assert found.hypothesis_length == pytest.approx(13 / 4)
     assert found.hypothesis_negation == {"entail": 0.5, "neutral": 0.0, "contradict": 0.0}
     assert (found.unique_premises, found.unique_hypotheses, found.examples) == (3, 3, 4)
 
 
+def test_two_labels_and_another_premise_column():
+    rows = [{"text": "a b", "hypothesis": "not so", "label": "not_entail"}]
+    found = dataset_statistics(rows, length, premise="text", labels=("entail", "not_entail"))
+    assert math.isnan(found.hypothesis_negation["entail"])
+    assert found.hypothesis_negation["not_entail"] == 1.0
+    with pytest.raises(KeyError):
+        dataset_statistics(rows, length, premise="text")
+
+
 def test_no_rows():
-    found = column([], length)
+    found = dataset_statistics([], length)
     assert found.examples == 0
     assert all(math.isnan(value) for value in (*found.premise_length, found.hypothesis_length))
-    assert all(math.isnan(value) for value in found.hypothesis_negation.values())
 
 
-def test_a_text_is_measured_once_for_all_columns():
+def test_a_text_is_measured_once():
     asked = []
 
     def counting(text):
         asked.append(text)
         return 1
 
-    column(ROWS, counting)
-    assert len(asked) == len(set(asked)) == 7  # three premises, three hypotheses, the empty short premise
+    dataset_statistics(ROWS, counting)
+    assert len(asked) == len(set(asked)) == 6
 
 
 def test_table2_counts_the_training_split_in_four_columns():

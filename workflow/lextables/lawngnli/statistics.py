@@ -9,7 +9,7 @@ code, the premises are those without citations and with nothing prepended.
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,19 +52,33 @@ class DatasetStatistics:
     examples: int
 
 
+def dataset_statistics(
+    rows: Iterable[Row], length: Count, *, premise: str = "premise", labels: Sequence[str] = LABELS
+) -> DatasetStatistics:
+    """Return one column of Table 2 over ``rows``, which carry ``premise``, ``hypothesis`` and ``label``.
+
+    ``length`` gives a text's length in tokens (`TokenCounter.sequence_length`); it is asked once for
+    each distinct text.  ``labels`` are the data set's, in the order of the table ("entail",
+    "not_entail" for two).  Percentiles are numpy's, linear between two lengths.  A label without
+    examples has the share nan; without any row, so have all.  Memory: 16 bytes and a count for each
+    distinct text, and 4 bytes a row.
+    """
+    gathered = _Gathered(length, labels)
+    for row in rows:
+        gathered.add(row[premise], row["hypothesis"], row["label"])
+    return gathered.statistics()
+
+
 def table2(rows: Iterable[Row], length: Count) -> dict[tuple[str, str], DatasetStatistics]:
     """Return LawngNLI's four columns of Table 2, keyed (premise, subset), in one pass over ``rows``.
 
     Premise is "long" or "short" and subset "analysis" or "full".  Rows carry ``split``, ``analysis``,
     ``label``, ``hypothesis``, ``long_premise`` and ``short_premise``, twins among them; only those of
-    the training split count.  ``length`` gives a text's length in tokens (`TokenCounter.sequence_length`);
-    it is asked once for each distinct text.  Percentiles are numpy's, linear between two lengths.  A label
-    without examples has the share nan; without any row, so have all.  Memory: 16 bytes and a count for
-    each distinct text, and 4 bytes a row.
+    the training split count.
     """
     lengths = _Cached(length)
     columns = {
-        (premise, subset): _Gathered(lengths)
+        (premise, subset): _Gathered(lengths, LABELS)
         for premise in ("long", "short")
         for subset in ("analysis", "full")
     }
@@ -95,13 +109,13 @@ class _Cached:
 
 
 class _Gathered:
-    def __init__(self, length: Count) -> None:
-        self._length = length
+    def __init__(self, length: Count, labels: Sequence[str]) -> None:
+        self._length = length if isinstance(length, _Cached) else _Cached(length)
         self._premises: set[bytes] = set()
         self._hypotheses: set[bytes] = set()
         self._premise_lengths = array("i")
         self._hypothesis_tokens = 0
-        self._by_label = {label: [0, 0] for label in LABELS}
+        self._by_label = {label: [0, 0] for label in labels}
 
     def add(self, premise: str, hypothesis: str, label: str) -> None:
         self._premises.add(_key(premise))
