@@ -189,11 +189,11 @@ def scores(
     answer), data_type and the column that ``unit`` names.  ``heads``: head_id, question, category,
     answers (list).
 
-    Metrics: ``AUPR``, overall and of a category with its 95 % interval over ``unit`` (``AUPR, low``, ``AUPR, high``), ``random
-    AUPR``, ``micro F1`` and ``macro F1``, for ``all``, each ``category``, ``question`` and ``head``;
-    ``AUPR`` and ``random AUPR`` for each ``data type`` (Table 6); ``precision`` for each ``recall`` of
-    the mean curve (Figure 2).  n counts what the mean is over: questions, a question's heads, a head's
-    examples, the units of an interval.
+    Metrics: ``AUPR``, ``random AUPR``, ``micro F1`` and ``macro F1``, for ``all``, each ``category``,
+    ``question`` and ``head``; the 95 % interval of the AUPR over ``unit`` (``AUPR, low`` and ``AUPR,
+    high``) for ``all`` and each ``category``; ``AUPR`` and ``random AUPR`` for each ``data type`` (Table 6);
+    ``precision`` for each ``recall`` of the mean curve (Figure 2).  n counts what the mean is over:
+    questions, a question's heads, a head's examples, the units of an interval.
 
     Raises `BadInput` for an answer without an example (or with all), unless the data are ``partial``.
     """
