@@ -105,7 +105,7 @@ def test_the_papers_grid_and_nothing_else_fills_the_printed_row(tmp_path):
         (
             {"grid": "sample", "seeds": [0, 1, 2]},
             "the paper's settings want grid=paper and three seeds",
-            f"{RERANKED}, sample budget: 4 updates of 16 pairs of 64 tokens, two seeds",
+            f"{RERANKED}, sample budget: 4 updates of 8 pairs of 32 tokens, two seeds",
         ),
         ({"grid": "paper", "seeds": [4]}, "the paper's settings want three seeds", f"{RERANKED}, one seed"),
     ],

@@ -96,7 +96,7 @@ def test_a_small_budget_never_fills_a_printed_row(tmp_path, grid):
     found = rows(**values)
     assert found["BERT-base"]["reason"] == "the paper's settings want grid=paper"
     assert {name for name, row in found.items() if row["runs"] and name.startswith("BERT-base")} == {
-        "BERT-base, sample budget: 3 updates of 8 windows of 128 tokens, 3 windows a question"
+        "BERT-base, sample budget: 3 updates of 8 windows of 64 tokens, 3 windows a question"
         if grid == "sample"
         else "BERT-base, small budget: 200 updates of 16 windows of 256 tokens, 4 windows a question, "
         "bfloat16"

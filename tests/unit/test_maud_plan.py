@@ -109,7 +109,7 @@ def test_a_search_of_our_own_in_a_small_grid_is_named_too(tmp_path):
     planned = [row["row"] for row in found.rows["table3"] if row["row"].startswith("RoBERTa")]
     assert planned == [
         "RoBERTa",
-        "RoBERTa, sample budget: 1 update of 4 examples, texts cut at 32 tokens, 24 heads, "
+        "RoBERTa, sample budget: 1 update of 4 examples, texts cut at 16 tokens, 8 heads, "
         "settings of our own search, one seed",
     ]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from lextables import own
 from lextables.config import Config
 from lextables.cuad.plan import PAPER, Cuad
 from lextables.errors import BadInput
@@ -39,8 +40,9 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
     """
     planned = {run.model: run for run in sorted(plan.specs, reverse=True) if _whole(run)}
     named = config.review_model != "auto"
-    own = {extra.name: extra.key for extra in config.extra_models}
-    wanted = (own.get(config.review_model, config.review_model),) if named else paper.review
+    # A model is named by its key or by its row, whose words a key joins with hyphens.
+    theirs = own.key(config.review_model)
+    wanted = (theirs.removeprefix(own.PREFIX), theirs) if named else paper.review
     there = {run: score for run, score in finished(results).items() if not named or run.model in wanted}
     if there:
         best = max(sorted(there), key=lambda run: there[run])

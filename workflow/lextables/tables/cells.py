@@ -24,8 +24,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from scipy.stats import t
-
 from lextables.tables.published import PublishedCell
 
 Verdict = Literal["match", "near", "off", "not run", ""]
@@ -207,6 +205,8 @@ def prediction_interval(values: Sequence[float], averages: int = 1) -> tuple[flo
     For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of the n values (n - 1)
     and m ``averages``.
     """
+    from scipy.stats import t  # slow to load, and most tables have no trained row
+
     n, mean = len(values), statistics.fmean(values)
     half = float(t.ppf(0.975, n - 1)) * statistics.stdev(values, mean) * math.sqrt(1 / n + 1 / averages)
     return mean - half, mean + half
