@@ -62,7 +62,8 @@ def check_own_models():
     taken = []
     for paper in PAPERS:
         printed = published.load(HERE / f"resources/published/{paper}.csv")
-        taken += own.printed(sorted({cell.row for cell in printed}))
+        # In some tables models are the columns.
+        taken += own.printed(sorted({name for cell in printed for name in (cell.row, cell.column)}))
         taken += own.rows_of(list(planned(paper, WITHOUT_OWN).rows.values()))
     taken += [*own.rows_of([entry.model_dump() for entry in PAPERS.values()]), *MODELS]
     own.check_free((extra.name for extra in CONFIG.extra_models), taken)
