@@ -94,7 +94,7 @@ FAULTS = {
     "a model called like a printed column": (
         None,
         [QUICK, "--config", "extra_models={name: Random, kind: encoder, model: org/mine}"],
-        r"config, extra_models: the name 'Random' reads like 'Random', which is a row .*; choose another name\.",
+        r"config, extra_models: the name 'Random' reads like 'Random', .*; choose another name\.",
     ),
     "a value that is no quarter": (
         None,
