@@ -262,6 +262,32 @@ def test_table_e2_is_one_query_at_a_time(data):
     assert cells["BM25 + GPT-4o / as-is / Short", "NDCG@5"].reason == "an API"
 
 
+def test_a_users_model_is_never_taken_for_the_printed_pair_that_it_is_named_like(data):
+    # The paper writes BM25 + Cross-Encoder, so that "Cross-Encoder" alone is nobody's row.
+    printed = [cell for cell in PRINTED if cell.table == "table_e2"]
+    rows = [
+        *(system("BM25", name, runs=["first"]) for name in ("None", "GPT4o", "Cross-Encoder-MiniLM")),
+        system("BM25", "Cross-Encoder", own=True, runs=["second"]),
+        system("BM25", "Mine", own=True, runs=["second"]),
+        system("BM25 + Mine", own=True, runs=["second"]),
+    ]
+    inputs = Inputs(data, data, rows, printed, PAPER)
+    lines = build(printed, tables.cells("table_e2", inputs), comparable=True)
+    ours = {line.row.removesuffix(" / as-is / Short") for line in lines if not line.published}
+    assert {"BM25 / Cross-Encoder", "BM25 / Mine", "BM25 + Mine"} <= ours
+    assert {line.runs for line in lines if line.published and line.verdict != "not run"} == {"first"}
+
+
+@pytest.mark.parametrize(("table", "most"), [("table_d3", 1), ("table3", 100), ("table_d4", 100)])
+def test_no_interval_reaches_beyond_what_a_score_can_be(data, table, most):
+    rows = [system("BM25", runs=["first"]), system("BM25", "Cross-Encoder-MiniLM", runs=["second"])]
+    cells = computed(data, table, *rows).values()
+    ends = [(cell.low, cell.high) for cell in cells if cell.low is not None]
+    # Of three queries, Student's interval alone would reach far beyond both.
+    assert min(low for low, _ in ends) == 0
+    assert max(high for _, high in ends) == most
+
+
 @pytest.mark.parametrize("table", sorted(tables.TABLES))
 def test_every_printed_cell_gets_a_place(data, table):
     printed = [cell for cell in PRINTED if cell.table == table]

@@ -1,5 +1,6 @@
 """A user's own model before the plan: real tiny models, each broken in its own way."""
 
+import contextlib
 import importlib.util
 import json
 import shutil
@@ -15,6 +16,8 @@ from transformers import (
     BertModel,
     GPT2Config,
     GPT2LMHeadModel,
+    RobertaConfig,
+    XLNetConfig,
 )
 
 from lextables.config import ExtraModel
@@ -192,6 +195,11 @@ def sharded(folder):
         (tokenizer_of([*WORDS, "more", "words"]), "the tokenizer has 10 tokens and the model vectors for 8"),
         (without("classifier"), "has no weights of a head for relevance"),
         (without("encoder.layer.1."), "the weights lack 16 tensors, such as bert.encoder.layer.1."),
+        (tokenizer_of(WORDS[:1]), "the tokenizer has 6 tokens and the model vectors for 8"),
+        (config(architectures="BertModel"), "not as transformers writes it (architectures: 'BertModel')"),
+        (config(architectures=[3]), "not as transformers writes it"),
+        (write("model.safetensors.index.json", b'{"weight_map": ["x"]}'), "not as transformers writes it"),
+        (write("tokenizer.json", b'{"added_tokens": [{}]}'), "not as transformers writes it ('id')"),
         (config(num_hidden_layers=3), "the weights lack 16 tensors, such as bert.encoder.layer.2."),
         (config(hidden_size=16), "transformers cannot load it"),
     ],
@@ -227,7 +235,7 @@ def test_a_broken_sentence_encoder_is_one_sentence(tmp_path, change, says):
 def looked(monkeypatch):
     """The folders that were looked at."""
     found = []
-    monkeypatch.setattr(inspection, "check", lambda folder, kind, name: found.append((folder, kind)))
+    monkeypatch.setattr(inspection, "check", lambda folder, kind, *_: found.append((folder, kind)))
     return found
 
 
@@ -258,6 +266,24 @@ def test_a_model_is_loaded_in_a_process_of_its_own(model):
     check(folder, "cross-encoder", "Mine")
     without("encoder.layer.1.")(folder)
     assert "the weights lack 16 tensors" in sentence(folder, "cross-encoder")
+
+
+def test_the_code_in_a_models_folder_is_not_asked_about_in_a_process_of_its_own(model):
+    folder = model("relevance")
+    config(model_type="mine", auto_map={"AutoConfig": "mine.Config", "AutoModel": "mine.Model"})(folder)
+    assert "contains custom code" in sentence(folder, "cross-encoder")
+
+
+@pytest.mark.parametrize(("tokens", "fits"), [(512, True), (513, False)])
+def test_a_model_reads_as_many_tokens_as_are_asked_of_it(made, tokens, fits):
+    with contextlib.nullcontext() if fits else pytest.raises(BadInput, match="it reads 512 tokens at once"):
+        check(made / "relevance", "cross-encoder", "Mine", tokens)
+
+
+def test_the_positions_of_roberta_start_behind_its_padding():
+    assert loading.positions(RobertaConfig(max_position_embeddings=514)) == 512
+    assert loading.positions(BertConfig()) == 512
+    assert loading.positions(XLNetConfig()) is None
 
 
 def test_a_card_or_checkpoint_beside_the_model_is_no_part_of_it(model, looked, tmp_path):

@@ -49,6 +49,11 @@ def test_a_long_key_stays_short_and_its_own():
         (("Mine", "Mine"), "the names 'Mine' and 'Mine' read alike"),
         (("École", "E\u0301cole"), "read alike"),
         (("ＢＥＲＴ two", "bert-TWO"), "read alike"),
+        (("ВМ25 of mine", "BM25 of mine"), "read alike"),
+        ((" Mine",), "the name ' Mine' has characters that do not show, or a blank at an end"),
+        (("Mi\u2028ne",), "has characters that do not show"),
+        (("Mine\u202e",), "has characters that do not show"),
+        (("Mine\x00",), "has characters that do not show"),
     ],
 )
 def test_names_that_are_none_or_read_alike(names, sentence):
@@ -65,7 +70,13 @@ def test_names_in_any_script_are_taken():
 
 @pytest.mark.parametrize(
     ("name", "other"),
-    [("RoBERTa Base!", "RoBERTa-base"), ("bm 25", "BM25"), ("“BM25”", "BM25"), ("none", "None")],
+    [
+        ("RoBERTa Base!", "RoBERTa-base"),
+        ("bm 25", "BM25"),
+        ("“BM25”", "BM25"),
+        ("none", "None"),
+        ("ВМ25", "BM25"),
+    ],
 )
 def test_a_row_of_the_papers_is_taken(name, other):
     with pytest.raises(BadInput) as error:

@@ -91,6 +91,11 @@ FAULTS = {
         ["--config", "modles=paper"],
         r"config: modles is not .*; nearest: models\); mend .*\.",
     ),
+    "a model called like a printed column": (
+        None,
+        [QUICK, "--config", "extra_models={name: Random, kind: encoder, model: org/mine}"],
+        r"config, extra_models: the name 'Random' reads like 'Random', .*; choose another name\.",
+    ),
     "a value that is no quarter": (
         None,
         ["--config", "edgar_quarters=2020Q1"],

@@ -14,6 +14,8 @@ from lextables.errors import BadInput
 
 PREFIX = "own-"
 LONGEST = 100  # bytes of a key: two of them, joined, name one folder
+# Cyrillic and Greek letters that a reader takes for Latin ones, in one case or the other.
+ALIKE = str.maketrans("авеёмнкторсухіїјѕӏԁαβεζηικμνορτυχ", "abeemhktopcyxiijsldabezhikmnoptyx")
 
 
 def _registered(key: str) -> str:
@@ -43,16 +45,21 @@ def key(name: str) -> str:
 def spelled(name: str) -> str:
     """Return ``name`` as letters and digits alone, by which rows are told apart.
 
-    ``RoBERTa Base!`` and ``roberta-base`` are one row to a reader, whatever their case, quotes and dashes.
+    ``RoBERTa Base!`` and ``roberta-base`` are one row to a reader, whatever their case, quotes and dashes; so
+    is one written with Cyrillic or Greek letters that look like Latin ones.
     """
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(letter for letter in plain if letter.isalnum())
+    return "".join(letter for letter in plain.translate(ALIKE) if letter.isalnum())
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise `ValueError` for a name without a letter or digit, and for two names that read alike."""
+    """Raise `ValueError` for a name that does not print as it is, or has no letter or digit, or reads like
+    another.
+    """
     seen: dict[str, str] = {}
     for name in names:
+        if not name.isprintable() or name != name.strip():
+            raise ValueError(f"the name {name!r} has characters that do not show, or a blank at an end")
         if not spelled(name):
             raise ValueError(f"the name {name!r} has no letter and no digit")
         if other := seen.get(spelled(name)):
@@ -92,6 +99,6 @@ def rows_of(value: Any) -> list[str]:
     return found
 
 
-def printed(rows: Iterable[str]) -> list[str]:
-    """Return printed rows and their parts: ACORD's ``BM25 / None`` is a retriever and a reranker."""
-    return [part for row in rows for part in (row, *row.split(" / "))]
+def printed(names: Iterable[str]) -> list[str]:
+    """Return printed names and their parts: ACORD's ``BM25 / None`` is a retriever and a reranker."""
+    return [part for name in names for part in (name, *name.split(" / "))]

@@ -62,14 +62,17 @@ def check_own_models():
     taken = []
     for paper in PAPERS:
         printed = published.load(HERE / f"resources/published/{paper}.csv")
-        taken += own.printed(sorted({cell.row for cell in printed}))
+        # In some tables models are the columns.
+        taken += own.printed(sorted({name for cell in printed for name in (cell.row, cell.column)}))
         taken += own.rows_of(list(planned(paper, WITHOUT_OWN).rows.values()))
     taken += [*own.rows_of([entry.model_dump() for entry in PAPERS.values()]), *MODELS]
     own.check_free((extra.name for extra in CONFIG.extra_models), taken)
-    used = {spec.settings.get("weights") for paper in CONFIG.papers for spec in PLANS[paper].specs.values()}
+    used = [spec.settings for paper in CONFIG.papers for spec in PLANS[paper].specs.values()]
     for extra in CONFIG.extra_models:
-        if extra.key in used:
-            inspection.inspect(extra, WEIGHTS_HERE[extra.key], CONFIG.models == "paper", CONTENTS)
+        tokens = [given.get("max_length") or 0 for given in used if given.get("weights") == extra.key]
+        if tokens:
+            fetch, here = CONFIG.models == "paper", WEIGHTS_HERE[extra.key]
+            inspection.inspect(extra, here, fetch, CONTENTS, max(tokens))
 
 
 try:

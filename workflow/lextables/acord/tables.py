@@ -176,7 +176,7 @@ def _metric_cells(
             cells.append(Cell(row, column, None, reason=system["reason"], **said))
             continue
         queries = results.by_query(folders, metric, group).values()
-        low, high = mean_interval([value * scale for value in queries]) or (None, None)
+        low, high = mean_interval([value * scale for value in queries], (0, scale)) or (None, None)
         values = [value * scale for value in results.values(folders, metric, group)]
         value, seeds = statistics.fmean(values), tuple(values) if system["tuned"] else None
         cells.append(Cell(row, column, value, low, high, runs=folders, seeds=seeds, **said))
@@ -299,7 +299,7 @@ def _change(
         return [100 * (new[query] - old[query]) for query in sorted(new) if not math.isnan(new[query])]
 
     found = changes(folders[0])
-    low, high = mean_interval(found) or (None, None)
+    low, high = mean_interval(found, (-100, 100)) or (None, None)
     seeds = tuple(statistics.fmean(changes([run])) for run in folders[0])
     return Cell(
         row, column, statistics.fmean(found), low, high, decimals=1, runs=folders[0] + folders[1],
@@ -348,7 +348,10 @@ def table_e1(results: Results) -> list[Cell]:
 
 
 def table_e2(results: Results) -> list[Cell]:
-    """Retrieval for the two queries in three formats; our own models follow the paper's."""
+    """Retrieval for the two queries in three formats; our own models follow the paper's.
+
+    The paper writes ``BM25 + Cross-Encoder``; a row of ours has the slash that no model's name may hold.
+    """
     names = {"None": "BM25", "GPT4o": "BM25 + GPT-4o", "Cross-Encoder-MiniLM": "BM25 + Cross-Encoder"}
     columns = {metric: metric for metric in METRICS}
     held = {query["query_id"] for query in results.queries if query["split"] == "test"}
@@ -356,9 +359,7 @@ def table_e2(results: Results) -> list[Cell]:
     for system in results.systems:
         label = None
         if system["retriever"] == "BM25":
-            label = names.get(system["reranker"]) or (
-                f"BM25 + {system['reranker']}" if system["own"] else None
-            )
+            label = names.get(system["reranker"]) or (_system_row(system) if system["own"] else None)
         elif system["own"] and system["reranker"] == "None":
             label = system["retriever"]
         if label is None:

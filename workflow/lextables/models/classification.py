@@ -27,6 +27,7 @@ from transformers import AutoConfig, Trainer, TrainingArguments
 from lextables.dataset import Column, Row, Table, read, write
 from lextables.errors import BadInput
 from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train, work_folder
+from lextables.models.loading import positions
 from lextables.models.multi_head import HeadKind, MultiHead, load
 from lextables.models.tokenizer import load_tokenizer
 
@@ -126,12 +127,9 @@ def tokenise(
 
 
 def _limit(tokenizer, folder: str) -> int:
-    """Return the most tokens that the model says it reads.  RoBERTa's positions start behind its padding."""
-    config = AutoConfig.from_pretrained(folder)
-    positions = getattr(config, "max_position_embeddings", None) or 10**9
-    if config.model_type in ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet"):
-        positions -= config.pad_token_id + 1
-    return min(positions, tokenizer.model_max_length)
+    """Return the most tokens that the model and its tokenizer say they read."""
+    most = positions(AutoConfig.from_pretrained(folder))
+    return min(most or tokenizer.model_max_length, tokenizer.model_max_length)
 
 
 def _once(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -52,18 +52,21 @@ class Unfit(Exception):
         super().__init__(what)
 
 
-def inspect(extra: ExtraModel, place: Mapping[str, str], fetch: bool, contents: Contents) -> None:
+def inspect(
+    extra: ExtraModel, place: Mapping[str, str], fetch: bool, contents: Contents, tokens: int = 0
+) -> None:
     """Raise `BadInput`, in one sentence, when a user's own model cannot be what it is declared to be.
 
     ``place`` is where it is (`resolve.places`); one that is on the hub alone is looked at when a job has
-    fetched it, if ``fetch`` allows that.  The outcome is kept beside the digests, by the content.
+    fetched it, if ``fetch`` allows that.  ``tokens`` are the most that it is to read at once.  The outcome is
+    kept beside the digests, by the content.
     """
     if "folder" not in place:
         _on_the_hub(extra, fetch)
         return
     folder = place["folder"]
     code = fingerprint("lextables.models.inspection", "lextables.models.loading")
-    about = f"transformers {version('transformers')}, {code}"
+    about = f"transformers {version('transformers')}, {code}, {tokens} tokens"
     try:
         key = contents.folder(folder, model_files(folder)).removeprefix("sha256:")
     except OSError as error:
@@ -76,7 +79,7 @@ def inspect(extra: ExtraModel, place: Mapping[str, str], fetch: bool, contents: 
     except (OSError, ValueError):
         outcome = {}
     if outcome != {"sound": about}:
-        check(folder, extra.kind, extra.name)
+        check(folder, extra.kind, extra.name, tokens)
         # Where results are read only it is looked at again next time.
         with contextlib.suppress(OSError):
             write_text(kept, json.dumps({"sound": about}) + "\n")
@@ -99,11 +102,18 @@ def _on_the_hub(extra: ExtraModel, fetch: bool) -> None:
         )
 
 
-def check(folder: str | Path, kind: str, name: str) -> None:
-    """Raise `BadInput` for a folder that does not hold a whole model of ``kind``, called ``name``."""
+def check(folder: str | Path, kind: str, name: str, tokens: int = 0) -> None:
+    """Raise `BadInput` for a folder that does not hold a whole model of ``kind``, called ``name``.
+
+    ``tokens`` are the most that it is to read at once.
+    """
     try:
-        _check_files(Path(folder), kind)
-        if fault := _said(str(folder), kind):
+        try:
+            _check_files(Path(folder), kind)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:  # JSON of any other form
+            what = f"a JSON file in the folder {str(folder)!r} is not as transformers writes it ({error})"
+            raise Unfit(what) from None
+        if fault := _said(str(folder), kind, tokens):
             raise Unfit(f"{fault} (loaded as {kind})", KIND)
     except Unfit as fault:
         raise BadInput(fault.what, where=f"config, extra_models, {name}", do=fault.do) from None
@@ -136,6 +146,8 @@ def _check_files(folder: Path, kind: str) -> None:
 
 def _check_kind(kind: str, config: Mapping[str, Any], shapes: Shapes, modules: bool) -> None:
     architectures = config.get("architectures") or [config["model_type"]]
+    if not isinstance(architectures, list):
+        raise TypeError(f"architectures: {architectures!r}")
     named = " or ".join(architectures)
 
     def ends(suffixes: tuple[str, ...]) -> bool:
@@ -249,12 +261,19 @@ def _header(path: Path, folder: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _said(folder: str, kind: str) -> str:
+def _said(folder: str, kind: str, tokens: int) -> str:
     """Return what `loading.said` says of a model, from a process of its own; empty for nothing amiss."""
-    command = [sys.executable, "-m", "lextables.models.loading", folder, kind]
+    command = [sys.executable, "-m", "lextables.models.loading", folder, kind, str(tokens)]
     # A model is whole in its folder: nothing that it lacks is looked for on the hub.
     settings = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
-    run = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | settings)
+    run = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | settings,
+    )
     if run.returncode:
         last = [line.strip() for line in run.stderr.splitlines() if line.strip()][-1:]
         return f"transformers cannot load it: {''.join(last)}"

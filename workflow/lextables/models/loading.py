@@ -1,6 +1,6 @@
 """What transformers says of a model that it loads: the weights that it lacks and would draw at random.
 
-python -m lextables.models.loading <folder> <kind>     prints the first fault as JSON, empty for none
+python -m lextables.models.loading <folder> <kind> <tokens>     prints the first fault as JSON, empty for none
 """
 
 import json
@@ -14,12 +14,27 @@ from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoTokenizer,
+    PreTrainedConfig,
     PreTrainedModel,
 )
 
 from lextables.errors import BadInput
 
 Report = Mapping[str, Any]
+
+# Their positions start behind that of the padding.
+AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet")
+# A tokenizer with fewer of the model's vectors than this is another model's: vocabularies are rounded up to
+# multiples of 8 to 128.
+LEAST = 0.9
+
+
+def positions(config: PreTrainedConfig) -> int | None:
+    """Return the most tokens that a model has positions for; None where there is no such limit."""
+    found = getattr(config, "max_position_embeddings", None)
+    if not found or found < 0:
+        return None
+    return found - (config.pad_token_id + 1) * (config.model_type in AFTER_PADDING)
 
 
 def fresh(report: Report) -> set[str]:
@@ -51,7 +66,7 @@ def absent(folder: str | Path, kind: str) -> set[str]:
 
     ``kind`` is one of a user's models (`config.ExtraModel`).  No numbers are read.
     """
-    how: dict[str, Any] = {"device_map": "meta", "output_loading_info": True}
+    how: dict[str, Any] = {"device_map": "meta", "output_loading_info": True, "trust_remote_code": False}
     if kind == "cross-encoder":
         return fresh(AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, **how)[1])
     if kind == "question-answering":
@@ -71,8 +86,11 @@ def transformer(folder: str | Path) -> Path | None:
     return Path(folder, first["path"]) if first["type"].endswith("Transformer") else None
 
 
-def fault(folder: str | Path, kind: str) -> str:
-    """Return the sentence that speaks against using ``folder`` as ``kind``; empty for none."""
+def fault(folder: str | Path, kind: str, tokens: int) -> str:
+    """Return the sentence that speaks against using ``folder`` as ``kind``; empty for none.
+
+    ``tokens`` are the most that it is to read at once.
+    """
     body = transformer(folder) if kind == "bi-encoder" else Path(folder)
     if body is None:
         from sentence_transformers import SentenceTransformer
@@ -81,20 +99,25 @@ def fault(folder: str | Path, kind: str) -> str:
         return ""
     if sentence := lacking(absent(body, kind)):
         return sentence
-    model = AutoModel.from_pretrained(body, device_map="meta")
-    words = max(AutoTokenizer.from_pretrained(body).get_vocab().values()) + 1
+    model = AutoModel.from_pretrained(body, device_map="meta", trust_remote_code=False)
+    if (most := positions(model.config)) is not None and tokens > most:
+        return f"it reads {most:,} tokens at once, and {tokens:,} are asked of it"
+    tokenizer = AutoTokenizer.from_pretrained(body, trust_remote_code=False)
+    words = max(tokenizer.get_vocab().values()) + 1
     known = model.get_input_embeddings().weight.shape[0]
-    return f"the tokenizer has {words:,} tokens and the model vectors for {known:,}" if words > known else ""
+    if LEAST * known <= words <= known:
+        return ""
+    return f"the tokenizer has {words:,} tokens and the model vectors for {known:,}"
 
 
-def said(folder: str | Path, kind: str) -> str:
+def said(folder: str | Path, kind: str, tokens: int) -> str:
     """Return `fault`, or in one sentence why a library cannot load the model at all."""
     try:
-        return fault(folder, kind)
+        return fault(folder, kind, tokens)
     except Exception as error:  # whatever it is that a library meets in a user's folder
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         return f"transformers cannot load it: {type(error).__name__}: {lines[0] if lines else ''}"
 
 
 if __name__ == "__main__":
-    print(json.dumps(said(*sys.argv[1:])))
+    print(json.dumps(said(*sys.argv[1:3], int(sys.argv[3]))))

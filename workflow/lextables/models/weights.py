@@ -38,7 +38,9 @@ def weights_folder(settings: Mapping[str, Any]) -> str:
     folder = fetched(entry.get("hub", location), revision)
     if "kind" in entry:
         # A check refuses weights and changes no result: found by name, it is no part of a run's code.
-        import_module("lextables.models.inspection").check(folder, entry["kind"], settings["model"])
+        import_module("lextables.models.inspection").check(
+            folder, entry["kind"], settings["model"], settings.get("max_length") or 0
+        )
     return folder
 
 

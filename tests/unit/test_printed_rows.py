@@ -1,0 +1,94 @@
+"""Every plan there can be: a printed row has the paper's settings or no run, and no name is another row's."""
+
+from collections import Counter
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from lextables import own
+from lextables.config import load as load_config
+from lextables.models.resolve import load_models
+from lextables.papers import load
+from lextables.plan import PAPER_GRID
+from lextables.tables.published import load as load_published
+
+ROOT = Path(__file__).parents[2]
+MODELS = load_models(ROOT / "resources/models.yaml")
+CONFIGS = list(
+    product(
+        ("auto", "small", "sample", "paper"),  # grid
+        ("sample", "release"),  # data
+        ("sample", "available", "paper"),  # models
+        ((0,), (0, 1), (0, 1, 2), (4, 5, 6, 7)),  # seeds
+        ("authors", "search"),  # maud_settings
+        (True, False),  # released_checkpoints
+        (True, False),  # a GPU
+    )
+)
+
+
+def registry(paper):
+    return load(ROOT / f"resources/papers/{paper}.yaml", import_module(f"lextables.{paper}.plan").REGISTRY)
+
+
+def printed_names(paper):
+    cells = load_published(ROOT / f"resources/published/{paper}.csv")
+    names = {own.spelled(name) for name in own.printed(cell.row for cell in cells)}
+    return names | {own.spelled(cell.column) for cell in cells}
+
+
+def name(row):
+    """The place of a row in a table; without its runs."""
+    if "retriever" in row:
+        return f"{row['retriever']} / {row['reranker']} / {row['tuned']} / {row['pairwise']}"
+    return f"{row['row']} / {row.get('setting')}"
+
+
+def own_names(row):
+    """The parts of a row's name that are ours."""
+    if "retriever" in row:
+        return [row["retriever"], row["reranker"]]
+    return [row["row"]]
+
+
+def given(combination, paper, **more):
+    grid, data, models, seeds, settings, released, gpu = combination
+    values = {
+        "grid": grid, "data": data, "models": models, "seeds": seeds, "maud_settings": settings,
+        "released_checkpoints": released, "papers": paper, "edgar_quarters": ["2020-QTR1"],
+    }  # fmt: skip
+    return load_config(values | more, [paper], ROOT), gpu
+
+
+@pytest.mark.parametrize("paper", ["acord", "cuad", "maud"])
+def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
+    entry, room, printed = registry(paper), import_module(f"lextables.{paper}.plan"), printed_names(paper)
+    filled = set()
+    for combination in CONFIGS:
+        config, gpu = given(combination, paper)
+        found = room.plan(config, entry, MODELS, ROOT, gpu)
+        specs = {run.folder: spec.settings for run, spec in found.specs.items()}
+        for table, rows in found.rows.items():
+            counted = Counter(map(name, rows))
+            assert max(counted.values(), default=1) == 1, (combination, table, counted.most_common(1))
+            for row in rows:
+                folders = [folder for runs in row["runs"].values() for folder in runs]
+                if row["own"]:
+                    names = [own.spelled(part) for part in own_names(row)]
+                    assert not all(part in printed for part in names), (combination, table, row)
+                    continue
+                assert folders or row["reason"], (combination, table, row)
+                for folder in folders:
+                    settings = specs[folder]
+                    if "grid" not in settings:
+                        continue
+                    assert settings["grid"] == PAPER_GRID == config.grid_name(gpu), (combination, table, row)
+                    if "published" in settings:
+                        assert settings["published"], (combination, table, row)
+                    filled.add((table, name(row)))
+                if row.get("tuned") or row.get("trained"):
+                    for runs in row["runs"].values():
+                        assert len(runs) >= row["averages"], (combination, table, row)
+    assert filled
