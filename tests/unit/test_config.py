@@ -62,6 +62,7 @@ def test_one_value_stands_for_a_list(tmp_path):
         ({"seeds": ["one"]}, "config: seeds.0 = 'one' is not allowed (allowed: a whole number)"),
         ({"llm": "localhost"}, "config: llm = 'localhost' is not allowed"),
         ({"data": "release", "mirror": "no/such/folder"}, "config: mirror = "),
+        ({"mirror": "no/such/folder"}, "config: mirror = "),
         (
             {"extra_models": [{"name": "X", "kind": "reranker", "model": "m"}]},
             "config: extra_models.0.kind =",

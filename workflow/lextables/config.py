@@ -113,6 +113,10 @@ class Config(BaseModel):
         """The folders tried before any address; for the sample, only the embedded one."""
         if self.data == "sample":
             return [root / "resources/sample"]
+        return self.named_mirrors(root)
+
+    def named_mirrors(self, root: Path) -> list[Path]:
+        """The folders that ``mirror`` names, whether this data is looked for in them or not."""
         return [(root / folder).resolve() for folder in self.mirror]
 
 
@@ -135,7 +139,7 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
                 where="config",
                 do=f"choose from {', '.join(known_papers)}",
             )
-    for folder in config.mirrors(root):
+    for folder in config.named_mirrors(root):
         if not folder.is_dir():
             raise BadInput(
                 f"mirror = {str(folder)!r} is not a folder",
