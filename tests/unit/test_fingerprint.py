@@ -37,7 +37,7 @@ class Empty(Exception):
     "lextables/typed.py": "class Shape: size = 1\n",
     "lextables/other.py": "Y = 1\n",
 }
-FILES |= {name: "TEXT = 1\n" for name in module.AROUND}
+FILES |= dict.fromkeys(module.AROUND, "TEXT = 1\n")
 FILES["lextables/inner.py"] += "from lextables.job import job\n"
 USED = "lextables/used.py"
 # (what is edited, in which file, the text there, the text instead, whether the fingerprint changes)
