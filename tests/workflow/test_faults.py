@@ -71,6 +71,7 @@ FAULTS = {
         ["acord_tabel_d3"],
         r"acord_tabel_d3: there is no such target; did you mean acord_table_d3 or .*\?",
     ),
+    "a target in capitals": (None, ["ACORD"], r"ACORD: there is no such target; did you mean acord or .*\?"),
     "a target like no other": (
         None,
         ["zzzz"],
