@@ -82,6 +82,21 @@ FAULTS = {
         ["results/tables/acord/table_d3.csv"],
         r".*: there is no such target; did you mean results/sample/tables/acord/table_d3.csv or .*\?",
     ),
+    "a table that there is none of": (
+        None,
+        ["results/sample/tables/acord/table_z9.csv"],
+        r".*table_z9\.csv: there is no such target; did you mean results/sample/tables/acord/table_.*\?",
+    ),
+    "a run that there is none of": (
+        None,
+        ["results/sample/runs/acord/retrieve/bm26/short/seed0/scores.parquet"],
+        r"results/sample/runs/acord/retrieve/bm26/short/seed0: there is no such run under this configuration\.",
+    ),
+    "windows that nothing reads": (
+        None,
+        ["results/sample/features/cuad/zzz/train/features.json"],
+        r"results/sample/features/cuad/zzz: no run under this configuration reads this model's windows\.",
+    ),
     "a target of a paper that is left out": (
         None,
         ["cuad_table2", "--config", "papers=acord"],
