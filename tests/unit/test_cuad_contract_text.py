@@ -174,6 +174,19 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
         read_contract(tmp_path / "folder.txt")
 
 
+def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput, match=r"the file cannot be read \(File name too long\)"):
+        read_contract(tmp_path / f"{'x' * 300}.txt")
+
+    def refused(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    (tmp_path / "lease.txt").write_text("THIS LEASE")
+    with pytest.raises(BadInput, match=r"lease\.txt: the file cannot be read \(Permission denied\); set"):
+        read_contract(tmp_path / "lease.txt")
+
+
 def test_too_long_texts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = tmp_path / "line.txt"
     line.write_bytes(b"x" * 10_000_000)

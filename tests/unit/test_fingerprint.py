@@ -37,6 +37,8 @@ class Empty(Exception):
     "lextables/typed.py": "class Shape: size = 1\n",
     "lextables/other.py": "Y = 1\n",
 }
+FILES |= dict.fromkeys(module.AROUND, "TEXT = 1\n")
+FILES["lextables/inner.py"] += "from lextables.job import job\n"
 USED = "lextables/used.py"
 # (what is edited, in which file, the text there, the text instead, whether the fingerprint changes)
 EDITS = [
@@ -56,6 +58,7 @@ EDITS = [
     ("an import for types alone", USED, "import Shape", "import Shape, Size", False),
     ("what is imported for types alone", "lextables/typed.py", "1", "2", False),
     ("a file that no module names", "lextables/other.css", "red", "blue", False),
+    ("what stands around the work of a rule", "lextables/job.py", "1", "2", False),
     ("code of the script", "script.py", '"a"', '"b"', True),
     ("code of a module", USED, "path, sep,", "sep, path,", True),
     ("a string that is no docstring", USED, '","', '";"', True),

@@ -71,6 +71,7 @@ FAULTS = {
         ["acord_tabel_d3"],
         r"acord_tabel_d3: there is no such target; did you mean acord_table_d3 or .*\?",
     ),
+    "a target in capitals": (None, ["ACORD"], r"ACORD: there is no such target; did you mean acord or .*\?"),
     "a target like no other": (
         None,
         ["zzzz"],
@@ -80,6 +81,21 @@ FAULTS = {
         None,
         ["results/tables/acord/table_d3.csv"],
         r".*: there is no such target; did you mean results/sample/tables/acord/table_d3.csv or .*\?",
+    ),
+    "a table that there is none of": (
+        None,
+        ["results/sample/tables/acord/table_z9.csv"],
+        r".*table_z9\.csv: there is no such target; did you mean results/sample/tables/acord/table_.*\?",
+    ),
+    "a run that there is none of": (
+        None,
+        ["results/sample/runs/acord/retrieve/bm26/short/seed0/scores.parquet"],
+        r"results/sample/runs/acord/retrieve/bm26/short/seed0: there is no such run under this configuration\.",
+    ),
+    "windows that nothing reads": (
+        None,
+        ["results/sample/features/cuad/zzz/train/features.json"],
+        r"results/sample/features/cuad/zzz: no run under this configuration reads this model's windows\.",
     ),
     "a target of a paper that is left out": (
         None,

@@ -24,11 +24,11 @@ RESULTS = Path("results/sample")
 TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")
 
 
-def snakemake(project, *arguments):
+def snakemake(project, *arguments, targets=TARGETS):
     given = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": str(project.parent / "mine")}])
     return subprocess.run(
         [
-            *(sys.executable, "-m", "snakemake", *TARGETS, "--cores", "2", "--nolock", *arguments),
+            *(sys.executable, "-m", "snakemake", *targets, "--cores", "2", "--nolock", *arguments),
             *("--config", "papers=[acord]", f"extra_models={given}"),
         ],
         cwd=project,
@@ -38,9 +38,9 @@ def snakemake(project, *arguments):
     )
 
 
-def planned(project):
+def planned(project, targets=TARGETS):
     """What would run: {rule: number of jobs}."""
-    run = snakemake(project, "--dry-run")
+    run = snakemake(project, "--dry-run", targets=targets)
     assert run.returncode == 0, run.stderr[-3000:]
     stats = re.search(r"Job stats:\n.*\n-+.*\n((?:\S+ +\d+\n)+)", run.stdout + run.stderr)
     if stats is None:
@@ -68,16 +68,21 @@ def finished(tmp_path_factory):
 
     fetched = snakemake(project, "--until", "fetch_source")
     assert fetched.returncode == 0, fetched.stderr[-3000:]
-    listed = snakemake(project, "--summary")
+    make_up(project)
+    return folder
+
+
+def make_up(project, targets=TARGETS):
+    """Empty outputs of all that is asked for, but for those that are there."""
+    listed = snakemake(project, "--summary", targets=targets)
     assert listed.returncode == 0, listed.stderr[-3000:]
     for line in listed.stdout.splitlines():
         path = project / line.split("\t")[0]
         if str(path).startswith(str(project / RESULTS)) and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-    touched = snakemake(project, "--touch", "--forceall")
+    touched = snakemake(project, "--touch", "--forceall", targets=targets)
     assert touched.returncode == 0, touched.stderr[-3000:]
-    return folder
 
 
 @pytest.fixture
@@ -146,6 +151,35 @@ def test_what_reruns_and_what_does_not(project, change, reruns, stays):
     assert reruns.items() <= found.items()
     assert bool(found) == bool(reruns)
     assert not set(stays) & (set(found) - set(reruns))
+
+
+def test_volumes_of_case_law_are_fetched_once(project):
+    shard = [str(RESULTS / "sources/caselaw/us-901.json")]
+    brought = snakemake(project, targets=shard)
+    assert brought.returncode == 0, brought.stderr[-3000:]
+    assert planned(project, shard) == {}
+    volume = next((project / "resources/sample/caselaw").rglob("902.zip"))
+    volume.write_bytes(volume.read_bytes() + b" ")
+    assert planned(project, shard) == {"caselaw_volumes": 1}
+
+
+def test_the_report_follows_what_other_runs_leave(project):
+    report = [str(RESULTS / "report/index.html")]
+    make_up(project, report)
+    assert planned(project, report) == {}
+    theirs = project / RESULTS / "tables/cuad/table3.csv"
+    theirs.parent.mkdir(parents=True)
+    theirs.touch()
+    assert planned(project, report) == {"report": 1}
+
+
+def test_no_input_of_any_paper_is_a_place_on_this_machine(finished):
+    """Or a project that is moved would have it all made again."""
+    command = [sys.executable, "-m", "snakemake", "--filegraph", "--nolock", "data"]
+    run = subprocess.run(command, cwd=finished / "one", capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert "resources/facts/cuad_contracts.csv" in run.stdout
+    assert str(finished) not in run.stdout
 
 
 def test_no_param_is_a_place_on_this_machine(finished):

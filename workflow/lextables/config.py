@@ -53,7 +53,10 @@ class Config(BaseModel):
     contract: str = Field(default="", pattern=r"^[^{}]*$")
     review_model: str = Field(default="auto", min_length=1)
     extra_models: tuple[ExtraModel, ...] = ()
-    seeds: tuple[int, ...] = Field(default=(0, 1, 2), min_length=1)
+    # What every library takes for a seed.
+    seeds: tuple[Annotated[int, Field(strict=True, ge=0, lt=2**32)], ...] = Field(
+        default=(0, 1, 2), min_length=1
+    )
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     llm: str = Field(default="", pattern=r"^(https?://.*)?$")
@@ -110,6 +113,10 @@ class Config(BaseModel):
         """The folders tried before any address; for the sample, only the embedded one."""
         if self.data == "sample":
             return [root / "resources/sample"]
+        return self.named_mirrors(root)
+
+    def named_mirrors(self, root: Path) -> list[Path]:
+        """The folders that ``mirror`` names, whether this data is looked for in them or not."""
         return [(root / folder).resolve() for folder in self.mirror]
 
 
@@ -132,7 +139,7 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
                 where="config",
                 do=f"choose from {', '.join(known_papers)}",
             )
-    for folder in config.mirrors(root):
+    for folder in config.named_mirrors(root):
         if not folder.is_dir():
             raise BadInput(
                 f"mirror = {str(folder)!r} is not a folder",
@@ -151,7 +158,20 @@ PATTERNS = {
     "llm": "an address that begins with http:// or https://, or nothing",
     "name": "1 to 60 characters, no slash and no line end among them",
 }
-KINDS = {"int_parsing": "a whole number", "int_type": "a whole number", "bool_parsing": "true or false"}
+# What a value of a kind is, by pydantic's name for the fault, in words that name no Python.
+KINDS = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "greater_than_equal": "a whole number, 0 to 4294967295",
+    "less_than": "a whole number, 0 to 4294967295",
+    "literal_error": "{expected}",
+    "model_type": "keys with values, such as {{name: …, kind: …, model: …}}",
+    "string_too_short": "one character at least",
+    "string_type": "text; put quotes around it where it reads as a number, a date, true or false",
+    "too_short": "one at least",
+    "tuple_type": "one value or a list",
+}
 
 
 def _sentence(fault: Mapping[str, Any]) -> str:
@@ -172,5 +192,6 @@ def _sentence(fault: Mapping[str, Any]) -> str:
         return f"{key}: {fault['ctx']['error']}"
     name = next(str(part) for part in reversed(fault["loc"]) if not isinstance(part, int))
     pattern = fault["type"] == "string_pattern_mismatch"
-    allowed = PATTERNS.get(name) if pattern else KINDS.get(fault["type"])
-    return f"{key} = {fault['input']!r} is not allowed ({f'allowed: {allowed}' if allowed else fault['msg']})"
+    kind = KINDS.get(fault["type"], "{msg}").format(msg=fault["msg"], **fault.get("ctx", {}))
+    allowed = PATTERNS[name] if pattern else kind
+    return f"{key} = {fault['input']!r} is not allowed (allowed: {allowed})"

@@ -116,6 +116,7 @@ def no_target(name: str, targets: Mapping[str, str]) -> str:
     """Say that there is no target ``name``, and which are nearest; or what is in the way of one."""
     if targets.get(name):
         return f"{name}: {targets[name]}."
-    near = difflib.get_close_matches(name, [known for known, fault in targets.items() if not fault], n=3)
+    spelled = {known.lower(): known for known, fault in targets.items() if not fault}
+    near = [spelled[close] for close in difflib.get_close_matches(name.lower(), spelled, n=3)]
     ask = f"did you mean {' or '.join(near)}" if near else "snakemake --list-target-rules lists them"
     return f"{name}: there is no such target; {ask}{'?' if near else '.'}"

@@ -116,7 +116,10 @@ SPECS = {run.folder: spec for plan in PLANS.values() for run, spec in plan.specs
 
 def spec(paper, experiment, model, condition, seed=0):
     """The spec of one run, by the parts of its folder."""
-    return SPECS[f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}"]
+    folder = f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}"
+    if folder not in SPECS:
+        raise BadInput("there is no such run under this configuration", where=f"{RESULTS}/{folder}")
+    return SPECS[folder]
 
 
 def settings(*run):
@@ -278,7 +281,11 @@ def span_weights(wildcards):
 
 def span_reading(wildcards):
     """The settings that a model's windows depend on."""
-    first = span_settings(wildcards.task, wildcards.model)[0]
+    found = span_settings(wildcards.task, wildcards.model)
+    if not found:
+        where = f"{RESULTS}/features/{wildcards.task}/{wildcards.model}"
+        raise BadInput("no run under this configuration reads this model's windows", where=where)
+    first = found[0]
     names = ("weights", "revision", "found", "max_length", "step", "max_question_length")
     read = {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task].held_out}
     return identified(read)

@@ -25,7 +25,7 @@ rule cuad_data:
         release=f"{RESULTS}/sources/cuad/data.zip",
         clauses=f"{RESULTS}/sources/cuad/CUAD_v1.zip",
         categories=f"{RESULTS}/sources/cuad/category_descriptions.csv",
-        recorded=str(ROOT / "resources/facts/cuad_contracts.csv"),
+        recorded=str(HERE / "resources/facts/cuad_contracts.csv"),
         provenance=[f"{RESULTS}/sources/cuad/{name}.json" for name in CUAD_FILES],
     output:
         [f"{CUAD_DATA}/{name}.parquet" for name in CUAD_SETS],

@@ -26,7 +26,7 @@ MAUD_SETTINGS = [*MAUD.settings["single"], *MAUD.settings["multi"]]
 rule maud_data:
     input:
         release=f"{RESULTS}/sources/maud/maud_v1.zip",
-        recorded=str(ROOT / "resources/facts/maud_questions.yaml"),
+        recorded=str(HERE / "resources/facts/maud_questions.yaml"),
         settings=[f"{RESULTS}/sources/maud/{name}" for name in MAUD_SETTINGS],
         extraction=[f"{RESULTS}/sources/{name}" for name in maud_extraction_files()],
         provenance=[

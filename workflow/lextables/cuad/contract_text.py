@@ -53,6 +53,17 @@ def read_contract(path: str | Path) -> Contract:
     text, or more than `LIMIT` characters.
     """
     path = Path(path)
+    try:
+        return _read(path)
+    except OSError as error:  # no right to read it, a name that is too long
+        raise BadInput(
+            f"the file cannot be read ({error.strerror})",
+            where=str(path),
+            do="set config key contract to the path of a contract",
+        ) from error
+
+
+def _read(path: Path) -> Contract:
     read = READERS.get(path.suffix.lower())
     if not path.is_file():
         what = "this is a folder" if path.is_dir() else "there is no such file"
@@ -125,7 +136,7 @@ def _read_pdf(path: Path) -> Contract:
             if size > LIMIT:
                 raise _too_long(path)
         fields = (reader.get_fields() or {}).values()
-    except BadInput:
+    except (BadInput, OSError):
         raise
     except DependencyError as error:  # AES asks for a library of its own
         raise _encrypted(path) from error
@@ -194,6 +205,8 @@ def _read_docx(path: Path) -> Contract:
         body = docx.Document(str(path)).element.body
         # python-docx's own paragraphs leave out tracked insertions, content controls and text boxes.
         text = "".join(_pieces(body))
+    except OSError:
+        raise
     except Exception as error:  # a damaged package can fail in any way; the log has the traceback
         raise BadInput(
             f"the Word file is damaged ({type(error).__name__})",
