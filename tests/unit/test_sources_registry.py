@@ -260,3 +260,6 @@ def test_words_reach_the_files_of_a_pattern(registry):
     )
     assert record["comparable"] is False
     assert record["note"]
+    # Published bytes without a digest are called unverified when they are fetched and when they are shown.
+    fetched = {"source": "caselaw", "file": "us/901.zip", "variant": "unverified", "comparable": True}
+    assert reworded([fetched], words(registry, ["caselaw"]))[0]["comparable"] is False

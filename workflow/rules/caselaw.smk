@@ -12,15 +12,6 @@ localrules:
     caselaw_volumes,
 
 
-def volumes_at_hand(wildcards):
-    """With bad_volumes=skip, which of a shard's volumes a mirror holds: one that has come is built from."""
-    if CONFIG.bad_volumes == "stop":
-        return []
-    places = [mirror / "caselaw" for mirror in CONFIG.mirrors(ROOT)]
-    volumes = LAWNGNLI.shards[wildcards.shard]
-    return [v for v in volumes if any((place / f"{v}.zip").is_file() for place in places)]
-
-
 # The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are no output: a failed job's outputs are
 # deleted, and these are what it goes on from.  Each is held to the digest in the shard's record.
 rule caselaw_volumes:
@@ -41,7 +32,6 @@ rule caselaw_volumes:
         content=volume_content,
         data=CONFIG.data,
         skip=CONFIG.bad_volumes == "skip",
-        held=volumes_at_hand,
     message:
         "Fetching {wildcards.shard} and the volumes after it: a mirror first, then static.case.law."
     script:

@@ -172,7 +172,7 @@ def source_content(wildcards):
 def volume_content(wildcards):
     """Which bytes of a shard's volumes stand now, as one digest."""
     record = Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")
-    listed = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
+    listed = json.loads(record.read_text(encoding="utf-8"))["volumes"] if record.is_file() else []
     fetched = {entry["file"]: entry for entry in listed}
     files = [f"{volume}.zip" for volume in LAWNGNLI.shards[wildcards.shard]]
     words = "".join(f"{file} {standing_bytes('caselaw', file, fetched.get(file))}\n" for file in files)

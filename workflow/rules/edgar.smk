@@ -14,14 +14,6 @@ localrules:
     edgar,
 
 
-def edgar_contracts(wildcards):
-    if not CONFIG.edgar_quarters:
-        sys.exit(
-            "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters='[2020-QTR1]'."
-        )
-    return expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
-
-
 rule edgar:
     input:
         edgar_contracts,

@@ -250,10 +250,8 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         known = ", ".join(entry.files)
         raise BadInput(f"the source {source!r} has no file {file!r}", do=f"use one of {known}")
     found, values = entry.files[name], match.groupdict()
-    pinned = found.digest is not None
-    published = Candidate(
-        RELEASE if pinned else UNVERIFIED, file, found.size, found.digest, pinned, found.unpinned or ""
-    )
+    variant, comparable, note = _published(found)
+    published = Candidate(variant, file, found.size, found.digest, comparable, note)
     return SourceFile(
         source=source,
         file=file,
@@ -279,6 +277,15 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
     )
 
 
+def _published(file: File) -> tuple[str, bool, str]:
+    """The variant of the bytes that are published, whether they are comparable, and the note on them.
+
+    Without a digest nothing says that they are what the paper had.
+    """
+    pinned = file.digest is not None
+    return RELEASE if pinned else UNVERIFIED, pinned, file.unpinned or ""
+
+
 def words(registry: Mapping[str, Source], names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return what the registry says of the variants of each file of the sources ``names``, as plain values.
 
@@ -286,10 +293,12 @@ def words(registry: Mapping[str, Source], names: Iterable[str]) -> dict[str, dic
     on.
     """
     return {
-        f"{source}/{name}": {RELEASE: {"comparable": True, "note": file.unpinned or ""}}
-        | {
-            variant: {"comparable": entry.comparable, "note": entry.note}
-            for variant, entry in file.variants.items()
+        f"{source}/{name}": {
+            variant: {"comparable": comparable, "note": note}
+            for variant, comparable, note in (
+                _published(file),
+                *((variant, entry.comparable, entry.note) for variant, entry in file.variants.items()),
+            )
         }
         for source in names
         for name, file in registry[source].files.items()
