@@ -180,6 +180,31 @@ CASES = {
         "In United States ex rel. Poe v. Hill, 426 U.S. 229 (1976), the Court held so.",
         "In United States ex rel. Poe v. Hill, the Court held so.",
     ),
+    "on the relation of, after a comma or without its full stop": (
+        "It was denied. See Georgia, ex rel. Poe v. Hill, 426 U.S. 229 (1976); Ohio ex rel Roe v. Doe, 12 Ohio "
+        "St. 2d 3 (1967). We agree.",
+        "It was denied. We agree.",
+    ),
+    "subject with a relative clause, after an opening phrase": (
+        "It stood. In contrast, Poe v. Hill, 426 U.S. 229 (1976), which came first, is old law.",
+        "It stood. In contrast, Poe v. Hill, which came first, is old law.",
+    ),
+    "subject with another, after an opening phrase": (
+        "For example, Poe v. Hill, 426 U.S. 229 (1976), and its progeny bar such suits.",
+        "For example, Poe v. Hill, and its progeny bar such suits.",
+    ),
+    "subjects that a semicolon joins, after an opening phrase": (
+        "Of course, Poe v. Hill, 426 U.S. 229 (1976); Doe v. Bolton, 410 U.S. 179 (1973), involved others.",
+        "Of course, Poe v. Hill; Doe v. Bolton, involved others.",
+    ),
+    "a statute as a subject, after an opening phrase": (
+        "Further, 28 U.S.C. § 1331, grants jurisdiction.",
+        "Further, 28 U.S.C. § 1331, grants jurisdiction.",
+    ),
+    "a clause with a relative clause": (
+        "A duty arises, Poe v. Hill, 426 U.S. 229 (1976), which binds both, and its breach.",
+        "A duty arises, which binds both, and its breach.",
+    ),
     "nothing to remove": ("The tenant | held over, and paid; rent (in 1973) was due.",) * 2,
     "empty": ("", ""),
 }

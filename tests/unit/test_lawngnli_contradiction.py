@@ -460,6 +460,14 @@ FINITENESS = [
         "(S (NP (NNS limits)) (VP (VBP are) (PP (IN by) (NP (DT no) (NNS means))) (ADJP (JJ coextensive))))",
         "limits are coextensive",
     ),
+    (
+        "(S (NP (NNP Congress)) (VP (VBN intended) (S (VP (TO to) (VP (VB preempt) (NP (DT the) (NN field)))))))",
+        "Congress did not intend to preempt the field",
+    ),
+    (
+        "(S (NP (NN statute)) (VP (VBN intended) (S (VP (TO to) (VP (VB preempt) (NP (DT the) (NN field)))))))",
+        "statute not intended to preempt the field",
+    ),
 ]
 
 
@@ -472,7 +480,9 @@ UNSAFE = [
     # "not only"
     "(S (NP (NN exemption)) (RB not) (RB only) (VP (VBN permitted) (, ,) (CC but) (VP (VBN required))))",
     "(S (NP (NN search)) (ADJP (RB not) (RB only) (JJ lawful)))",
+    "(S (S (ADVP (UH not) (ADVP (RB only))) (VP (VBD was) (NP (DT the) (NN search)) (ADJP (JJ illegal)))) (, ,) (CC but) (S (NP (DT the) (NN arrest)) (VP (VBD was) (ADVP (RB too)))))",
     # "not … but"
+    "(S (NP (DT the) (NN inquiry)) (VP (VBZ is) (RB not) (SBAR (IN whether) (S (S (NP (DT the) (NN officer)) (VP (VBD was) (VP (VBN mistaken)))) (CC but) (SBAR (IN whether) (S (NP (PRP he)) (VP (VBD was) (ADJP (JJ reasonable)))))))))",
     "(S (NP (NN sanction)) (ADJP (RB not) (JJ punitive) (CC but) (JJ remedial)))",
     "(S (NP (NN closing)) (VP (VBD was) (ADJP (JJ improper) (CC but) (JJ harmless))))",
     # a modifier taken for the predicate
@@ -490,6 +500,10 @@ UNSAFE = [
     "(S (NP (DT a) (NN State)) (ADVP (RB often)) (VP (MD must) (VP (VB comply))))",
     "(S (NP (CD 30) (NN %)) (VP (VBD voted)))",
     "(S (NP (NP (DT some)) (PP (IN of) (NP (NNS fields)))) (VP (VBD contained) (NP (NN coal)) (CC and) (NP (NNS others)) (VP (VBD did) (RB not))))",
+    # an auxiliary whose verb stands elsewhere
+    "(S (NP (DT the) (NN Act)) (VP (VP (VBZ does)) (, ,) (ADVP (RB however)) (, ,) (NP (VB preempt) (NP (NN state) (NN law)))))",
+    "(S (NP (DT the) (NNS States)) (VP (VBP have) (NP (JJ long) (VBN regulated) (NN insurance))))",
+    "(S (NP (DT the) (NN court)) (VP (VBZ has) (ADVP (RB yet)) (S (VP (TO to) (VP (VB decide) (NP (DT the) (NN question)))))))",
     # neither a clause nor English
     "(NP (NP (NN Assistance) (PP (IN to) (NP (NNS Persons)))) (ADJP (RB Totally) (JJ Disabled)))",
     "(S (NP (NNP FAA) (NNPS pre-empts)) (VP (VBZ state) (NP (NN statute))))",

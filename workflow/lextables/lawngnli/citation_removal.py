@@ -142,7 +142,7 @@ _ARTICLE = re.compile(
     re.IGNORECASE,
 )
 
-_NAME_JOINTS = frozenset("v. vs. of the and for ex rel. parte re de la du von van et al. & on".split())
+_NAME_JOINTS = frozenset("v. vs. of the and for ex rel rel. parte re de la du von van et al. & on".split())
 _COMPANY = re.compile(r"(?:Inc|Ltd|Co|Corp|LLC|L\.L\.C|LLP|S\.A|N\.A|P\.C|Jr|Sr|II|III)\.?,?$")
 # A word that ends in a full stop and yet does not end a sentence: initials, and what names abbreviate.
 _ABBREVIATION = re.compile(
@@ -168,6 +168,15 @@ _VERB = re.compile(
 _AUXILIARIES = frozenset(
     "is are was were has have had do does did can could may might must shall should will would cannot".split()
 )
+# What may open a sentence before its subject: an adverb, or a phrase of a preposition.
+_OPENING = re.compile(
+    r"(?:[A-Z][a-z]+ly|Accordingly|Again|Also|Besides|Further|Furthermore|Hence|Here|However|Indeed|Instead"
+    r"|Later|Likewise|Moreover|Nevertheless|Nonetheless|Now|Otherwise|Still|Then|Thereafter|Thus|Today|Too"
+    r"|(?:After|At|By|For|In|Of|On)(?: [a-z]+){1,2}),\s*"
+)
+_LAST_CLAUSE = re.compile(r"(?:^|[.?!][\"'”’)\]]*\s+)\s*(?P<clause>[^.?!,;]*,)$")
+# What goes on from a case, of which it is the subject, to the verb: "which held so", "and its progeny bar it".
+_GOES_ON = re.compile(r",\s+(?:which|whose|(?:and|or)\s+(?:its|the|other|similar|later|subsequent))\b")
 # Words that the lexicon has as verbs too, and that go on otherwise after a citation.
 _NO_VERBS = frozenset(
     "adhered aff affirmed and as both but cited decided enforced even given in like modified near or "
@@ -324,7 +333,7 @@ def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int,
 def _breaks(word: str, following: str, commas: bool) -> bool:
     """Return whether a name cannot run on from ``word`` to ``following``."""
     if word[-1] == ",":
-        return not (commas or _COMPANY.match(following))
+        return not (commas or _COMPANY.match(following) or following == "ex")
     if word[-1] == ".":
         # On the way to a "v." a short word with a full stop is taken for an abbreviation.
         return not (_ABBREVIATION.search(word) or following in ("v.", "vs.") or (commas and len(word) <= 5))
@@ -377,17 +386,31 @@ def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> 
     """Return whether the cases of a string may be a subject, as in "Later, Roe v. Wade, 410 U.S. 113, held".
 
     Each has a name, semicolons do not join them, and after the comma comes a finite verb, maybe behind
-    adverbs.  A citation behind a quotation is the source of the quotation.
+    adverbs.  A citation behind a quotation is the source of the quotation.  Where nothing but an adverb or the
+    like stands before them ("Of course, ..."), semicolons may join them, and more may stand before the verb.
     """
     match = _VERB.match(after)
-    if match is None or before[-1] not in ",;" or chain[0].name == chain[0].name_end:
+    if before[-1] not in ",;":
         return False
-    if any(";" in paragraph[cite.end : following.name] for cite, following in pairwise(chain)):
+    opens = _opens(before)
+    if chain[0].name == chain[0].name_end and not opens:
+        return False
+    if opens and _GOES_ON.match(after):
+        return True
+    if match is None:
+        return False
+    if not opens and any(";" in paragraph[cite.end : following.name] for cite, following in pairwise(chain)):
         return False
     word = match["verb"]
     return word in _AUXILIARIES or (
         word not in _NO_VERBS and not word.endswith("ing") and morphology.is_verb(word)
     )
+
+
+def _opens(before: str) -> bool:
+    """Return whether the sentence that ``before`` ends in has nothing but an opening phrase so far."""
+    match = _LAST_CLAUSE.search(before)
+    return match is not None and _OPENING.fullmatch(match["clause"]) is not None
 
 
 def _inside_sentence(paragraph: str, chain: list[_Cite]) -> Iterator[tuple[int, int]]:

@@ -262,6 +262,8 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
         return Rejected("no independent clause")
     if before in _SUBORDINATORS:
         return Rejected("subordinate clause")
+    if tokens[0].lower == "not" and len(tokens) > 1 and tokens[1].lower in _FOCUS:
+        return Rejected("not only")  # of two clauses: "not only did he err, but …"
     if any(token.tag in ("WDT", "WP", "WRB") for token in tokens[subject.start : subject.end]):
         return Rejected("relative or interrogative subject")
     words = tree.words(subject)
@@ -534,7 +536,8 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
     if label in ("ADJP", "JJ"):
         return Reading.FINITE if base in morphology.LINKING else Reading.PARTICIPLE
     if label == "S" and word == "to":
-        return Reading.FINITE if base in morphology.ATTEMPTING else Reading.PARTICIPLE
+        meant = acts and base in morphology.INTENDING
+        return Reading.FINITE if meant or base in morphology.ATTEMPTING else Reading.PARTICIPLE
     if (
         label in ("S", "SBAR", "VP")
         and base in morphology.RECEIVING
@@ -659,10 +662,12 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
         return _either(tree, i, clause.node.end)
     if "nor" in [token.lower for token in tokens[i + 1 :]]:
         return Rejected("not … nor")
-    if any(
-        tokens[j].lower == "but" and tokens[j + 1].lower != "for" for j in _outside(clause, i + 1, "SBAR")
-    ):
-        return Rejected("not … but")
+    outside = _outside(clause, i + 1, "SBAR")
+    for j in range(i + 1, clause.node.end - 1):
+        following = tokens[j + 1].lower
+        # "Not whether he was mistaken but how", of which the parser puts all into one subordinate clause.
+        if tokens[j].lower == "but" and following != "for" and (j in outside or following in _OPENERS):
+            return Rejected("not … but")
     if "or" in group.joiners:
         return Rejected("alternative verb phrases")
     repairs = _without_negation(tree, clause, i)
@@ -734,7 +739,7 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
             case "still":
                 return Change((replace(i, "no", "longer"),), "still to no longer", False)
     following = tokens[group.main + 1].lower if group.main + 1 < end else ""
-    if following in _NEGATIVE_ADVERBS:
+    if following in _NEGATIVE_ADVERBS or (first.lower in _HAVE and following == "yet"):
         return Rejected("negative adverb")
     if following == "either":
         return _either(tree, group.main + 1, end)
@@ -803,6 +808,8 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
     form, tag = tokens[group.first].text, tokens[group.first].tag
     if not morphology.is_verb(form):
         return Rejected("not a verb")
+    if _misses_its_verb(tree, clause, group):
+        return Rejected("no verb after an auxiliary")
     bare = tag == "VBP" and not morphology.is_past(form) and _singular(tree, clause.subject)
     if bare or (tag == "VB" and not _plural(tree, clause.subject)):
         return Rejected("bare verb")
@@ -823,6 +830,22 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
         edits = [insert(place, *do), replace(group.first, base)]
     edits += [replace(i, morphology.lemma(tokens[i].text, tense)) for i in peers]
     return Change((*edits, *polar), "do not added", False)
+
+
+def _misses_its_verb(tree: Tree, clause: Clause, group: Verbs) -> bool:
+    """Tell whether "do" or "have" is an auxiliary whose verb the parser has put elsewhere.
+
+    "The Act does, however, preempt it", "the States have long regulated insurance".
+    """
+    tokens, word = tree.tokens, tree.tokens[group.first].lower
+    rest = tokens[group.main + 1 : clause.node.end]
+    if word in _DO:
+        return bool(rest) and rest[0].text == ","
+    if word not in _HAVE or word == "having":
+        return False
+    # Adverbs between the two, which may be tagged as adjectives ("long").
+    beside = next((token for token in rest if not token.tag.startswith("RB") and token.lower != "long"), None)
+    return beside is not None and beside.tag in ("VBN", "VBD") and beside is not rest[0]
 
 
 def _plural(tree: Tree, subject: Node) -> bool:

@@ -79,6 +79,10 @@ ATTEMPTING = frozenset(
 )
 """Verbs whose past form before an infinitive is a past tense: "officer attempted to stop"."""
 
+INTENDING = frozenset(("intend", "mean"))
+"""Verbs whose past form before an infinitive is a past tense of those who act, else a participle: "Congress
+intended to preempt", "statute intended to preempt"."""
+
 VERBS_ALONE = frozenset(
     "apply authorize comport confer constitute create exceed extend forbid include incorporate involve "
     "pre-empt preclude preempt prevent prohibit protect provide require satisfy violate".split()
