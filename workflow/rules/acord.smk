@@ -28,7 +28,7 @@ rule acord_data:
         categories=ACORD.categories,
         query_aliases=ACORD.query_aliases,
         census=ACORD.census,
-        code=code("lextables.acord.raw", "lextables.acord.schema", script="acord_data.py"),
+        code=code("acord_data.py"),
     message:
         "Checking ACORD's zip and writing clauses, queries, judgements and ratings as parquet."
     script:
@@ -61,7 +61,7 @@ rule acord_retrieve:
             style: settings("acord", "retrieve", wildcards.model, style) for style in ACORD_FORMATS
         },
         device=CONFIG.device,
-        code=code("lextables.acord.retrieval", "lextables.acord.scores", script="acord_retrieve.py"),
+        code=code("acord_retrieve.py"),
     message:
         "Ranking the judged clauses of every ACORD query with {wildcards.model}."
     script:
@@ -96,7 +96,7 @@ rule acord_rerank:
             style: settings("acord", "rerank", wildcards.model, style) for style in ACORD_FORMATS
         },
         device=CONFIG.device,
-        code=code("lextables.acord.retrieval", "lextables.acord.scores", script="acord_rerank.py"),
+        code=code("acord_rerank.py"),
     message:
         "Reordering first-stage hits with {wildcards.model}."
     script:
@@ -130,7 +130,7 @@ rule acord_finetune:
         ),
         device=CONFIG.device,
         work=lambda wildcards, output: str(Path(output.record).parents[6] / "work/acord_finetune"),
-        code=code("lextables.acord.finetuning", script="acord_finetune.py"),
+        code=code("acord_finetune.py"),
     message:
         "Fine-tuning {wildcards.model} on ACORD's training queries ({wildcards.condition}, seed {wildcards.seed})."
     script:
@@ -154,7 +154,7 @@ rule acord_rerank_finetuned:
     conda:
         ENVIRONMENT
     params:
-        code=code("lextables.acord.selection", "lextables.acord.scores", script="acord_rerank_finetuned.py"),
+        code=code("acord_rerank_finetuned.py"),
         settings=lambda wildcards: settings(
             "acord", "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
         ),
@@ -180,7 +180,7 @@ rule acord_score:
         ENVIRONMENT
     params:
         queries=lambda wildcards: settings("acord", *wildcards).get("queries"),
-        code=code("lextables.acord.scores", script="acord_score.py"),
+        code=code("acord_score.py"),
     message:
         "Scoring {wildcards.experiment} by {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
     script:

@@ -102,9 +102,12 @@ if workflow.is_main_process:
     logger.info(f"lextables: {CONFIG.heading(GPU)}")
 
 
-def code(*modules, script):
-    """A param that changes when the modules that a rule uses do, or its script."""
-    return fingerprint(*modules, str(ROOT / "workflow/scripts" / script))
+def code(script, *found_by_name):
+    """A param that changes when a rule's script does, or a module that it imports.
+
+    ``found_by_name`` are the modules that the script imports by a name that it puts together.
+    """
+    return fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
 
 
 # Every run by its folder.  A run's first part is its paper, or its task where a paper has more than one.
@@ -240,8 +243,8 @@ def table_rows(wildcards):
 
 
 def table_code(wildcards):
-    room = f"lextables.{wildcards.paper}.tables"
-    return code(room, "lextables.tables.render", "lextables.tables.figures", script="table.py")
+    room = f"lextables.{wildcards.paper}"
+    return code("table.py", f"{room}.plan", f"{room}.tables")
 
 
 # A task's data sets, windows, models and runs go by its name.

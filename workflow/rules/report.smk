@@ -36,7 +36,7 @@ rule report:
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         words={paper: source_words(paper) for paper in PAPER_FILES},
         earlier=lambda wildcards, input: left_over(RESULTS, input),
-        code=code("lextables.tables.report", script="report.py"),
+        code=code("report.py"),
     message:
         "Putting every table and figure on one page."
     script:

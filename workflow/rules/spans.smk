@@ -34,9 +34,7 @@ rule span_features:
     params:
         settings=span_reading,
         shards=SPAN_SHARDS,
-        code=code(
-            "lextables.models.span_windows", "lextables.models.contract_shares", script="span_features.py"
-        ),
+        code=code("span_features.py"),
     message:
         "Cutting the contracts of {wildcards.task} into windows of tokens for {wildcards.model}."
     script:
@@ -69,7 +67,7 @@ rule span_pretrain:
         settings=lambda wildcards: settings(wildcards.task, "pretrain", wildcards.model, "contracts"),
         device=CONFIG.device,
         work=f"{RESULTS}/work/span_pretrain",
-        code=code("lextables.models.masked_lm", script="span_pretrain.py"),
+        code=code("span_pretrain.py"),
     message:
         "Training {wildcards.model} to fill in masked words of contracts."
     script:
@@ -89,7 +87,7 @@ rule span_released_weights:
     conda:
         ENVIRONMENT
     params:
-        code=code("lextables.models.released", script="span_released_weights.py"),
+        code=code("span_released_weights.py"),
     message:
         "Unpacking the authors' {wildcards.name}."
     script:
@@ -131,7 +129,7 @@ rule span_finetune:
         tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
         device=CONFIG.device,
         work=f"{RESULTS}/work/span_finetune",
-        code=code("lextables.models.span_runs", script="span_finetune.py"),
+        code=code("span_finetune.py"),
     message:
         "Fine-tuning {wildcards.model} on {wildcards.task}, then reading contracts with it ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
     script:
@@ -165,7 +163,7 @@ rule span_read_released:
     params:
         settings=lambda wildcards: settings(*wildcards),
         device=CONFIG.device,
-        code=code("lextables.models.span_runs", script="span_read_released.py"),
+        code=code("span_read_released.py"),
     message:
         "Reading the test contracts of {wildcards.task} with {wildcards.model} as it was released."
     script:
@@ -190,7 +188,7 @@ rule span_join:
         ENVIRONMENT
     params:
         settings=lambda wildcards: settings(*wildcards),
-        code=code("lextables.models.span_joining", script="span_join.py"),
+        code=code("span_join.py"),
     message:
         "Joining the spans of adjacent windows ({wildcards.task}, {wildcards.model}, seed {wildcards.seed})."
     script:
@@ -214,7 +212,7 @@ rule span_score:
     params:
         relaxed=lambda wildcards: SPAN_TASKS[wildcards.task].relaxed,
         tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
-        code=code("lextables.metrics.spans", script="span_score.py"),
+        code=code("span_score.py"),
     message:
         "Scoring the spans of {wildcards.model} on {wildcards.task}'s test contracts ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
     script:
