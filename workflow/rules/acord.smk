@@ -58,7 +58,8 @@ rule acord_retrieve:
         runtime=120,
     params:
         settings=lambda wildcards: {
-            style: settings("acord", "retrieve", wildcards.model, style) for style in ACORD_FORMATS
+            style: settings(wildcards, paper="acord", experiment="retrieve", condition=style)
+            for style in ACORD_FORMATS
         },
         device=CONFIG.device,
         code=code("acord_retrieve.py"),
@@ -73,7 +74,8 @@ rule acord_rerank:
         census=f"{ACORD_DATA}/census.json",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
         hits=lambda wildcards: [
-            needs("acord", "rerank", wildcards.model, style)[0] for style in ACORD_FORMATS
+            needs(wildcards, paper="acord", experiment="rerank", condition=style)[0]
+            for style in ACORD_FORMATS
         ],
     output:
         predictions=[
@@ -93,7 +95,8 @@ rule acord_rerank:
         runtime=120,
     params:
         settings=lambda wildcards: {
-            style: settings("acord", "rerank", wildcards.model, style) for style in ACORD_FORMATS
+            style: settings(wildcards, paper="acord", experiment="rerank", condition=style)
+            for style in ACORD_FORMATS
         },
         device=CONFIG.device,
         code=code("acord_rerank.py"),
@@ -107,9 +110,7 @@ rule acord_finetune:
     input:
         census=f"{ACORD_DATA}/census.json",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
-        candidates=lambda wildcards: needs(
-            "acord", "finetune", wildcards.model, wildcards.condition, wildcards.seed
-        ),
+        candidates=lambda wildcards: needs(wildcards, paper="acord", experiment="finetune"),
     output:
         predictions=f"{ACORD_RUNS}/finetune/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         record=f"{ACORD_RUNS}/finetune/{{model}}/{{condition}}/seed{{seed}}/run.json",
@@ -125,9 +126,7 @@ rule acord_finetune:
         mem_mb=8000,
         runtime=240,
     params:
-        settings=lambda wildcards: settings(
-            "acord", "finetune", wildcards.model, wildcards.condition, wildcards.seed
-        ),
+        settings=lambda wildcards: settings(wildcards, paper="acord", experiment="finetune"),
         device=CONFIG.device,
         work=lambda wildcards, output: str(Path(output.record).parents[6] / "work/acord_finetune"),
         code=code("acord_finetune.py"),
@@ -141,9 +140,7 @@ rule acord_rerank_finetuned:
     input:
         census=f"{ACORD_DATA}/census.json",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
-        needs=lambda wildcards: needs(
-            "acord", "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
-        ),
+        needs=lambda wildcards: needs(wildcards, paper="acord", experiment="rerank-finetuned"),
     output:
         predictions=f"{ACORD_RUNS}/rerank-finetuned/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         record=f"{ACORD_RUNS}/rerank-finetuned/{{model}}/{{condition}}/seed{{seed}}/run.json",
@@ -155,9 +152,7 @@ rule acord_rerank_finetuned:
         ENVIRONMENT
     params:
         code=code("acord_rerank_finetuned.py"),
-        settings=lambda wildcards: settings(
-            "acord", "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
-        ),
+        settings=lambda wildcards: settings(wildcards, paper="acord", experiment="rerank-finetuned"),
     message:
         "Choosing hyper-parameters on the validation queries and reordering hits with {wildcards.model}."
     script:
@@ -179,7 +174,7 @@ rule acord_score:
     conda:
         ENVIRONMENT
     params:
-        queries=lambda wildcards: settings("acord", *wildcards).get("queries"),
+        queries=lambda wildcards: settings(wildcards, paper="acord").get("queries"),
         code=code("acord_score.py"),
     message:
         "Scoring {wildcards.experiment} by {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."

@@ -104,9 +104,9 @@ rule maud_train:
             for name in ("examples", "questions", "hyperparameters", "multi_task_grid")
         ],
         tokens=lambda wildcards: "{}/features/maud/{}/{}/tokens.parquet".format(
-            RESULTS, wildcards.model, settings("maud", *wildcards)["max_length"]
+            RESULTS, wildcards.model, settings(wildcards, paper="maud")["max_length"]
         ),
-        searched=lambda wildcards: needs("maud", *wildcards),
+        searched=lambda wildcards: needs(wildcards, paper="maud"),
     output:
         predictions=f"{MAUD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         record=f"{MAUD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
@@ -122,8 +122,8 @@ rule maud_train:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=lambda wildcards: settings("maud", *wildcards),
-        rates=lambda wildcards: [run["learning_rates"][0] for run in needed_settings("maud", *wildcards)],
+        settings=lambda wildcards: settings(wildcards, paper="maud"),
+        rates=lambda wildcards: [run["learning_rates"][0] for run in needed_settings(wildcards, paper="maud")],
         device=CONFIG.device,
         work=f"{RESULTS}/work/maud_train",
         code=code("maud_train.py"),

@@ -64,7 +64,7 @@ rule span_pretrain:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=lambda wildcards: settings(wildcards.task, "pretrain", wildcards.model, "contracts"),
+        settings=lambda wildcards: settings(wildcards, experiment="pretrain", condition="contracts"),
         device=CONFIG.device,
         work=f"{RESULTS}/work/span_pretrain",
         code=code("span_pretrain.py"),
@@ -105,7 +105,7 @@ rule span_finetune:
             model=wildcards.model,
         ),
         weights=span_weights,
-        searched=lambda wildcards: needs(*wildcards),
+        searched=needs,
     output:
         predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         record=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
@@ -124,7 +124,7 @@ rule span_finetune:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=lambda wildcards: settings(*wildcards),
+        settings=settings,
         relaxed=lambda wildcards: SPAN_TASKS[wildcards.task].relaxed,
         tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
         device=CONFIG.device,
@@ -161,7 +161,7 @@ rule span_read_released:
         mem_mb=8000,
         runtime=720,
     params:
-        settings=lambda wildcards: settings(*wildcards),
+        settings=settings,
         device=CONFIG.device,
         code=code("span_read_released.py"),
     message:
@@ -173,7 +173,7 @@ rule span_read_released:
 # Spans that go on in the next window, joined into one.
 rule span_join:
     input:
-        predictions=lambda wildcards: needs(*wildcards),
+        predictions=needs,
         data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions")],
     output:
         predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
@@ -187,7 +187,7 @@ rule span_join:
     conda:
         ENVIRONMENT
     params:
-        settings=lambda wildcards: settings(*wildcards),
+        settings=settings,
         code=code("span_join.py"),
     message:
         "Joining the spans of adjacent windows ({wildcards.task}, {wildcards.model}, seed {wildcards.seed})."
