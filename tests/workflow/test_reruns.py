@@ -227,3 +227,23 @@ def test_a_run_of_a_paper_that_is_left_out_is_planned_when_it_is_named(plan):
     code, said = plan(none, "--config", "papers=[acord]")
     assert code != 0
     assert "runs/maud/single/minilm/none/seed0: this configuration has no such run" in said
+
+
+def test_windows_of_two_grids_lie_apart(tmp_path):
+    """Each in a folder of its length and step, so that one grid never reads or replaces the other's."""
+    folders = {}
+    for grid in ("sample", "small", "paper"):
+        run = f"{RESULTS}/runs/cuad/finetune/minilm/{grid}-p100/seed0/predictions.parquet"
+        config = ("papers=[cuad]", f"grid={grid}", "models=available")
+        command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run", run]
+        found = subprocess.run(
+            [*command, "--directory", tmp_path, "--nolock", "--config", *config],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = found.stdout + found.stderr
+        assert found.returncode == 0, said[-3000:]
+        folders[grid] = set(re.findall(r"features/cuad/minilm/(\d+x\d+)/test/features\.json", said))
+    assert all(len(found) == 1 for found in folders.values())
+    assert len(set.union(*folders.values())) == len(folders)

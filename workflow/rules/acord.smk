@@ -128,7 +128,7 @@ rule acord_finetune:
     params:
         settings=lambda wildcards: settings(wildcards, paper="acord", experiment="finetune"),
         device=CONFIG.device,
-        work=lambda wildcards, output: str(Path(output.record).parents[6] / "work/acord_finetune"),
+        work=lambda wildcards: work(wildcards, paper="acord", experiment="finetune"),
         code=code("acord_finetune.py"),
     message:
         "Fine-tuning {wildcards.model} on ACORD's training queries ({wildcards.condition}, seed {wildcards.seed})."

@@ -179,6 +179,11 @@ def bulk_content(wildcards):
     return CONTENTS.folder(folder, bulk_files(folder)) if CONFIG.bulk_export else ""
 
 
+def work(wildcards, **fixed):
+    """The folder of the checkpoints of the run that `run_of` finds, and of no other run."""
+    return f"{RESULTS}/work/{run_of(wildcards, **fixed).folder.removeprefix('runs/')}"
+
+
 def needs(wildcards, **fixed):
     """The predictions that the run reads that `run_of` finds."""
     return [
@@ -295,11 +300,23 @@ def span_settings(task, model):
 
 
 def span_windows(*parts):
-    """The files of parts (train, validation, test) of a model's windows."""
+    """The files of parts (train, validation, test) of a model's windows, of a length and a step in tokens."""
     files = ["features.json"] + [
         f"{kind}-{shard:02}.parquet" for shard in range(SPAN_SHARDS) for kind in ("tokens", "windows")
     ]
-    return [f"{RESULTS}/features/{{task}}/{{model}}/{part}/{name}" for part in parts for name in files]
+    folder = f"{RESULTS}/features/{{task}}/{{model}}/{{length}}x{{step}}"
+    return [f"{folder}/{part}/{name}" for part in parts for name in files]
+
+
+def span_windows_of(part):
+    """What gives the files of a part of the windows that a run reads, by its wildcards."""
+
+    def files(wildcards):
+        run = spec(run_of(wildcards))
+        cut = {"length": run.settings["max_length"], "step": run.settings["step"]}
+        return expand(span_windows(part), task=wildcards.task, model=wildcards.model, **cut)
+
+    return files
 
 
 def span_weights(wildcards):
@@ -310,7 +327,11 @@ def span_weights(wildcards):
 
 def span_reading(wildcards):
     """The settings that a model's windows depend on."""
-    first = span_settings(wildcards.task, wildcards.model)[0]
+    first = next(
+        run
+        for run in span_settings(wildcards.task, wildcards.model)
+        if (run["max_length"], run["step"]) == (int(wildcards.length), int(wildcards.step))
+    )
     names = ("weights", "revision", "found", "max_length", "step", "max_question_length")
     read = {name: first[name] for name in names} | {"held_out": SPAN_TASKS[wildcards.task].held_out}
     return identified(read)

@@ -125,7 +125,7 @@ rule maud_train:
         settings=lambda wildcards: settings(wildcards, paper="maud"),
         rates=lambda wildcards: [run["learning_rates"][0] for run in needed_settings(wildcards, paper="maud")],
         device=CONFIG.device,
-        work=f"{RESULTS}/work/maud_train",
+        work=lambda wildcards: work(wildcards, paper="maud"),
         code=code("maud_train.py"),
     message:
         "Training {wildcards.model} on MAUD ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."

@@ -23,9 +23,12 @@ rule span_features:
         validation=span_windows("validation"),
         test=span_windows("test"),
     log:
-        f"{RESULTS}/logs/span_features/{{task}}/{{model}}.log",
+        f"{RESULTS}/logs/span_features/{{task}}/{{model}}/{{length}}x{{step}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/span_features/{{task}}/{{model}}.tsv"
+        f"{RESULTS}/benchmarks/span_features/{{task}}/{{model}}/{{length}}x{{step}}.tsv"
+    wildcard_constraints:
+        length=r"\d+",
+        step=r"\d+",
     conda:
         ENVIRONMENT
     threads: 2
@@ -66,7 +69,7 @@ rule span_pretrain:
     params:
         settings=lambda wildcards: settings(wildcards, experiment="pretrain", condition="contracts"),
         device=CONFIG.device,
-        work=f"{RESULTS}/work/span_pretrain",
+        work=lambda wildcards: work(wildcards, experiment="pretrain", condition="contracts"),
         code=code("span_pretrain.py"),
     message:
         "Training {wildcards.model} to fill in masked words of contracts."
@@ -98,11 +101,9 @@ rule span_finetune:
     input:
         census=f"{SPAN_DATA}/census.json",
         data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "answers")],
-        train=span_windows("train"),
-        read=lambda wildcards: expand(
-            span_windows("validation" if wildcards.experiment == "search" else "test"),
-            task=wildcards.task,
-            model=wildcards.model,
+        train=span_windows_of("train"),
+        read=lambda wildcards: span_windows_of("validation" if wildcards.experiment == "search" else "test")(
+            wildcards
         ),
         weights=span_weights,
         searched=needs,
@@ -128,7 +129,7 @@ rule span_finetune:
         relaxed=lambda wildcards: SPAN_TASKS[wildcards.task].relaxed,
         tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
         device=CONFIG.device,
-        work=f"{RESULTS}/work/span_finetune",
+        work=work,
         code=code("span_finetune.py"),
     message:
         "Fine-tuning {wildcards.model} on {wildcards.task}, then reading contracts with it ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
@@ -140,8 +141,8 @@ rule span_read_released:
     input:
         census=f"{SPAN_DATA}/census.json",
         data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "answers")],
-        train=span_windows("train"),
-        read=span_windows("test"),
+        train=span_windows_of("train"),
+        read=span_windows_of("test"),
         weights=span_weights,
     output:
         predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
