@@ -14,14 +14,18 @@ configfile: f"{workflow.basedir}/config.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/acord.smk"
-include: "workflow/rules/caselaw.smk"
 include: "workflow/rules/edgar.smk"
 include: "workflow/rules/cuad.smk"
 include: "workflow/rules/maud.smk"
 include: "workflow/rules/spans.smk"
-include: "workflow/rules/lawngnli.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
+
+
+if LAWNGNLI:
+
+    include: "workflow/rules/caselaw.smk"
+    include: "workflow/rules/lawngnli.smk"
 
 
 rule all:

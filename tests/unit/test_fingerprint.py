@@ -114,6 +114,16 @@ def test_a_module_that_is_not_there_is_an_error(project, name):
         fingerprint(name)
 
 
+def test_a_module_that_is_imported_by_a_name_put_together_is_named(project):
+    script = project / "script.py"
+    script.write_text('import importlib\n\nimportlib.import_module(f"lextables.metrics.{kind}")\n')
+    with pytest.raises(ModuleNotFoundError, match=r"script\.py imports"):
+        fingerprint(str(script), "lextables.used")
+    before = fingerprint(str(script), "lextables.metrics.recall")
+    (project / "lextables/metrics/recall.py").write_text("recall = 4\n")
+    assert fingerprint(str(script), "lextables.metrics.recall") != before
+
+
 def test_a_fingerprint_is_the_same_in_any_folder(tmp_path, monkeypatch):
     prints = []
     for folder in ("one", "two"):

@@ -90,7 +90,7 @@ FAULTS = {
     "a run that there is none of": (
         None,
         ["results/sample/runs/acord/retrieve/bm26/short/seed0/scores.parquet"],
-        r"results/sample/runs/acord/retrieve/bm26/short/seed0: there is no such run under this configuration\.",
+        r"retrieve/bm26/short/seed0: there is no such run under this configuration\.",
     ),
     "windows that nothing reads": (
         None,

@@ -219,3 +219,65 @@ def test_a_model_that_cannot_be_valid_ends_the_plan_in_a_sentence(finished):
     code, said = plan("[cuad]", "Bi-encoder (MiniLM)")
     assert code != 0
     assert "the name 'Bi-encoder (MiniLM)' reads like 'Bi-Encoder-MiniLM', which is a row" in said
+
+
+@pytest.fixture(scope="module")
+def plan(finished):
+    """A dry run of the project with other targets and another configuration: (exit status, what was said)."""
+
+    def planned(*targets_and_config):
+        command = [sys.executable, "-m", "snakemake", "--dry-run", "--nolock", *targets_and_config]
+        run = subprocess.run(command, cwd=finished / "one", capture_output=True, text=True, check=False)
+        return run.returncode, run.stdout + run.stderr
+
+    return planned
+
+
+@pytest.mark.parametrize(
+    "lack",
+    ["parser=/no/such/folder", "encoder=none-such", "caselaw=[us:1-2]"],
+    ids=["parser", "encoder", "volumes"],
+)
+def test_what_one_paper_lacks_stops_no_other(plan, lack):
+    release = ("data=release", "models=available", "mirror=resources/sample", lack)
+    code, said = plan("all", "--config", "papers=[acord]", *release)
+    assert code == 0, said[-3000:]
+    assert "acord_retrieve" in said
+    assert "lawngnli" not in said.split("Job stats:")[1]
+
+
+def test_a_parser_that_is_missing_stops_its_own_paper(plan):
+    code, said = plan("all", "--config", "papers=[acord,lawngnli]", "parser=/no/such/folder")
+    assert code != 0
+    assert "config: parser = '/no/such/folder' is neither auto" in said
+    assert "Traceback" not in said
+
+
+def test_a_run_of_a_paper_that_is_left_out_is_planned_when_it_is_named(plan):
+    maud, none = (f"{RESULTS}/runs/maud/single/minilm/{name}/seed0/run.json" for name in ("sample", "none"))
+    code, said = plan(maud, "--config", "papers=[acord]")
+    assert code == 0, said[-3000:]
+    assert "maud_train" in said
+    code, said = plan(none, "--config", "papers=[acord]")
+    assert code != 0
+    assert "runs/maud/single/minilm/none/seed0: this configuration has no such run" in said
+
+
+def test_windows_of_two_grids_lie_apart(tmp_path):
+    """Each in a folder of its length and step, so that one grid never reads or replaces the other's."""
+    folders = {}
+    for grid in ("sample", "small", "paper"):
+        run = f"{RESULTS}/runs/cuad/finetune/minilm/{grid}-p100/seed0/predictions.parquet"
+        config = ("papers=[cuad]", f"grid={grid}", "models=available")
+        command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run", run]
+        found = subprocess.run(
+            [*command, "--directory", tmp_path, "--nolock", "--config", *config],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = found.stdout + found.stderr
+        assert found.returncode == 0, said[-3000:]
+        folders[grid] = set(re.findall(r"features/cuad/minilm/(\d+x\d+)/test/features\.json", said))
+    assert all(len(found) == 1 for found in folders.values())
+    assert len(set.union(*folders.values())) == len(folders)

@@ -190,7 +190,7 @@ def test_the_report_shows_what_earlier_runs_left(finished):
 
 
 def test_checkpoints_are_gone_when_the_run_is_done(finished):
-    assert list(finished.glob("results/sample/work/*/*")) == []
+    assert [path for path in finished.glob("results/sample/work/**/*") if path.is_file()] == []
 
 
 def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
@@ -198,18 +198,25 @@ def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
     silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     victim = subprocess.Popen(call, **silence, start_new_session=True)
     deadline = time.monotonic() + 300
-    while not list(tmp_path.glob("results/sample/work/acord_finetune/*/checkpoint-2/whole")):
+    while not list(tmp_path.glob("results/sample/work/acord/finetune/*/*/seed*/*/checkpoint-2/whole")):
         assert victim.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
     assert not (tmp_path / TRAINED / "run.json").exists()
+    # What the same run left under other code is cleared with it, what another run left is not.
+    (work,) = tmp_path.glob("results/sample/work/acord/finetune/*/*/seed*")
+    other = work.with_name("seed9") / "0123/checkpoint-2"
+    for folder in (work / "0123/checkpoint-2", other):
+        folder.mkdir(parents=True)
 
     run = subprocess.run(call, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-4000:]
     resumed = json.loads((tmp_path / TRAINED / "run.json").read_text())
     assert resumed["resumed_from_update"] == 2
+    assert not work.exists()
+    assert other.exists()
     whole = finished / TRAINED / "predictions.parquet"
     assert (tmp_path / TRAINED / "predictions.parquet").read_bytes() == whole.read_bytes()
 

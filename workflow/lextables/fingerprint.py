@@ -8,6 +8,7 @@ are no part of it.  Nor is the version of Python that parses it, so that 3.11, 3
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -25,8 +26,18 @@ def fingerprint(*modules: str) -> str:
     scripts that import it.  To import a module is to run the packages that it lies in, so their
     ``__init__`` counts; an import under ``if TYPE_CHECKING`` never runs and does not.  A file that
     lies beside a module of the package and that the module names in a string counts by its bytes.
+
+    A module whose name is put together as the code runs (``import_module(f"lextables.{room}.plan")``) must be
+    among ``modules``: `ModuleNotFoundError` where none has that form.
     """
+    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(digests(*modules).items()))
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]
+
+
+def digests(*modules: str) -> dict[str, str]:
+    """Return {file: digest} of all that `fingerprint` is over; files of the package by their path."""
     digests: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     waiting = [file for module in modules for file in _start(module)]
     while waiting:
         file = waiting.pop()
@@ -35,14 +46,17 @@ def fingerprint(*modules: str) -> str:
         if name in digests or name in AROUND:
             continue
         package = ".".join(file.relative_to(ROOT).parent.parts) if inside else ""
-        digests[name], imported, strings = _read(file.read_bytes(), package)
+        digests[name], imported, strings, forms = _read(file.read_bytes(), package)
+        by_name |= dict.fromkeys(forms, name)
         for dotted in imported:
             waiting.extend(_module_files(dotted))
         if package.startswith("lextables"):
             for data in _beside(file, strings):
                 digests[data.relative_to(ROOT).as_posix()] = hashlib.sha256(data.read_bytes()).hexdigest()
-    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(digests.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()[:16]
+    for form, name in by_name.items():
+        if not any(re.fullmatch(form, module) for module in modules):
+            raise ModuleNotFoundError(f"{name} imports {form} by a name put together; say which")
+    return digests
 
 
 def _start(module: str) -> list[Path]:
@@ -75,11 +89,15 @@ def _beside(file: Path, strings: tuple[str, ...]) -> Iterator[Path]:
 
 
 @cache
-def _read(source: bytes, package: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the digest of a module's code, what of lextables it imports, and its short strings."""
+def _read(source: bytes, package: str) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the digest of a module's code, what of lextables it imports, and its short strings.
+
+    Last come regular expressions of the modules that it imports by a name put together.
+    """
     tree = _Code().visit(ast.parse(source))
     imported: set[str] = set()
     strings: set[str] = set()
+    forms: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             imported.update(alias.name for alias in node.names)
@@ -87,11 +105,20 @@ def _read(source: bytes, package: str) -> tuple[str, tuple[str, ...], tuple[str,
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             imported.update(f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "import_module":
+            forms.update(_form(name) for name in node.args[:1] if isinstance(name, ast.JoinedStr))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 100:
             strings.add(node.value)
     ours = sorted(name for name in imported if name.split(".")[0] == "lextables")
     digest = hashlib.sha256(repr(_plain(tree)).encode("utf-8", "surrogatepass")).hexdigest()
-    return digest, tuple(ours), tuple(sorted(strings))
+    forms = {form for form in forms if form.startswith("lextables")}
+    return digest, tuple(ours), tuple(sorted(strings)), tuple(sorted(forms))
+
+
+def _form(name: ast.JoinedStr) -> str:
+    """The regular expression of an f-string: any word for a field."""
+    parts = (part.value if isinstance(part, ast.Constant) else None for part in name.values)
+    return "".join(r"\w+" if part is None else re.escape(part) for part in parts)
 
 
 class _Code(ast.NodeTransformer):

@@ -28,7 +28,7 @@ rule acord_data:
         categories=ACORD.categories,
         query_aliases=ACORD.query_aliases,
         census=ACORD.census,
-        code=code("lextables.acord.raw", "lextables.acord.schema", script="acord_data.py"),
+        code=code("acord_data.py"),
     message:
         "Checking ACORD's zip and writing clauses, queries, judgements and ratings as parquet."
     script:
@@ -58,10 +58,11 @@ rule acord_retrieve:
         runtime=120,
     params:
         settings=lambda wildcards: {
-            style: settings("acord", "retrieve", wildcards.model, style) for style in ACORD_FORMATS
+            style: settings(wildcards, paper="acord", experiment="retrieve", condition=style)
+            for style in ACORD_FORMATS
         },
         device=CONFIG.device,
-        code=code("lextables.acord.retrieval", "lextables.acord.scores", script="acord_retrieve.py"),
+        code=code("acord_retrieve.py"),
     message:
         "Ranking the judged clauses of every ACORD query with {wildcards.model}."
     script:
@@ -73,7 +74,8 @@ rule acord_rerank:
         census=f"{ACORD_DATA}/census.json",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
         hits=lambda wildcards: [
-            needs("acord", "rerank", wildcards.model, style)[0] for style in ACORD_FORMATS
+            needs(wildcards, paper="acord", experiment="rerank", condition=style)[0]
+            for style in ACORD_FORMATS
         ],
     output:
         predictions=[
@@ -93,10 +95,11 @@ rule acord_rerank:
         runtime=120,
     params:
         settings=lambda wildcards: {
-            style: settings("acord", "rerank", wildcards.model, style) for style in ACORD_FORMATS
+            style: settings(wildcards, paper="acord", experiment="rerank", condition=style)
+            for style in ACORD_FORMATS
         },
         device=CONFIG.device,
-        code=code("lextables.acord.retrieval", "lextables.acord.scores", script="acord_rerank.py"),
+        code=code("acord_rerank.py"),
     message:
         "Reordering first-stage hits with {wildcards.model}."
     script:
@@ -107,9 +110,7 @@ rule acord_finetune:
     input:
         census=f"{ACORD_DATA}/census.json",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
-        candidates=lambda wildcards: needs(
-            "acord", "finetune", wildcards.model, wildcards.condition, wildcards.seed
-        ),
+        candidates=lambda wildcards: needs(wildcards, paper="acord", experiment="finetune"),
     output:
         predictions=f"{ACORD_RUNS}/finetune/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         record=f"{ACORD_RUNS}/finetune/{{model}}/{{condition}}/seed{{seed}}/run.json",
@@ -125,12 +126,10 @@ rule acord_finetune:
         mem_mb=8000,
         runtime=240,
     params:
-        settings=lambda wildcards: settings(
-            "acord", "finetune", wildcards.model, wildcards.condition, wildcards.seed
-        ),
+        settings=lambda wildcards: settings(wildcards, paper="acord", experiment="finetune"),
         device=CONFIG.device,
-        work=lambda wildcards, output: str(Path(output.record).parents[6] / "work/acord_finetune"),
-        code=code("lextables.acord.finetuning", script="acord_finetune.py"),
+        work=lambda wildcards: work(wildcards, paper="acord", experiment="finetune"),
+        code=code("acord_finetune.py"),
     message:
         "Fine-tuning {wildcards.model} on ACORD's training queries ({wildcards.condition}, seed {wildcards.seed})."
     script:
@@ -141,9 +140,7 @@ rule acord_rerank_finetuned:
     input:
         census=f"{ACORD_DATA}/census.json",
         data=[f"{ACORD_DATA}/{name}.parquet" for name in ACORD_SETS],
-        needs=lambda wildcards: needs(
-            "acord", "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
-        ),
+        needs=lambda wildcards: needs(wildcards, paper="acord", experiment="rerank-finetuned"),
     output:
         predictions=f"{ACORD_RUNS}/rerank-finetuned/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         record=f"{ACORD_RUNS}/rerank-finetuned/{{model}}/{{condition}}/seed{{seed}}/run.json",
@@ -154,10 +151,8 @@ rule acord_rerank_finetuned:
     conda:
         ENVIRONMENT
     params:
-        code=code("lextables.acord.selection", "lextables.acord.scores", script="acord_rerank_finetuned.py"),
-        settings=lambda wildcards: settings(
-            "acord", "rerank-finetuned", wildcards.model, wildcards.condition, wildcards.seed
-        ),
+        code=code("acord_rerank_finetuned.py"),
+        settings=lambda wildcards: settings(wildcards, paper="acord", experiment="rerank-finetuned"),
     message:
         "Choosing hyper-parameters on the validation queries and reordering hits with {wildcards.model}."
     script:
@@ -179,8 +174,8 @@ rule acord_score:
     conda:
         ENVIRONMENT
     params:
-        queries=lambda wildcards: settings("acord", *wildcards).get("queries"),
-        code=code("lextables.acord.scores", script="acord_score.py"),
+        queries=lambda wildcards: settings(wildcards, paper="acord").get("queries"),
+        code=code("acord_score.py"),
     message:
         "Scoring {wildcards.experiment} by {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
     script:

@@ -52,7 +52,7 @@ rule caselaw_opinions:
         ENVIRONMENT
     params:
         skip=CONFIG.bad_volumes == "skip",
-        code=code("lextables.caselaw.ingest", "lextables.caselaw.shard", script="caselaw_opinions.py"),
+        code=code("caselaw_opinions.py"),
     message:
         "Reading the opinions of {wildcards.shard} and the volumes after it."
     script:

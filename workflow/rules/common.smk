@@ -42,6 +42,7 @@ from lextables.models import device, inspection
 from lextables.models.resolve import MIRROR, load_models, places
 from lextables.models.weights import PACKAGE, PLACES, model_files, place
 from lextables.papers import load as load_paper
+from lextables.run import Run
 from lextables.sources import registry as sources
 from lextables.sources.fetch import standing
 from lextables.tables import published
@@ -55,6 +56,15 @@ def planned(paper, given):
     """The plan of one paper under a configuration."""
     room = import_module(f"lextables.{paper}.plan")
     return room.plan(given, PAPERS[paper], MODELS, ROOT, GPU)
+
+
+class Plans(dict):
+    """The plans by paper: of those in `papers`, and of another when a file of it is asked for by name."""
+
+    def __missing__(self, paper):
+        # A user's models are for the papers that are asked for.
+        self[paper] = planned(paper, CONFIG if paper in CONFIG.papers else WITHOUT_OWN)
+        return self[paper]
 
 
 def check_own_models():
@@ -87,12 +97,14 @@ try:
     PAPERS = {}
     for paper in PAPER_FILES:
         PAPERS[paper] = load_paper(PAPER_FILES[paper], import_module(f"lextables.{paper}.plan").REGISTRY)
-    # A user's models are for the papers that are asked for.
     WITHOUT_OWN = CONFIG.model_copy(update={"extra_models": ()})
-    PLANS = {
-        paper: planned(paper, CONFIG if paper in CONFIG.papers else WITHOUT_OWN) for paper in PAPER_FILES
-    }
-    LAWNGNLI = construction(CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
+    PLANS = Plans()
+    for paper in CONFIG.papers:
+        PLANS[paper]
+    # What a paper lacks stops no other: neither volumes nor parser are looked for unless this one is asked for.
+    LAWNGNLI = None
+    if "lawngnli" in CONFIG.papers:
+        LAWNGNLI = construction(CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
     if CONFIG.extra_models:
         check_own_models()
 except BadInput as error:
@@ -105,26 +117,45 @@ if workflow.is_main_process:
     logger.info(f"lextables: {CONFIG.heading(GPU)}")
 
 
-def code(*modules, script):
-    """A param that changes when the modules that a rule uses do, or its script."""
-    return fingerprint(*modules, str(ROOT / "workflow/scripts" / script))
+def code(script, *found_by_name):
+    """A param that changes when a rule's script does, or a module that it imports.
+
+    ``found_by_name`` are the modules that the script imports by a name that it puts together.
+    """
+    return fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
 
 
-# Every run by its folder.  A run's first part is its paper, or its task where a paper has more than one.
-SPECS = {run.folder: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
+def run_of(wildcards, **fixed):
+    """The run that wildcards name; ``fixed`` are the parts of it that are no wildcards of the rule.
+
+    A span task's runs go by the task where others go by the paper.
+    """
+    parts = {"paper": wildcards.get("task"), "seed": 0} | dict(wildcards.items()) | fixed
+    return Run(
+        paper=parts["paper"],
+        experiment=parts["experiment"],
+        model=parts["model"],
+        condition=parts["condition"],
+        seed=int(parts["seed"]),
+    )
 
 
-def spec(paper, experiment, model, condition, seed=0):
-    """The spec of one run, by the parts of its folder."""
-    folder = f"runs/{paper}/{experiment}/{model}/{condition}/seed{seed}"
-    if folder not in SPECS:
-        raise BadInput("there is no such run under this configuration", where=f"{RESULTS}/{folder}")
-    return SPECS[folder]
+def paper_of(task):
+    """The paper that a task is of, by which its name begins: a paper has a task of its own name, or more."""
+    return next(paper for paper in PAPER_FILES if task == paper or task.startswith(f"{paper}_"))
 
 
-def settings(*run):
-    """The settings of one run, and what its weights hold."""
-    return identified(spec(*run).settings)
+def spec(run):
+    """The spec of a run, in the plan of its paper; `BadInput` where that has no such run."""
+    plan = PLANS[paper_of(run.paper)]
+    if run not in plan.specs:
+        raise BadInput("there is no such run under this configuration", where=f"{RESULTS}/{run.folder}")
+    return plan.specs[run]
+
+
+def settings(wildcards, **fixed):
+    """The settings of the run that `run_of` finds, and what its weights hold."""
+    return identified(spec(run_of(wildcards, **fixed)).settings)
 
 
 def identified(settings):
@@ -151,14 +182,21 @@ def bulk_content(wildcards):
     return CONTENTS.folder(folder, bulk_files(folder)) if CONFIG.bulk_export else ""
 
 
-def needs(*run):
-    """The predictions that one run reads."""
-    return [f"{RESULTS}/{needed.folder}/predictions.parquet" for needed in spec(*run).needs]
+def work(wildcards, **fixed):
+    """The folder of the checkpoints of the run that `run_of` finds, and of no other run."""
+    return f"{RESULTS}/work/{run_of(wildcards, **fixed).folder.removeprefix('runs/')}"
 
 
-def needed_settings(*run):
-    """The settings of the runs whose predictions one run reads."""
-    return [SPECS[needed.folder].settings for needed in spec(*run).needs]
+def needs(wildcards, **fixed):
+    """The predictions that the run reads that `run_of` finds."""
+    return [
+        f"{RESULTS}/{needed.folder}/predictions.parquet" for needed in spec(run_of(wildcards, **fixed)).needs
+    ]
+
+
+def needed_settings(wildcards, **fixed):
+    """The settings of the runs whose predictions that run reads."""
+    return [spec(needed).settings for needed in spec(run_of(wildcards, **fixed)).needs]
 
 
 def source_variants(wildcards):
@@ -246,8 +284,8 @@ def table_rows(wildcards):
 
 
 def table_code(wildcards):
-    room = f"lextables.{wildcards.paper}.tables"
-    return code(room, "lextables.tables.render", "lextables.tables.figures", script="table.py")
+    room = f"lextables.{wildcards.paper}"
+    return code("table.py", f"{room}.plan", f"{room}.tables")
 
 
 # A task's data sets, windows, models and runs go by its name.
@@ -257,20 +295,31 @@ SPAN_SHARDS = 8
 
 def span_settings(task, model):
     """The settings of a task's runs that read a model's windows, in order."""
-    found = [(run, spec) for plan in PLANS.values() for run, spec in plan.specs.items()]
     return [
         spec.settings
-        for run, spec in found
+        for run, spec in PLANS[paper_of(task)].specs.items()
         if (run.paper, run.model) == (task, model) and "step" in spec.settings
     ]
 
 
 def span_windows(*parts):
-    """The files of parts (train, validation, test) of a model's windows."""
+    """The files of parts (train, validation, test) of a model's windows, of a length and a step in tokens."""
     files = ["features.json"] + [
         f"{kind}-{shard:02}.parquet" for shard in range(SPAN_SHARDS) for kind in ("tokens", "windows")
     ]
-    return [f"{RESULTS}/features/{{task}}/{{model}}/{part}/{name}" for part in parts for name in files]
+    folder = f"{RESULTS}/features/{{task}}/{{model}}/{{length}}x{{step}}"
+    return [f"{folder}/{part}/{name}" for part in parts for name in files]
+
+
+def span_windows_of(part):
+    """What gives the files of a part of the windows that a run reads, by its wildcards."""
+
+    def files(wildcards):
+        run = spec(run_of(wildcards))
+        cut = {"length": run.settings["max_length"], "step": run.settings["step"]}
+        return expand(span_windows(part), task=wildcards.task, model=wildcards.model, **cut)
+
+    return files
 
 
 def span_weights(wildcards):
@@ -281,7 +330,11 @@ def span_weights(wildcards):
 
 def span_reading(wildcards):
     """The settings that a model's windows depend on."""
-    found = span_settings(wildcards.task, wildcards.model)
+    found = [
+        run
+        for run in span_settings(wildcards.task, wildcards.model)
+        if (run["max_length"], run["step"]) == (int(wildcards.length), int(wildcards.step))
+    ]
     if not found:
         where = f"{RESULTS}/features/{wildcards.task}/{wildcards.model}"
         raise BadInput("no run under this configuration reads this model's windows", where=where)

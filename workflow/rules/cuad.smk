@@ -41,7 +41,7 @@ rule cuad_data:
     params:
         contract_types=CUAD.contract_types,
         census=CUAD.census,
-        code=code("lextables.cuad.raw", "lextables.cuad.schema", script="cuad_data.py"),
+        code=code("cuad_data.py"),
     message:
         "Checking CUAD's contracts, questions and clause table and writing them as parquet."
     script:
@@ -86,7 +86,7 @@ rule cuad_review:
         record=lambda wildcards: cuad_reviewer().record,
         minimum=CUAD.review_minimum,
         device=CONFIG.device,
-        code=code("lextables.cuad.review", "lextables.cuad.contract_text", script="cuad_review.py"),
+        code=code("cuad_review.py"),
     message:
         "Highlighting the 41 categories in {input.contract}, with the model of {params.run}."
     script:

@@ -38,7 +38,7 @@ rule edgar_quarter:
         base=CONFIG.edgar_base,
         forms=sorted(CONFIG.edgar_forms),
         exhibits=sorted(CONFIG.edgar_exhibits),
-        code=code("lextables.edgar.contracts", "lextables.edgar.pages", script="edgar_quarter.py"),
+        code=code("edgar_quarter.py"),
     message:
         "Collecting the contracts of {wildcards.quarter} from EDGAR."
     script:

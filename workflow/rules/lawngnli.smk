@@ -25,7 +25,7 @@ rule lawngnli_index:
     conda:
         ENVIRONMENT
     params:
-        code=code("lextables.lawngnli.case_index", script="lawngnli_index.py"),
+        code=code("lawngnli_index.py"),
     message:
         "Indexing the citations and parties of every case."
     script:
@@ -47,7 +47,7 @@ rule lawngnli_candidates:
     conda:
         ENVIRONMENT
     params:
-        code=code("lextables.lawngnli.entail_examples", script="lawngnli_candidates.py"),
+        code=code("lawngnli_candidates.py"),
     message:
         "Finding the citations of {wildcards.shard} and what their parentheticals say (A.1.1)."
     script:
@@ -69,7 +69,7 @@ rule lawngnli_parentheticals:
         ENVIRONMENT
     params:
         opinions=LAWNGNLI_OPINIONS,
-        code=code("lextables.lawngnli.entail_examples", script="lawngnli_parentheticals.py"),
+        code=code("lawngnli_parentheticals.py"),
     message:
         "Cutting short premises and filtering for accuracy in {wildcards.shard} (A.1.1, A.1.2)."
     script:
@@ -91,7 +91,7 @@ rule lawngnli_contradictions:
     params:
         parser=parser_settings,
         seed=PAPERS["lawngnli"].seed,
-        code=code("lextables.lawngnli.construction", script="lawngnli_contradictions.py"),
+        code=code("lawngnli_contradictions.py"),
     message:
         "Parsing the hypotheses of {wildcards.shard} and contradicting them (A.1.3, A.1.5, A.1.6)."
     script:
@@ -111,7 +111,7 @@ rule lawngnli_cited:
     conda:
         ENVIRONMENT
     params:
-        code=code("lextables.lawngnli.construction", script="lawngnli_cited.py"),
+        code=code("lawngnli_cited.py"),
     message:
         "Listing the cases whose opinions are premises."
     script:
@@ -133,7 +133,7 @@ rule lawngnli_long_premises:
     params:
         number=lambda wildcards: list(LAWNGNLI.shards).index(wildcards.shard),
         opinions=LAWNGNLI_OPINIONS,
-        code=code("lextables.lawngnli.construction", script="lawngnli_long_premises.py"),
+        code=code("lawngnli_long_premises.py"),
     message:
         "Taking the citations out of the opinions of {wildcards.shard} that are premises (A.1.9)."
     script:
@@ -170,12 +170,7 @@ rule lawngnli_examples:
         parser=LAWNGNLI.parser["found"],
         seed=PAPERS["lawngnli"].seed,
         device=CONFIG.device,
-        code=code(
-            "lextables.lawngnli.construction",
-            "lextables.lawngnli.funnel",
-            "lextables.models.bi_encoder",
-            script="lawngnli_examples.py",
-        ),
+        code=code("lawngnli_examples.py"),
     message:
         "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
     script:
@@ -197,7 +192,7 @@ rule lawngnli_to_read:
         ENVIRONMENT
     params:
         seed=PAPERS["lawngnli"].seed,
-        code=code("lextables.lawngnli.readings", script="lawngnli_to_read.py"),
+        code=code("lawngnli_to_read.py"),
     message:
         "Drawing a hundred examples to read, by label and negation, for Table 4."
     script:
@@ -223,7 +218,7 @@ rule lawngnli_released:
         bulk=lambda wildcards, output: CONFIG.bulk_export,
         bulk_content=bulk_content,
         masks=CONFIG.released_masks,
-        code=code("lextables.lawngnli.released_dataset", script="lawngnli_released.py"),
+        code=code("lawngnli_released.py"),
     message:
         "Rebuilding the released LawngNLI from the authors' ID files."
     script:

@@ -60,7 +60,7 @@ rule maud_data:
         legalbench_queries=MAUD.legalbench_queries,
         settings=MAUD.settings,
         census=MAUD.census,
-        code=code("lextables.maud.raw", "lextables.maud.schema", script="maud_data.py"),
+        code=code("maud_data.py"),
     message:
         "Checking MAUD's questions, texts and spans and writing them as parquet."
     script:
@@ -89,7 +89,7 @@ rule maud_tokens:
             for run, spec in PLANS["maud"].specs.items()
             if (run.paper, run.model) == ("maud", wildcards.model)
         ),
-        code=code("lextables.models.classification", script="maud_tokens.py"),
+        code=code("maud_tokens.py"),
     message:
         "Tokenising MAUD's texts for {wildcards.model}, {wildcards.length} tokens at most."
     script:
@@ -104,9 +104,9 @@ rule maud_train:
             for name in ("examples", "questions", "hyperparameters", "multi_task_grid")
         ],
         tokens=lambda wildcards: "{}/features/maud/{}/{}/tokens.parquet".format(
-            RESULTS, wildcards.model, settings("maud", *wildcards)["max_length"]
+            RESULTS, wildcards.model, settings(wildcards, paper="maud")["max_length"]
         ),
-        searched=lambda wildcards: needs("maud", *wildcards),
+        searched=lambda wildcards: needs(wildcards, paper="maud"),
     output:
         predictions=f"{MAUD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         record=f"{MAUD_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
@@ -122,11 +122,11 @@ rule maud_train:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=lambda wildcards: settings("maud", *wildcards),
-        rates=lambda wildcards: [run["learning_rates"][0] for run in needed_settings("maud", *wildcards)],
+        settings=lambda wildcards: settings(wildcards, paper="maud"),
+        rates=lambda wildcards: [run["learning_rates"][0] for run in needed_settings(wildcards, paper="maud")],
         device=CONFIG.device,
-        work=f"{RESULTS}/work/maud_train",
-        code=code("lextables.maud.training", script="maud_train.py"),
+        work=lambda wildcards: work(wildcards, paper="maud"),
+        code=code("maud_train.py"),
     message:
         "Training {wildcards.model} on MAUD ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
     script:
@@ -149,7 +149,7 @@ rule maud_score:
     conda:
         ENVIRONMENT
     params:
-        code=code("lextables.metrics.minority_aupr", script="maud_score.py"),
+        code=code("maud_score.py"),
     message:
         "Scoring {wildcards.model} on MAUD's test examples ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
     script:

@@ -42,7 +42,7 @@ rule report:
         earlier=lambda wildcards: left_over(
             RESULTS, [*REPORTED["census"], *REPORTED["tables"], *REPORTED["runs"]]
         ),
-        code=code("lextables.tables.report", script="report.py"),
+        code=code("report.py"),
     message:
         "Putting every table and figure on one page."
     script:

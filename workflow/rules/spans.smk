@@ -23,9 +23,12 @@ rule span_features:
         validation=span_windows("validation"),
         test=span_windows("test"),
     log:
-        f"{RESULTS}/logs/span_features/{{task}}/{{model}}.log",
+        f"{RESULTS}/logs/span_features/{{task}}/{{model}}/{{length}}x{{step}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/span_features/{{task}}/{{model}}.tsv"
+        f"{RESULTS}/benchmarks/span_features/{{task}}/{{model}}/{{length}}x{{step}}.tsv"
+    wildcard_constraints:
+        length=r"\d+",
+        step=r"\d+",
     conda:
         ENVIRONMENT
     threads: 2
@@ -34,9 +37,7 @@ rule span_features:
     params:
         settings=span_reading,
         shards=SPAN_SHARDS,
-        code=code(
-            "lextables.models.span_windows", "lextables.models.contract_shares", script="span_features.py"
-        ),
+        code=code("span_features.py"),
     message:
         "Cutting the contracts of {wildcards.task} into windows of tokens for {wildcards.model}."
     script:
@@ -66,10 +67,10 @@ rule span_pretrain:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=lambda wildcards: settings(wildcards.task, "pretrain", wildcards.model, "contracts"),
+        settings=lambda wildcards: settings(wildcards, experiment="pretrain", condition="contracts"),
         device=CONFIG.device,
-        work=f"{RESULTS}/work/span_pretrain",
-        code=code("lextables.models.masked_lm", script="span_pretrain.py"),
+        work=lambda wildcards: work(wildcards, experiment="pretrain", condition="contracts"),
+        code=code("span_pretrain.py"),
     message:
         "Training {wildcards.model} to fill in masked words of contracts."
     script:
@@ -89,7 +90,7 @@ rule span_released_weights:
     conda:
         ENVIRONMENT
     params:
-        code=code("lextables.models.released", script="span_released_weights.py"),
+        code=code("span_released_weights.py"),
     message:
         "Unpacking the authors' {wildcards.name}."
     script:
@@ -100,14 +101,12 @@ rule span_finetune:
     input:
         census=f"{SPAN_DATA}/census.json",
         data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "answers")],
-        train=span_windows("train"),
-        read=lambda wildcards: expand(
-            span_windows("validation" if wildcards.experiment == "search" else "test"),
-            task=wildcards.task,
-            model=wildcards.model,
+        train=span_windows_of("train"),
+        read=lambda wildcards: span_windows_of("validation" if wildcards.experiment == "search" else "test")(
+            wildcards
         ),
         weights=span_weights,
-        searched=lambda wildcards: needs(*wildcards),
+        searched=needs,
     output:
         predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
         record=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
@@ -126,12 +125,12 @@ rule span_finetune:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=lambda wildcards: settings(*wildcards),
+        settings=settings,
         relaxed=lambda wildcards: SPAN_TASKS[wildcards.task].relaxed,
         tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
         device=CONFIG.device,
-        work=f"{RESULTS}/work/span_finetune",
-        code=code("lextables.models.span_runs", script="span_finetune.py"),
+        work=work,
+        code=code("span_finetune.py"),
     message:
         "Fine-tuning {wildcards.model} on {wildcards.task}, then reading contracts with it ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
     script:
@@ -142,8 +141,8 @@ rule span_read_released:
     input:
         census=f"{SPAN_DATA}/census.json",
         data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "answers")],
-        train=span_windows("train"),
-        read=span_windows("test"),
+        train=span_windows_of("train"),
+        read=span_windows_of("test"),
         weights=span_weights,
     output:
         predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
@@ -163,9 +162,9 @@ rule span_read_released:
         mem_mb=8000,
         runtime=720,
     params:
-        settings=lambda wildcards: settings(*wildcards),
+        settings=settings,
         device=CONFIG.device,
-        code=code("lextables.models.span_runs", script="span_read_released.py"),
+        code=code("span_read_released.py"),
     message:
         "Reading the test contracts of {wildcards.task} with {wildcards.model} as it was released."
     script:
@@ -175,7 +174,7 @@ rule span_read_released:
 # Spans that go on in the next window, joined into one.
 rule span_join:
     input:
-        predictions=lambda wildcards: needs(*wildcards),
+        predictions=needs,
         data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions")],
     output:
         predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
@@ -189,8 +188,8 @@ rule span_join:
     conda:
         ENVIRONMENT
     params:
-        settings=lambda wildcards: settings(*wildcards),
-        code=code("lextables.models.span_joining", script="span_join.py"),
+        settings=settings,
+        code=code("span_join.py"),
     message:
         "Joining the spans of adjacent windows ({wildcards.task}, {wildcards.model}, seed {wildcards.seed})."
     script:
@@ -214,7 +213,7 @@ rule span_score:
     params:
         relaxed=lambda wildcards: SPAN_TASKS[wildcards.task].relaxed,
         tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
-        code=code("lextables.metrics.spans", script="span_score.py"),
+        code=code("span_score.py"),
     message:
         "Scoring the spans of {wildcards.model} on {wildcards.task}'s test contracts ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
     script:

@@ -1,13 +1,13 @@
 """Fine-tune a cross-encoder with one learning rate and seed, scoring at every number of updates."""
 
 import json
-import shutil
 from pathlib import Path
 
 from lextables.acord.finetuning import finetune
 from lextables.acord.retrieval import load_collection, ranked_clauses
 from lextables.job import job
 from lextables.models import device
+from lextables.models.checkpoints import clear
 from lextables.run import identity, recorded
 
 with job(snakemake.log[0]) as log:
@@ -29,4 +29,4 @@ with job(snakemake.log[0]) as log:
             snakemake.output.predictions,
         )
         log.info("%s", record)
-    shutil.rmtree(Path(snakemake.params.work) / record["work"])
+    clear(snakemake.params.work)

@@ -1,13 +1,13 @@
 """Train and score one run of MAUD: one model a head, or one for all."""
 
 import json
-import shutil
 from pathlib import Path
 
 from lextables.dataset import read
 from lextables.job import job
 from lextables.maud import training
 from lextables.models import device
+from lextables.models.checkpoints import clear
 from lextables.models.classification import read_tokens
 from lextables.models.weights import weights_folder
 from lextables.run import identity, recorded
@@ -45,5 +45,4 @@ with job(snakemake.log[0]) as log:
             output=snakemake.output.predictions,
         )
         log.info("%s", record)
-    for work in record.pop("work"):
-        shutil.rmtree(Path(snakemake.params.work) / work)
+    clear(snakemake.params.work)

@@ -1,12 +1,12 @@
 """Fine-tune a model on a task's spans and read contracts with it; a search reads the held-out ones."""
 
 import json
-import shutil
 from pathlib import Path
 
 from lextables.dataset import read
 from lextables.job import job
 from lextables.models import device
+from lextables.models.checkpoints import clear
 from lextables.models.span_runs import Task, chosen_point, held_out_contracts, read_contracts, train
 from lextables.run import identity, recorded
 
@@ -50,4 +50,4 @@ with job(snakemake.log[0]) as log:
             snakemake.output.predictions,
             unseen=held if search else frozenset(),
         )
-    shutil.rmtree(Path(snakemake.params.work) / record["work"])
+    clear(snakemake.params.work)

@@ -1,13 +1,12 @@
 """Masked-language-model training on contracts, before fine-tuning."""
 
 import hashlib
-import shutil
 from pathlib import Path
 
 from lextables.dataset import read
 from lextables.job import job
 from lextables.models import device
-from lextables.models.checkpoints import work_folder
+from lextables.models.checkpoints import clear, work_folder
 from lextables.models.masked_lm import pretrain
 from lextables.models.weights import weights_folder
 from lextables.run import identity, recorded
@@ -40,4 +39,4 @@ with job(snakemake.log[0]):
             device=where,
             output=snakemake.output.weights,
         )
-    shutil.rmtree(work)
+    clear(snakemake.params.work)

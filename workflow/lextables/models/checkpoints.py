@@ -28,6 +28,15 @@ def work_folder(root: str | Path, settings: Mapping[str, Any]) -> Path:
     return folder
 
 
+def clear(root: str | Path) -> None:
+    """Drop all work under ``root``, which is that of one run: it is finished.
+
+    With it goes what earlier code or other settings left there, which nothing will use.
+    """
+    if Path(root).is_dir():
+        shutil.rmtree(root)
+
+
 class Checkpoints(TrainerCallback):
     """Mark each checkpoint once the trainer has written all of it."""
 
