@@ -181,8 +181,8 @@ CASES = {
         "In United States ex rel. Poe v. Hill, the Court held so.",
     ),
     "on the relation of, after a comma or without its full stop": (
-        "It was denied. See Georgia, ex rel. Poe v. Hill, 426 U.S. 229 (1976); Ohio ex rel Roe v. Doe, "
-        "12 Ohio St. 2d 3 (1967). We agree.",
+        "It was denied. See Georgia, ex rel. Poe v. Hill, 426 U.S. 229 (1976); Ohio ex rel Roe v. Doe, 12 "
+        "Ohio St. 2d 3 (1967). We agree.",
         "It was denied. We agree.",
     ),
     "subject with a relative clause, after an opening phrase": (

@@ -52,6 +52,17 @@ def test_a_slow_tokenizer_is_refused():
         layout(Slow())
 
 
+def test_no_space_is_added_before_a_word_that_begins_with_one():
+    """RoBERTa's slow tokenizer adds none where the text begins with white space of any kind."""
+    tokenizer = TOKENIZERS["roberta"]
+    text = "\u00a0law of"
+    tokens = tokenise(tokenizer, text, "a contract")
+    names = tokenizer.convert_ids_to_tokens(tokens.ids.tolist())
+    assert "".join(names).count("Ġ") == 1
+    assert "".join(names) == "ÂłlawĠof"
+    assert tokens.ends[-1] == len(text)
+
+
 @each_tokenizer
 def test_tokens_are_slices_of_the_text_without_white_space_at_their_edges(tokenizer):
     text = "  The agreement\n\nof\tDelaware \u202f Büro governs. "

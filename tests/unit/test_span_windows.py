@@ -329,6 +329,12 @@ def test_an_example_that_the_release_does_not_find_has_no_window(tmp_path):
     assert (counts["examples"], counts["examples_left_out"], counts["contracts"]) == (1, 2, 2)
 
 
+def test_a_category_that_loses_its_only_example_asks_nothing_of_who_opens(tmp_path):
+    rows = [("e", "a", "Parties", 2, 5), ("f", "a", "Term", 0, 1)]
+    folder = made(tmp_path, {"a": "1 2\u00a03 4"}, rows, TWO)
+    assert len(WindowDataset(folder, BERT, SMALL, TWO)) == 1
+
+
 def test_select_gives_the_items_in_its_order(tmp_path):
     folder = made(tmp_path, TEXTS, ROWS, TWO)
     everything = WindowDataset(folder, BERT, SMALL, TWO)

@@ -175,7 +175,7 @@ _OPENING = re.compile(
     r"|(?:After|At|By|For|In|Of|On)(?: [a-z]+){1,2}),\s*"
 )
 _LAST_CLAUSE = re.compile(r"(?:^|[.?!][\"'”’)\]]*\s+)\s*(?P<clause>[^.?!,;]*,)$")
-# What goes on from a case, which is the subject, to the verb: "which held so", "and its progeny bar it".
+# What stands between a case and the verb of which it is the subject: "which is old", "and its progeny".
 _GOES_ON = re.compile(r",\s+(?:which|whose|(?:and|or)\s+(?:its|the|other|similar|later|subsequent))\b")
 # Words that the lexicon has as verbs too, and that go on otherwise after a citation.
 _NO_VERBS = frozenset(
@@ -386,8 +386,8 @@ def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> 
     """Return whether the cases of a string may be a subject, as in "Later, Roe v. Wade, 410 U.S. 113, held".
 
     Each has a name, semicolons do not join them, and after the comma comes a finite verb, maybe behind
-    adverbs.  A citation behind a quotation is the quotation's source.  Where nothing but an adverb or the
-    like stands before them ("Of course, ..."), semicolons may join them, and more may stand before the verb.
+    adverbs.  A citation behind a quotation is the source of the quotation.  Where nothing but an adverb or
+    the like stands before them ("Of course, ..."), semicolons may join them, and more may precede the verb.
     """
     match = _VERB.match(after)
     if before[-1] not in ",;":

@@ -152,11 +152,14 @@ def tokenise(
     while some := list(itertools.islice(words, _WORDS_A_CALL)):
         # A word gives the same tokens wherever it stands, so each is tokenised once.
         distinct = {word: at for at, word in enumerate(dict.fromkeys(word.group() for word in some))}
-        found = _encode(tokenizer, [space + word for word in distinct])
-        ids = np.array(found.ids, dtype=np.int64)
+        spaced = [_spaced(word, space) for word in distinct]
+        found = _encode(tokenizer, spaced)
+        ids, of_word = np.array(found.ids, dtype=np.int64), np.array(found.word_ids, dtype=np.int64)
         # The space in front is no character of the text.
-        within = np.maximum(np.array(found.offsets, dtype=np.int64).reshape(-1, 2) - len(space), 0)
-        sizes = np.bincount(np.array(found.word_ids, dtype=np.int64), minlength=len(distinct))
+        added = np.array([len(one) - len(word) for one, word in zip(spaced, distinct, strict=True)])
+        within = np.array(found.offsets, dtype=np.int64).reshape(-1, 2) - added[of_word][:, None]
+        within = np.maximum(within, 0)
+        sizes = np.bincount(of_word, minlength=len(distinct))
         which = np.array([distinct[word.group()] for word in some])
         taken = _ranges((np.cumsum(sizes) - sizes)[which], sizes[which])
         at = np.repeat([word.start() for word in some], sizes[which])
@@ -164,6 +167,11 @@ def tokenise(
     if not sum(len(ids) for ids, _, _ in parts):
         raise BadInput("the contract is empty", where=where, do="give its text or leave it out")
     return Tokens(*(np.concatenate(column).astype(np.int32) for column in zip(*parts, strict=True)))
+
+
+def _spaced(word: str, space: str) -> str:
+    """Return a word with the space before it, which RoBERTa's slow tokenizer leaves out before U+00A0."""
+    return word if word[:1].isspace() else space + word
 
 
 def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -204,7 +212,7 @@ def answer_tokens(
     if tokenizer.unk_token_id in alone:
         # Unknown characters share an id, and are compared as they are.
         space = " " if leading_space else ""
-        alone, here = encoded.tokens, _encode(tokenizer, [space + word for word in within]).tokens
+        alone, here = encoded.tokens, _encode(tokenizer, [_spaced(word, space) for word in within]).tokens
     for at in range(len(here) - len(alone) + 1):
         if alone and here[at] == alone[0] and here[at : at + len(alone)] == alone:
             return low + at, low + at + len(alone) - 1

@@ -218,8 +218,10 @@ def write_features(
     for file in (*folder.glob("tokens-*.parquet"), *folder.glob("windows-*.parquet")):
         if file not in written:
             file.unlink()
+    # A category may have lost every example that it has, and is then in no window.
+    left = set(itertools.chain.from_iterable(one.categories for one in done))
     record = {
-        **_made_with(tokenizer, settings, used),
+        **_made_with(tokenizer, settings, {name: text for name, text in used.items() if name in left}),
         "data_sha256": _sha256([(one.contract_id, one.digest) for one in done]),
         "tokenizer": tokenizer_name,
         "labelled": labelled,
@@ -449,6 +451,7 @@ class _Done:
     windows: int
     answered: int
     one_token: int
+    categories: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -579,6 +582,7 @@ def _write_shard(job: _Shard) -> list[_Done]:
                     batch.num_rows,
                     int(answered.sum()),
                     int((answered & (start == end)).sum()),
+                    tuple(batch.column("category").unique().to_pylist()),
                 )
             )
             texts.append((contract_id, tokens))
