@@ -1,6 +1,6 @@
 """Windows of real CUAD contracts, held to those of transformers 4.57.6's conversion.
 
-tests/bench/measure_cuad_features.py found all 9,705 windows of these four contracts to be the same in both.
+bench/measure_cuad_features.py found all 9,705 windows of these four contracts to be the same in both.
 """
 
 import hashlib

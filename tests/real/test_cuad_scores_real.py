@@ -1,7 +1,7 @@
 """Scores of synthetic predictions for CUAD's real test contracts, pinned.
 
 Every number here was equal to what the released evaluate.py gave on the same predictions when it was pinned
-(tests/bench/measure_cuad_scoring.py runs the two side by side).
+(bench/measure_cuad_scoring.py runs the two side by side).
 """
 
 import hashlib

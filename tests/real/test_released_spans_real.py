@@ -2,7 +2,7 @@
 
 The counts and digests are of the released side, by
 
-    PYTHONPATH=workflow python tests/bench/measure_released_spans.py ../shared/mirror/cuad/data.zip \
+    PYTHONPATH=workflow python bench/measure_released_spans.py ../shared/mirror/cuad/data.zip \
         --released <python with transformers 4.57.6> --golden
 
 of which the environment variable LEXTABLES_TRANSFORMERS4 names the interpreter for the last test, which

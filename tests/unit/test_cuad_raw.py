@@ -446,7 +446,7 @@ def test_a_folder_of_no_type(filed):
         ([("A", "Supply", "four")], "record.csv, row 2: pdf_pages is 'four' and no number of pages."),
         ([("A", "Supply", "0")], "record.csv, row 2: pdf_pages is '0' and no number of pages."),
         ([("A", "Supply", "1")] * 2, "record.csv, row 3: the contract 'A' appears twice; drop one"),
-        ([("A", "Supply")], "record.csv, row 2: has 2 cells where there should be 3; restore the row"),
+        ([("A", "Supply")], "record.csv, row 2: has 2 cells where there should be 3; quote the cells"),
     ],
 )
 def test_a_record_with_a_fault(rows, sentence, tmp_path):
@@ -600,7 +600,7 @@ FAULTS = {
     "descriptions not closed": (
         "category_descriptions.csv",
         lambda content: content + b'\r\n"Category: Last',
-        "category_descriptions.csv, row 43: not csv (",
+        "category_descriptions.csv, row 43: the row that begins here is no csv (",
     ),
     "clauses of an unknown contract": (
         MASTER,

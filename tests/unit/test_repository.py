@@ -54,3 +54,10 @@ def test_every_python_that_make_takes_is_tested_and_named():
     named = [line.split(" :: ")[-1] for line in project["classifiers"] if ":: Python ::" in line]
     assert matrix == named == ["3.11", "3.12", "3.13"]
     assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_every_program_that_a_page_names_is_there():
+    pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.py"), ROOT / "README.md"]
+    named = {name for page in pages for name in re.findall(r"\b(?:bench|tests)/[\w/]+\.py", page.read_text())}
+    assert len(named) >= 10
+    assert {name for name in named if not (ROOT / name).is_file()} == set()

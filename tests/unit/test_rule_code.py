@@ -64,3 +64,9 @@ def test_a_table_covers_its_room(room):
 def test_a_table_without_its_room_has_no_fingerprint():
     with pytest.raises(ModuleNotFoundError, match=r"table\.py imports .*\.tables"):
         digests(str(SCRIPTS / "table.py"), f"lextables.{ROOMS[0]}.plan")
+
+
+def test_a_rule_names_the_parts_of_its_run():
+    """By their order alone, a rule could not be read without the file that says it."""
+    for file in (ROOT / "workflow/rules").glob("*.smk"):
+        assert "(*wildcards" not in file.read_text(encoding="utf-8").replace(", *wildcards", "(*wildcards")

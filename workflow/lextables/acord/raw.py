@@ -5,12 +5,10 @@ The release (Appendix C.5) is BEIR with explicit zeros: `corpus.jsonl`, `queries
 queries in three lengths, and a workbook of mean ratings.
 """
 
-import csv
 import io
 import json
 import re
 import zipfile
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ import openpyxl
 
 from lextables.dataset import Row
 from lextables.errors import BadInput
+from lextables.sources import archives, strict_csv
 
 SPLITS = ("train", "valid", "test")
 _FORMATS = "supplemental materials/acord query (short_medium_long).tsv"
@@ -45,39 +44,25 @@ def read_release(path: str | Path, categories: Mapping[str, str], aliases: Mappi
     title in the supplements to the query id it stands for, where the two differ.  Raises `BadInput`
     with file and row for the first fault.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            files = _Members(archive, Path(path).name)
-            clauses = list(_clauses(files))
-            clause_ids = {clause["clause_id"] for clause in clauses}
-            declared = _declared_queries(files, categories)
-            judgements = _judgements(files, declared, clause_ids)
-            queries = _with_formats(files, declared, aliases)
-            ratings, notes = _ratings(files, queries, judgements, clauses, aliases)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise BadInput(
-            f"the zip is cut short or damaged ({error})", where=Path(path).name, do="fetch it again"
-        ) from error
+    with archives.opened(path) as archive:
+        files = _Members(archive)
+        clauses = list(_clauses(files))
+        clause_ids = {clause["clause_id"] for clause in clauses}
+        declared = _declared_queries(files, categories)
+        judgements = _judgements(files, declared, clause_ids)
+        queries = _with_formats(files, declared, aliases)
+        ratings, notes = _ratings(files, queries, judgements, clauses, aliases)
     return Release(clauses, queries, judgements, ratings, notes)
 
 
 class _Members:
     """The files of the archive by the end of their path: the top folder's name is not part of the format."""
 
-    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
-        self.archive, self.name = archive, name
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self.archive = archive
 
     def read(self, suffix: str) -> bytes:
-        found = [
-            member for member in self.archive.namelist() if member.endswith("/" + suffix) or member == suffix
-        ]
-        if len(found) != 1:
-            raise BadInput(
-                f"holds {len(found)} files called {suffix} where there should be one",
-                where=self.name,
-                do="fetch the release again",
-            )
-        return self.archive.read(found[0])
+        return self.archive.read(archives.member(self.archive, suffix))
 
     def lines(self, suffix: str) -> Iterator[tuple[int, str]]:
         """Yield (1-based row, text) of a UTF-8 file, naming the row of a byte that is not UTF-8."""
@@ -104,16 +89,11 @@ class _Members:
 
     def rows(self, suffix: str, header: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
         """Yield (place, cells) for each row under the expected header of a tab-separated file."""
-        text = "\n".join(line.removesuffix("\r") for _, line in self.lines(suffix))
-        reader = csv.reader(io.StringIO(text), delimiter="\t")
-        if tuple(next(reader, ())) != header:
-            raise BadInput(f"the header is not {', '.join(header)}", where=f"{suffix}, row 1")
-        for cells in reader:
-            if cells:
-                where = f"{suffix}, row {reader.line_num}"
-                if len(cells) != len(header):
-                    raise BadInput(f"has {len(cells)} cells where there should be {len(header)}", where=where)
-                yield where, cells
+        found = strict_csv.rows(io.BytesIO(self.read(suffix)), suffix, delimiter="\t")
+        where, first = next(found)
+        if tuple(first) != header:
+            raise BadInput(f"the header is not {', '.join(header)}", where=where)
+        yield from found
 
 
 def _clauses(files: _Members) -> Iterator[Row]:

@@ -58,21 +58,9 @@ class Results(Inputs):
             for row in read(self.data / "clauses.parquet", ["clause_id", "words"])
         }
 
-    @cached_property
-    def scores(self) -> dict[str, dict[tuple[str, str], float]]:
-        """{run folder: {(metric, group): value}} of every run that the table shows."""
-        folders = {folder for system in self.systems for runs in system["runs"].values() for folder in runs}
-        return {
-            folder: {
-                (row["metric"], row["group"]): row["value"]
-                for row in read(self.root / folder / "scores.parquet")
-            }
-            for folder in sorted(folders)
-        }
-
     def values(self, folders: Sequence[str], metric: str, group: str) -> list[float]:
         """A score of each run."""
-        return [self.scores[folder][metric, group] for folder in folders]
+        return [self.scores[folder][metric, group][0] for folder in folders]
 
     def by_query(self, folders: Sequence[str], metric: str, group: str = "all") -> dict[str, float]:
         """{test query of a group: score}, the mean over runs that differ in their seed."""

@@ -7,16 +7,12 @@ are the contracts' types.  ``category_descriptions.csv`` describes the categorie
 """
 
 import ast
-import csv
 import io
 import logging
 import re
 import unicodedata
-import zipfile
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -25,6 +21,7 @@ from lextables.cuad.released_pdfs import Pdf, read_pdfs
 from lextables.dataset import Row
 from lextables.errors import BadInput
 from lextables.models.squad import Document, answer_rows, example_row, question_rows, read_squad
+from lextables.sources import archives, strict_csv
 
 ALL, TEST, TRAIN = "CUADv1.json", "test.json", "train_separate_questions.json"
 CLAUSE_TABLE = "master_clauses.csv"
@@ -119,60 +116,13 @@ def read_release(
     )
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise BadInput(
-            f"the zip is cut short or damaged ({error})", where=path.name, do="fetch it again"
-        ) from error
-
-
 def _member(path: Path, name: str) -> bytes:
-    """The file called ``name`` of a zip; the top folder's name is not part of the format."""
-    with _opened(path) as archive:
-        found = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
-        if len(found) != 1:
-            raise BadInput(
-                f"holds {len(found)} files called {name} where there should be one",
-                where=path.name,
-                do="fetch it again",
-            )
-        return archive.read(found[0])
+    with archives.opened(path) as archive:
+        return archive.read(archives.member(archive, name))
 
 
 def _rows(content: bytes, name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield (place, cells) for each row of a csv file in UTF-8, with or without a byte order mark."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # The error's own bytes: its position does not count the byte order mark.
-        row = error.object.count(b"\n", 0, error.start) + 1
-        raise BadInput(
-            f"the byte 0x{error.object[error.start]:02x} is not UTF-8",
-            where=f"{name}, row {row}",
-            do="restore the file from the release",
-        ) from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    begun, width = 1, None
-    try:
-        for cells in reader:
-            if cells:
-                width = width or len(cells)
-                if len(cells) != width:
-                    raise BadInput(
-                        f"has {len(cells)} cells where there should be {width}",
-                        where=f"{name}, row {begun}",
-                        do="restore the row from the release",
-                    )
-                yield f"{name}, row {begun}", cells
-            begun = reader.line_num + 1
-    except csv.Error as error:
-        raise BadInput(f"not csv ({error})", where=f"{name}, row {begun}") from None
-    if width is None:
-        raise BadInput("the file is empty", where=name, do="fetch it again")
+    return strict_csv.rows(io.BytesIO(content), name)
 
 
 def _descriptions(path: Path) -> dict[str, Row]:
@@ -383,7 +333,7 @@ def _recorded(path: Path) -> dict[str, _Filed]:
 
 
 def _pdfs(cuad_v1_zip: Path) -> list[Pdf]:
-    with _opened(cuad_v1_zip) as archive:
+    with archives.opened(cuad_v1_zip) as archive:
         return list(read_pdfs(archive))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from lextables.dataset import Row, read
 from lextables.models.contract_shares import part
 from lextables.tables.cells import Cell, same_words
-from lextables.tables.inputs import Inputs, about
+from lextables.tables.inputs import Inputs, Scores, about
 from lextables.tables.spent import record, span_settings_in_words, time_in_words
 
 STRICT = ", strict"
@@ -87,24 +87,9 @@ class Results(Inputs):
         drawn = part(self.training_annotations, int(percent), seed)
         return sum(self.training_annotations[name] for name in sorted(drawn))
 
-    @cached_property
-    def scores(self) -> dict[str, dict[tuple[str, str], float]]:
-        """{run folder: {(metric, group): value}} of every run that the table shows; NaN over nothing.
-
-        The released evaluator gives a category without a gold span 0.
-        """
-        folders = {folder for system in self.systems for runs in system["runs"].values() for folder in runs}
-        return {
-            folder: {
-                (row["metric"], row["group"]): row["value"] if row["n"] else math.nan
-                for row in read(self.root / folder / "scores.parquet")
-            }
-            for folder in sorted(folders)
-        }
-
     def values(self, folders: Sequence[str], metric: str, group: str = "all") -> list[float]:
         """A score of each run, in per cent; NaN where a run lacks it."""
-        return [100 * self.scores[folder].get((metric, group), math.nan) for folder in folders]
+        return [100 * self.scores[folder].get((metric, group), (math.nan, 0))[0] for folder in folders]
 
     def score(self, folders: Sequence[str], metric: str, group: str = "all") -> float | None:
         """The mean of a score over runs that differ in their seed, in per cent; None where a run lacks it."""
@@ -254,11 +239,11 @@ def figure3(results: Results) -> list[Cell]:
     return cells
 
 
-def _curve(scores: Mapping[tuple[str, str], float]) -> dict[int, float]:
+def _curve(scores: Scores) -> dict[int, float]:
     """{recall: precision} in per cent: of the thresholds with at least this recall, the best precision."""
     points = [
-        (scores["recall", group], value)
-        for (metric, group), value in scores.items()
+        (scores["recall", group][0], value)
+        for (metric, group), (value, _) in scores.items()
         if metric == "precision" and not math.isnan(value)
     ]
     curve = {}

@@ -1,6 +1,5 @@
 """Pages of the archive: fetched once, at EDGAR's pace, and kept under their address."""
 
-import email.utils
 import gzip
 import logging
 import re
@@ -16,6 +15,7 @@ import urllib3
 from lextables.atomic import replacing
 from lextables.edgar.pace import LONGEST_HOLD, Pace, locked
 from lextables.errors import BadInput
+from lextables.sources.transfer import retry_after
 
 BASE = "https://www.sec.gov/Archives/"
 # With a first wait of one second the waits double to 1,023 s in all: a block lasts ten minutes.
@@ -165,7 +165,10 @@ class Pages:
                     _keep(answer, kept)
                     return
                 beginning = answer.raw.read(2048, decode_content=True) or b""
-                status, after = (answer.status_code, _retry_after(answer.headers.get("Retry-After")))
+                status, after = (
+                    answer.status_code,
+                    retry_after(answer.headers.get("Retry-After", "")) or 0.0,
+                )
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             raise _Again(f"the connection failed, {type(error).__name__}") from error
         # The store behind EDGAR answers 404 or 403 in XML for what it does not have; EDGAR's own refusal is a
@@ -209,15 +212,3 @@ def _check(part: Path) -> None:
         raise _Again("the page is empty")
     if _WEB_PAGE.match(beginning):
         raise _Again("a web page came where an archive page should be", everyone=True)
-
-
-def _retry_after(header: str | None) -> float:
-    """Seconds from a Retry-After header in either of its forms; 0 if there is none or it cannot be read."""
-    if header is None:
-        return 0.0
-    if header.strip().isdigit():
-        return float(header)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-    except ValueError:
-        return 0.0

@@ -6,15 +6,12 @@ SQuAD JSON, a file a split (Appendix A.14), or, where only these are to be had, 
 found again in the agreements.
 """
 
-import csv
 import hashlib
 import itertools
 import re
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
@@ -34,6 +31,7 @@ from lextables.maud.catalogue import (
     blanks,
 )
 from lextables.models import squad
+from lextables.sources import archives, strict_csv
 
 SPLITS = ("train", "dev", "test")
 # The release's names of the three data sets, and those of Table 2.
@@ -97,10 +95,10 @@ def read_catalogue(path: str | Path, recorded: Catalogue) -> tuple[Catalogue, di
 
 def _all_records(path: str | Path) -> Iterator[tuple[str, int, str, dict[str, str]]]:
     """Yield (split, 1-based place in its file, place in words, record) of the three csv files."""
-    with _opened(path) as archive:
+    with archives.opened(path) as archive:
         for split in sorted(SPLITS):
             name = f"MAUD_{split}.csv"
-            with archive.open(_member(archive, name, Path(path).name)) as lines:
+            with archive.open(archives.member(archive, name)) as lines:
                 for place, (where, record) in enumerate(_records(lines, name), 1):
                     yield split, place, where, record
 
@@ -222,74 +220,21 @@ class _Reading:
         return int(expected)
 
 
-@contextmanager
-def _opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise BadInput(
-            f"the zip is cut short or damaged ({error})", where=Path(path).name, do="fetch it again"
-        ) from error
-
-
-def _member(archive: zipfile.ZipFile, name: str, zip_name: str) -> str:
-    """The file called ``name``, in whatever folder: the folder's name is not part of the format."""
-    found = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
-    if len(found) != 1:
-        raise BadInput(
-            f"holds {len(found)} files called {name} where there should be one",
-            where=zip_name,
-            do="fetch it again",
-        )
-    return found[0]
-
-
-def _decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
-    for number, line in enumerate(lines, 1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise BadInput(
-                f"the byte 0x{line[error.start]:02x} is not UTF-8",
-                where=f"{name}, row {number}",
-                do="restore the file from the release",
-            ) from None
-
-
 def _records(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, record) of a csv file, strictly: a quote that is not doubled is a fault, not a guess.
-
-    No word is read as a missing value; "None" is an answer.  Columns may stand in any order.
-    """
-    reader = csv.reader(_decoded(lines, name), strict=True)
-    begins = 1
-    try:
-        header = next(reader, [])
-        missing = [column for column in COLUMNS if column not in header]
-        if missing:
-            raise BadInput(
-                f"the column {missing[0]!r} is missing",
-                where=f"{name}, row 1",
-                do=f"the columns are {', '.join(COLUMNS)}",
-            )
-        begins = reader.line_num + 1
-        for cells in reader:
-            where = f"{name}, row {begins}"
-            if len(cells) != len(header):
+    """Yield (place, record) of a csv file; "None" is an answer.  Columns may stand in any order."""
+    header: list[str] | None = None
+    for where, cells in strict_csv.rows(lines, name):
+        if header is None:
+            header = cells
+            missing = [column for column in COLUMNS if column not in header]
+            if missing:
                 raise BadInput(
-                    f"has {len(cells)} cells where there should be {len(header)}",
+                    f"the column {missing[0]!r} is missing",
                     where=where,
-                    do="quote the cells that hold a comma",
+                    do=f"the columns are {', '.join(COLUMNS)}",
                 )
+        else:
             yield where, dict(zip(header, cells, strict=True))
-            begins = reader.line_num + 1
-    except csv.Error as error:
-        raise BadInput(
-            f"the row that begins here is no csv ({error})",
-            where=f"{name}, row {begins}",
-            do="close its quotes, and double those inside a cell",
-        ) from error
 
 
 def contract_rows(path: str | Path, examples: Iterable[Row]) -> Iterator[Row]:
@@ -298,7 +243,7 @@ def contract_rows(path: str | Path, examples: Iterable[Row]) -> Iterator[Row]:
     These are the contracts of the zip and those that examples name; one of these may have no text in the zip.
     """
     used = Counter(example["contract"] for example in examples if example["contract"] is not None)
-    with _opened(path) as archive:
+    with archives.opened(path) as archive:
         files = _contract_files(archive, Path(path).name)
         for contract in sorted(files.keys() | used.keys()):
             yield {
@@ -435,7 +380,7 @@ def read_legalbench_rag(
         if query not in known:
             notes["annotations_of_no_type"] += 1
             notes["spans_of_no_type"] += len(marked)
-    with _opened(path) as archive:
+    with archives.opened(path) as archive:
         members = _contract_files(archive, Path(path).name)
         contract_of = _contracts_of_files(files, members, partial(_contract_text, archive), name)
         splits = split_contracts(contract_of.values())

@@ -19,7 +19,7 @@ from lextables.maud.plan import Maud
 from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.tables.cells import Cell
-from lextables.tables.inputs import Inputs, about
+from lextables.tables.inputs import Inputs, Scores, about, by_name
 from lextables.tables.spent import record, span_settings_in_words, time_in_words
 
 AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
@@ -33,7 +33,6 @@ NOT_SCORED = "no test example of it can be scored in these data"
 
 Table = Callable[["Results"], list[Cell]]
 System = Mapping[str, Any]
-Scores = Mapping[tuple[str, str], tuple[float, int]]
 
 
 @dataclass(frozen=True)
@@ -66,12 +65,6 @@ class Results(Inputs):
         return counts
 
     @cached_property
-    def scores(self) -> dict[str, Scores]:
-        """{run folder: {(metric, group): (value, n)}} of every run that the table shows; NaN over nothing."""
-        folders = {folder for system in self.systems for runs in system["runs"].values() for folder in runs}
-        return {folder: _by_name(read(self.root / folder / "scores.parquet")) for folder in sorted(folders)}
-
-    @cached_property
     def random_scores(self) -> Scores:
         """What random scores are expected to reach, over the heads of the first run, or of all data."""
         ran = [folder for system in self.systems for folder in _folders(system)]
@@ -84,7 +77,7 @@ class Results(Inputs):
             {key: row[key] for key in ("head_id", "example_id")} | {"logits": [0.0] * answers[row["head_id"]]}
             for row in tested
         ]
-        return _by_name(minority_scores(blank, tested, self.heads, partial=True))
+        return by_name(minority_scores(blank, tested, self.heads, partial=True))
 
     def values(self, folders: Sequence[str], metric: str, group: str = "all") -> list[float]:
         """A score of each run, in per cent; empty where a run lacks it."""
@@ -101,10 +94,6 @@ class Results(Inputs):
     ) -> tuple[float | None, float | None]:
         """The ends of a score's interval, averaged over the runs as the score is; None where it has none."""
         return self.score(folders, f"{metric}, low", group), self.score(folders, f"{metric}, high", group)
-
-
-def _by_name(rows: Iterable[Row]) -> Scores:
-    return {(row["metric"], row["group"]): (row["value"] if row["n"] else math.nan, row["n"]) for row in rows}
 
 
 def _folders(system: System) -> tuple[str, ...]:

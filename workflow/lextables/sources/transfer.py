@@ -170,7 +170,7 @@ def _start(answer: requests.Response, part: Part, held: int, version: str) -> in
         part.forget()
         raise Passing(status, wait=0)
     if answer.status_code == 429 or answer.status_code >= 500:
-        raise Passing(status, _retry_after(answer.headers.get("Retry-After", "")))
+        raise Passing(status, retry_after(answer.headers.get("Retry-After", "")))
     if answer.status_code != 200:
         raise Refused(status)
     if answer.headers.get("Content-Encoding", "identity") != "identity":
@@ -195,8 +195,9 @@ def _version(answer: requests.Response) -> str:
     return etag if etag and not etag.startswith("W/") else answer.headers.get("Last-Modified", "")
 
 
-def _retry_after(value: str) -> float | None:
+def retry_after(value: str) -> float | None:
     """Seconds from now by a Retry-After header: a number, or an HTTP date; None if it is neither."""
+    value = value.strip()
     if value.isdecimal():
         return float(value)
     try:

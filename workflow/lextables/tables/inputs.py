@@ -1,12 +1,17 @@
 """What a room's tables are made from."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lextables.dataset import Row, read
 from lextables.papers import Paper
 from lextables.tables.published import PublishedCell
+
+Scores = Mapping[tuple[str, str], tuple[float, int]]
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,17 @@ class Inputs:
     rows: Sequence[Mapping[str, Any]]
     published: Sequence[PublishedCell]
     paper: Paper
+
+    @cached_property
+    def scores(self) -> dict[str, Scores]:
+        """{run folder: scores} of every run that the table shows."""
+        folders = {folder for row in self.rows for runs in row["runs"].values() for folder in runs}
+        return {folder: by_name(read(self.root / folder / "scores.parquet")) for folder in sorted(folders)}
+
+
+def by_name(rows: Iterable[Row]) -> Scores:
+    """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN over nothing."""
+    return {(row["metric"], row["group"]): (row["value"] if row["n"] else math.nan, row["n"]) for row in rows}
 
 
 def about(system: Mapping[str, Any], measure: str, name: str) -> dict[str, Any]:

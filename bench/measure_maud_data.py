@@ -3,8 +3,8 @@
 Each stage runs in a process of its own, whose peak memory it reports; tokens are made once a text, by the
 function that the training jobs call.
 
-    PYTHONPATH=workflow python tests/bench/make_maud.py /tmp/maud
-    PYTHONPATH=workflow python tests/bench/measure_maud_data.py /tmp/maud --model <folder of a model>
+    PYTHONPATH=workflow python bench/make_maud.py /tmp/maud
+    PYTHONPATH=workflow python bench/measure_maud_data.py /tmp/maud --model <folder of a model>
 """
 
 import argparse

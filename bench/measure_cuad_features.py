@@ -8,7 +8,7 @@ alone makes the whole file.  Memory is the resident size summed over a process a
 looked at ten times a second, so that pages shared between them count more than once.
 
     python3.11 -m venv /tmp/tf4 && /tmp/tf4/bin/pip install transformers==4.57.6 torch==2.13.0
-    PYTHONPATH=workflow python tests/bench/measure_cuad_features.py \
+    PYTHONPATH=workflow python bench/measure_cuad_features.py \
         ../shared/mirror/cuad/data.zip --released /tmp/tf4/bin/python
 
 The tokenizer is that of all-MiniLM-L6-v2 (the vocabulary of bert-base-uncased): the fast one on our side,

@@ -10,7 +10,7 @@ curves and every metric is compared, and any difference stops the program.
 The released code is no part of this repository: give the folder with its evaluate.py and
 category_descriptions.csv.
 
-    PYTHONPATH=workflow python tests/bench/measure_cuad_scoring.py RELEASED ../shared/mirror/cuad/data.zip
+    PYTHONPATH=workflow python bench/measure_cuad_scoring.py RELEASED ../shared/mirror/cuad/data.zip
 
 With --golden FILE the released numbers in a golden file are computed anew from its questions and
 predictions instead.
@@ -31,7 +31,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from make_nbest import make_nbest, table_rows
 
 from lextables.atomic import write_text
 from lextables.metrics.spans import (
@@ -47,6 +46,7 @@ from lextables.metrics.spans import (
     scores,
     sweep,
 )
+from make_nbest import make_nbest, table_rows
 
 PASSES = 10
 RELAXED = "Parties"

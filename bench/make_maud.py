@@ -1,4 +1,4 @@
-"""Make a MAUD of the release's size, of made-up texts: ``python tests/bench/make_maud.py <folder>``.
+"""Make a MAUD of the release's size, of made-up texts: ``python bench/make_maud.py <folder>``.
 
 It writes ``maud_v1.zip`` and ``maud_squad_{train,dev,test}.json`` with as many examples, by category, data
 set and split, as the paper's Tables 1 and 2 print, as many different texts as Section 3 says (8,226), as many
@@ -22,7 +22,7 @@ from lextables.maud.catalogue import Catalogue, Head, read_recorded
 from lextables.maud.raw import COLUMNS, DATA_TYPES, QUESTION, SPLITS
 from lextables.tables.published import load
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 TEXTS, LONG_SHARE, CONTRACTS, CONTRACT_WORDS = 8226, 0.276, 152, 60_000
 LIMIT, LONGEST = 512, 4096
 DATA_SETS = {"main": "Main Dataset", "abridged": "Abridged Dataset", "rare_answers": "Rare Answers Dataset"}

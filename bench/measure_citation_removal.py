@@ -3,7 +3,7 @@ r"""Count what the removal of citations leaves behind in real opinions.
 Printed are paragraphs, those that removal shortens, and the stubs "ex rel." that stand before a mark, a
 small letter or the end, where the name after them was taken and the one before them left.
 
-    PYTHONPATH=workflow python tests/bench/measure_citation_removal.py \
+    PYTHONPATH=workflow python bench/measure_citation_removal.py \
         ../shared/mirror/caselaw/us/{396,402,408,414,420,426,431,434,560,570}.zip
 """
 

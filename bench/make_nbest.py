@@ -7,7 +7,7 @@ probability, and the empty prediction.  Scores are drawn so that the empty predi
 there is no answer and a gold span mostly ranks high where there is one; the softmax over the question's
 predictions gives the probabilities, as in the released prediction step.
 
-    python tests/bench/make_nbest.py test.json nbest_predictions_.json [--seed 0]
+    python bench/make_nbest.py test.json nbest_predictions_.json [--seed 0]
 """
 
 import argparse

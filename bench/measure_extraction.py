@@ -5,7 +5,7 @@ half of each comparison repeats the first with the two in the other order.  The 
 that other work on the machine counts little.  The parentheticals of both are read by the same code from
 the citations that each found; what eyecite itself says is the parenthetical is compared too.
 
-    PYTHONPATH=workflow python tests/bench/measure_extraction.py ../shared/mirror/caselaw/us/{445,481,526}.zip
+    PYTHONPATH=workflow python bench/measure_extraction.py ../shared/mirror/caselaw/us/{445,481,526}.zip
 """
 
 import argparse

@@ -6,7 +6,7 @@ Printed for each parser: how many are taken and why the others are not, the shar
 how often the algorithm undoes what it did, and seconds; then how often the parsers agree.  With --outputs
 a json line is written for each hypothesis, to be read.
 
-    PYTHONPATH=workflow python tests/bench/measure_contradictions.py \
+    PYTHONPATH=workflow python bench/measure_contradictions.py \
         --model ../shared/mirror/models/benepar_en_gum \
         ../shared/mirror/caselaw/us/{39?,4[0-2]?,43[0-5],54[6-9],5[5-7]?}.zip
 """

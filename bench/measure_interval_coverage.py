@@ -4,7 +4,7 @@ The truth of a simulation is the score of a very large sample from the same sour
 share of data sets whose 95 % interval covers it, where the misses lie (below: the whole interval lies
 below the truth), the mean width, and the share of data sets that have an interval at all.
 
-    PYTHONPATH=workflow python tests/bench/measure_interval_coverage.py [--sets 400] [--only NAME]
+    PYTHONPATH=workflow python bench/measure_interval_coverage.py [--sets 400] [--only NAME]
 """
 
 import argparse
