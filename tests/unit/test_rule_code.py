@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lextables.fingerprint import digests
+from lextables.fingerprint import AROUND, digests
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
@@ -28,8 +28,12 @@ def rules():
 
 
 def imported(script):
-    """The modules of lextables that a script imports, directly or not, as Python's own finder lists them."""
-    finder = ModuleFinder([str(ROOT / "workflow")])
+    """The modules of lextables that a script imports, directly or not, as Python's own finder lists them.
+
+    Without those that stand around the work of every rule, and on which no result depends.
+    """
+    around = [name.removesuffix(".py").replace("/", ".") for name in sorted(AROUND)]
+    finder = ModuleFinder([str(ROOT / "workflow")], excludes=around)
     finder.run_script(str(script))
     files = (Path(module.__file__) for name, module in finder.modules.items() if name.startswith("lextables"))
     return {file.relative_to(ROOT / "workflow").as_posix() for file in files}
