@@ -48,6 +48,7 @@ def test_one_value_stands_for_a_list(tmp_path):
             "config: extra_models.0.name = 'a/b' is not allowed (allowed: 1 to 60 characters",
         ),
         ({"papers": []}, "config: papers = [] is not allowed"),
+        ({"caselaw": []}, "config: caselaw = [] is not allowed"),
         ({"seeds": ["one"]}, "config: seeds.0 = 'one' is not allowed (allowed: a whole number)"),
         ({"llm": "localhost"}, "config: llm = 'localhost' is not allowed"),
         ({"data": "release", "mirror": "no/such/folder"}, "config: mirror = "),
