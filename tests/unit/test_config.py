@@ -59,6 +59,7 @@ def test_one_value_stands_for_a_list(tmp_path):
             "config: seeds.0 = 4294967296 is not allowed (allowed: a whole number, 0 to 4294967295)",
         ),
         ({"extra_models": "MiniLM"}, "config: extra_models.0 = 'MiniLM' is not allowed (allowed: keys with"),
+        ({"caselaw": []}, "config: caselaw = [] is not allowed (allowed: one at least)"),
         ({"seeds": ["one"]}, "config: seeds.0 = 'one' is not allowed (allowed: a whole number)"),
         ({"llm": "localhost"}, "config: llm = 'localhost' is not allowed"),
         ({"data": "release", "mirror": "no/such/folder"}, "config: mirror = "),

@@ -52,7 +52,7 @@ def test_a_fingerprint_covers_all_that_its_script_imports(script):
     by_name = [f"lextables.{ROOMS[0]}.{part}" for part in ("plan", "tables")] if script == "table" else []
     covered = digests(str(SCRIPTS / f"{script}.py"), *by_name)
     wanted = imported(SCRIPTS / f"{script}.py")
-    assert len(wanted) > 2
+    assert "lextables/__init__.py" in wanted
     assert not wanted - covered.keys()
 
 

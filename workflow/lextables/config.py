@@ -34,8 +34,8 @@ class Config(BaseModel):
     mirror: tuple[str, ...] = ()
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
-    caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+:[0-9]{1,6}(-[0-9]{1,6})?$")], ...] = (
-        "us:436-544",
+    caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+:[0-9]{1,6}(-[0-9]{1,6})?$")], ...] = Field(
+        default=("us:436-544",), min_length=1
     )
     bad_volumes: Literal["stop", "skip"] = "stop"
     parser: str = Field(default="auto", min_length=1)
