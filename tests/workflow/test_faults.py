@@ -90,11 +90,11 @@ FAULTS = {
     "a run that there is none of": (
         None,
         ["results/sample/runs/acord/retrieve/bm26/short/seed0/scores.parquet"],
-        r"retrieve/bm26/short/seed0: there is no such run under this configuration\.",
+        r"results/sample/runs/acord/.*/seed0: there is no such run under this configuration\.",
     ),
     "windows that nothing reads": (
         None,
-        ["results/sample/features/cuad/zzz/train/features.json"],
+        ["results/sample/features/cuad/zzz/64x32/train/features.json"],
         r"results/sample/features/cuad/zzz: no run under this configuration reads this model's windows\.",
     ),
     "a target of a paper that is left out": (
@@ -289,16 +289,20 @@ def begun(folder, *arguments):
 
 def test_a_run_that_was_killed_goes_on_with_the_same_command(tmp_path):
     """At five moments after it locked the folder: between jobs, in a job's imports, in its work."""
+    killed = 0
     for delay in (0, 0.3, 0.7, 1.2, 1.8):
         run = begun(tmp_path, QUICK)
         time.sleep(delay)
         os.killpg(run.pid, signal.SIGKILL)
         run.communicate()
-        assert list(tmp_path.glob(f"{LOCKS}/*")), "it had ended before it was killed"
+        locked = bool(list(tmp_path.glob(f"{LOCKS}/*")))
         again = snakemake(tmp_path, QUICK)
         assert again.returncode == 0, again.stdout[-2000:]
-        assert "The lock of a run that was killed" in again.stdout
+        # On a fast machine a run may have ended before the later moments.
+        assert ("The lock of a run that was killed" in again.stdout) == locked
         assert not list(tmp_path.glob(f"{LOCKS}/*"))
+        killed += locked
+    assert killed > 1
 
 
 def test_two_runs_at_once_are_one_too_many(tmp_path):
