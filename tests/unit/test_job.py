@@ -89,6 +89,8 @@ def test_control_c_ends_a_job_without_a_traceback(tmp_path, before):
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # A shell lets what it starts in the background ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.1)

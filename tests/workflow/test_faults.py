@@ -278,6 +278,8 @@ def begun(folder, *arguments):
     run = subprocess.Popen(
         command("--forceall", *arguments),
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        # A shell lets what it starts in the background ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     deadline = time.monotonic() + 120
     while not list(folder.glob(f"{LOCKS}/*.output.lock")):

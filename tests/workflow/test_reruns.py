@@ -24,12 +24,12 @@ RESULTS = Path("results/sample")
 TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")
 
 
-def snakemake(project, *arguments, targets=TARGETS):
+def snakemake(project, *arguments, targets=TARGETS, papers="[acord]"):
     given = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": str(project.parent / "mine")}])
     return subprocess.run(
         [
             *(sys.executable, "-m", "snakemake", *targets, "--cores", "2", "--nolock", *arguments),
-            *("--config", "papers=[acord]", f"extra_models={given}"),
+            *("--config", f"papers={papers}", f"extra_models={given}"),
         ],
         cwd=project,
         capture_output=True,
@@ -38,9 +38,9 @@ def snakemake(project, *arguments, targets=TARGETS):
     )
 
 
-def planned(project, targets=TARGETS):
+def planned(project, targets=TARGETS, papers="[acord]"):
     """What would run: {rule: number of jobs}."""
-    run = snakemake(project, "--dry-run", targets=targets)
+    run = snakemake(project, "--dry-run", targets=targets, papers=papers)
     assert run.returncode == 0, run.stderr[-3000:]
     stats = re.search(r"Job stats:\n.*\n-+.*\n((?:\S+ +\d+\n)+)", run.stdout + run.stderr)
     if stats is None:
@@ -155,12 +155,12 @@ def test_what_reruns_and_what_does_not(project, change, reruns, stays):
 
 def test_volumes_of_case_law_are_fetched_once(project):
     shard = [str(RESULTS / "sources/caselaw/us-901.json")]
-    brought = snakemake(project, targets=shard)
+    brought = snakemake(project, targets=shard, papers="[lawngnli]")
     assert brought.returncode == 0, brought.stderr[-3000:]
-    assert planned(project, shard) == {}
+    assert planned(project, shard, "[lawngnli]") == {}
     volume = next((project / "resources/sample/caselaw").rglob("902.zip"))
     volume.write_bytes(volume.read_bytes() + b" ")
-    assert planned(project, shard) == {"caselaw_volumes": 1}
+    assert planned(project, shard, "[lawngnli]") == {"caselaw_volumes": 1}
 
 
 def test_the_report_follows_what_other_runs_leave(project):
@@ -260,7 +260,7 @@ def test_a_run_of_a_paper_that_is_left_out_is_planned_when_it_is_named(plan):
     assert "maud_train" in said
     code, said = plan(none, "--config", "papers=[acord]")
     assert code != 0
-    assert "runs/maud/single/minilm/none/seed0: this configuration has no such run" in said
+    assert "runs/maud/single/minilm/none/seed0: there is no such run under this configuration" in said
 
 
 def test_windows_of_two_grids_lie_apart(tmp_path):
