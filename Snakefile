@@ -5,7 +5,7 @@
 #   snakemake --cores 4 acord_table_d3      one table
 #   snakemake --cores 4 data|tables|check   data sets with their census | tables | tables, then a summary
 #
-# source -> data set -> run -> predictions -> scores -> table -> report: each arrow is a kind of rule.
+# source -> data set -> features -> run -> predictions -> scores -> table -> report: each arrow is a kind of rule.
 
 
 configfile: f"{workflow.basedir}/config.yaml"
@@ -13,19 +13,20 @@ configfile: f"{workflow.basedir}/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/sources.smk"
-include: "workflow/rules/acord.smk"
+include: "workflow/rules/data.smk"
 include: "workflow/rules/edgar.smk"
-include: "workflow/rules/cuad.smk"
-include: "workflow/rules/maud.smk"
+include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/spans.smk"
+include: "workflow/rules/classification.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 
 
-if LAWNGNLI:
+# What a paper does beside its tasks, such as making its data set, is in a file of its name.
+for paper in CONFIG.papers:
+    if (ROOT / f"workflow/rules/{paper}.smk").is_file():
 
-    include: "workflow/rules/caselaw.smk"
-    include: "workflow/rules/lawngnli.smk"
+        include: f"workflow/rules/{paper}.smk"
 
 
 rule all:
@@ -38,7 +39,11 @@ rule all:
 
 rule data:
     input:
-        [f"{RESULTS}/data/{paper}/census.json" for paper in CONFIG.papers],
+        [
+            f"{RESULTS}/data/{name}/census.json"
+            for paper in CONFIG.papers
+            for name in {paper, *PAPERS[paper].data}
+        ],
 
 
 rule tables:

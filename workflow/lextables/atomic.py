@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,30 @@ def replacing(path: str | Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(folder: str | Path) -> Iterator[Path]:
+    """Yield a temporary folder beside ``folder``; on success flush its files to disk and put it in its place.
+
+    On any error ``folder`` keeps what it held before.
+    """
+    folder = Path(folder)
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        for path in sorted(path for path in temporary.rglob("*") if path.is_file()):
+            with path.open("rb") as written:
+                os.fsync(written.fileno())
+        if folder.exists():
+            folder.rename(old)
+        temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def write_text(path: str | Path, text: str) -> None:

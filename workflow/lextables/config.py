@@ -48,7 +48,7 @@ class Config(BaseModel):
     edgar_exhibits: tuple[str, ...] = ("EX-10",)
     edgar_base: str = Field(default="https://www.sec.gov/Archives/", pattern=r"^https?://.+/$")
     released_checkpoints: bool = True
-    maud_settings: Literal["authors", "search"] = "authors"
+    hyperparameters: Literal["published", "search"] = "published"
     # Braces in a path would be wildcards of the workflow.
     contract: str = Field(default="", pattern=r"^[^{}]*$")
     review_model: str = Field(default="auto", min_length=1)

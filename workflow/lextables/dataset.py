@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,32 @@ class Table:
             [pa.field(c.name, c.type, c.nullable, {"description": c.description}) for c in self.columns],
             {"table": self.name, "description": self.description, "key": ",".join(self.key)},
         )
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a room's reader is given of one data set.
+
+    ``files`` are the published ones by the names that the registry gives them, ``facts`` our own notes beside
+    them, and ``given`` the keys of the paper's registry that the data set asks for.
+    """
+
+    files: Mapping[str, Sequence[Path]]
+    facts: Mapping[str, Path]
+    given: Mapping[str, Any]
+
+    def file(self, name: str) -> Path:
+        """The one file of this name."""
+        (path,) = self.files[name]
+        return path
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a room's reader makes: the rows of each table, and what was counted on the way."""
+
+    of: Mapping[str, Iterable[Row]]
+    notes: Mapping[str, Any]
 
 
 def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:

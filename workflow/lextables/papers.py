@@ -1,46 +1,122 @@
-"""The registry of papers: `resources/papers/<paper>.yaml`, each with a part that is the same for all."""
+"""The registry of papers: `resources/papers/<paper>.yaml`, one form for all.
+
+A paper names its data sets and the files that they are read from, the task that each is given to, and its
+tables with the rows that they show.  A room whose reader or tables need more adds keys in a subclass of `Paper`
+(its module ``registry``); else a paper's file is all.
+"""
 
 from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from lextables.errors import BadInput
+from lextables.registry import Entry
+from lextables.sources.registry import Source
+from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
+from lextables.tasks.plan import Context, Plan, Planner, Row, shown
+from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
+from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 
-Loaded = TypeVar("Loaded", bound="Paper")
+Task = Annotated[RetrievalTask | SpanTask | ClassificationTask, Field(discriminator="task")]
+PLANNERS: dict[str, type[Planner]] = {
+    "retrieval": RetrievalPlanner,
+    "spans": SpanPlanner,
+    "classification": ClassificationPlanner,
+}
+ALL = "all"
 
 
-class Entry(BaseModel):
-    """A mapping in a paper's file: unknown keys are errors."""
+class DataSet(Entry):
+    """A data set: what its room's reader is given, and what it must hold before any run starts.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    ``files`` are published ones, as `<source>/<file>`; one that is there in ``instead`` is taken where a mirror
+    has it and lacks any of those.  ``facts`` are files of `resources/facts`.  ``given`` are keys of the paper's
+    registry.  The ``census`` goes by the variant of the first of the files, or of that called ``variant_of``.
+    """
+
+    files: Mapping[str, str | tuple[str, ...]] = Field(min_length=1)
+    instead: Mapping[str, str] = {}
+    facts: Mapping[str, str] = {}
+    given: tuple[str, ...] = ()
+    census: Mapping[str, Mapping[str, Any]] = {}
+
+    def named(self, mirrors: list[Path]) -> dict[str, list[str]]:
+        """{name: its files}, each with what is taken in its place."""
+        found = {}
+        for name, files in self.files.items():
+            several = [files] if isinstance(files, str) else list(files)
+            other = self.instead.get(name)
+            if other and _in(mirrors, other) and not all(_in(mirrors, file) for file in several):
+                several = [other]
+            found[name] = several
+        return found
+
+
+def _in(mirrors: list[Path], file: str) -> bool:
+    return any((mirror / file).is_file() for mirror in mirrors)
 
 
 class TableEntry(Entry):
-    """One printed table or figure: what it shows, where it stands in the paper, a figure's kind."""
+    """One printed table or figure: what it shows, where it stands in the paper, a figure's kind.
+
+    Its ``rows`` come from the runs on the data set ``of``: of one of these mappings each field is the row's.
+    ``conditions`` are those whose runs it shows, by default the task's main one.  ``names`` are the rows and
+    columns that its code must know by name.
+    """
 
     title: str
     where: str
     kind: str | None = None
     notes: tuple[str, ...] = ()
+    of: str | None = None
+    rows: tuple[Mapping[str, Any], ...] = ()
+    conditions: tuple[str, ...] | str = ()
+    names: Mapping[str, Any] = {}
 
 
 class Paper(Entry):
-    """What every paper's file holds; a room adds its own keys in a subclass."""
+    """What every paper's file holds.
+
+    ``sources`` are entries as in `resources/sources.yaml`, for a paper that brings its own.
+    """
 
     title: str
     citation: str
+    sources: Mapping[str, Source] = {}
+    data: Mapping[str, DataSet] = {}
+    tasks: Mapping[str, Task] = {}
     tables: Mapping[str, TableEntry] = Field(min_length=1)
-    census: Mapping[str, Mapping[str, Any]] = {}
+
+    @model_validator(mode="after")
+    def _tables_show_tasks(self) -> "Paper":
+        for name, table in self.tables.items():
+            if table.rows and table.of not in self.tasks:
+                raise ValueError(f"table {name} shows rows of {table.of!r}, which is no task of the paper")
+        return self
 
 
-def load(path: str | Path, model: type[Loaded]) -> Loaded:
-    """Read and check a paper's file; `BadInput` names the key of the first fault."""
+def room(paper: str, module: str) -> Any:
+    """The module of a paper's room, or None where the room has none of that name."""
+    name = f"lextables.{paper}.{module}"
+    return import_module(name) if find_spec(name) else None
+
+
+def model_of(paper: str) -> type[Paper]:
+    """The form of a paper's file: its room's, or the one that is common to all."""
+    registry = room(paper, "registry")
+    return registry.REGISTRY if registry else Paper
+
+
+def load(path: str | Path) -> Paper:
+    """Read and check a paper's file, by its room's registry; `BadInput` names the key of the first fault."""
     path = Path(path)
     try:
-        return model.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return model_of(path.stem).model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except yaml.YAMLError as error:
         raise BadInput(f"not YAML ({error})", where=path.name) from error
     except ValidationError as error:
@@ -49,3 +125,18 @@ def load(path: str | Path, model: type[Loaded]) -> Loaded:
         raise BadInput(
             f"{key} = {fault['input']!r:.80} is not allowed ({fault['msg']})", where=path.name
         ) from None
+
+
+def plan(paper: Paper, context: Context) -> Plan:
+    """Lay out the runs of a paper under a configuration, and the rows of each of its tables."""
+    planners = {name: PLANNERS[task.task](name, task, context) for name, task in paper.tasks.items()}
+    rows: dict[str, list[Row]] = {name: planner.rows() for name, planner in planners.items()}
+    specs = {run: spec for planner in planners.values() for run, spec in planner.specs.items()}
+    return Plan(specs, {name: _shown(table, rows, planners) for name, table in paper.tables.items()})
+
+
+def _shown(table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[str, Planner]) -> list[dict]:
+    if not table.rows:
+        return []
+    conditions = table.conditions or (planners[table.of].MAIN,)
+    return shown(rows[table.of], table.rows, () if conditions == ALL else conditions)

@@ -8,8 +8,8 @@ import json
 import platform
 import resource
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from lextables.atomic import write_text
 from lextables.dataset import Column, Table
+from lextables.errors import BadInput
 from lextables.version import made_by
 
 LIBRARIES = (
@@ -79,6 +80,50 @@ def recorded(folder: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[s
     record["libraries"] = versions()
     record["lextables"] = made_by()
     write_text(Path(folder) / "run.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+
+
+@contextmanager
+def recorded_all(
+    paths: Sequence[str | Path], settings: Mapping[str, Mapping[str, Any]]
+) -> Iterator[list[dict[str, Any]]]:
+    """The same for several runs that one job makes, each with its settings; their times are the job's."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(recorded(Path(path).parent, of_run))
+            for path, of_run in zip(paths, settings.values(), strict=True)
+        ]
+
+
+def loaded(path: str | Path) -> dict[str, Any]:
+    """Return a JSON record: a run's `run.json`, or a census."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def counts_of(census: str | Path) -> dict[str, Any]:
+    """Return what a census says of the tables themselves."""
+    return loaded(census)["data"]
+
+
+def chosen(choice: Sequence[str | Path]) -> dict[str, Any]:
+    """Return what the choice says whose record is in ``choice``; nothing where there was none to make."""
+    return loaded(choice[0])["choice"] if choice else {}
+
+
+def check_trained(choice: Mapping[str, Any], records: Iterable[str | Path]) -> None:
+    """Raise `BadInput` where a run of ``records`` (`run.json`) was trained with another choice than ``choice``.
+
+    A choice that comes out as it did repeats no training, so one that does not must say so.
+    """
+    for record in map(Path, records):
+        if record.is_file():
+            found = loaded(record)
+            used = found.get("choice", choice)
+            if used != json.loads(json.dumps(choice)):
+                raise BadInput(
+                    "the best settings are no longer those that this run was trained with",
+                    where=str(record.parent),
+                    do="remove the folder and run again",
+                )
 
 
 def processor() -> str:

@@ -10,24 +10,24 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, TypeAdapter
 
-from lextables import ROOT
-from lextables.acord.plan import Acord
+from lextables import ROOT, papers
 from lextables.config import Config
-from lextables.cuad.plan import Cuad
-from lextables.lawngnli.plan import Lawngnli
-from lextables.maud.plan import Maud
 from lextables.models.resolve import Model
 from lextables.sources import registry
 
 FOLDER = ROOT / "workflow/schemas"
+
+
+def _papers() -> dict[str, type[BaseModel]]:
+    rooms = (path.stem for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
+    return {f"papers.{name}": papers.model_of(name) for name in rooms}
+
+
 CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
     "config": Config,
     "models": TypeAdapter(dict[str, Model]),
-    "papers.acord": Acord,
-    "papers.cuad": Cuad,
-    "papers.lawngnli": Lawngnli,
-    "papers.maud": Maud,
     "sources": registry.ADAPTER,
+    **_papers(),
 }
 
 

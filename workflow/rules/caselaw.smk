@@ -8,6 +8,27 @@
 # A shard is one job: the whole corpus has 40,000 volumes, which would be as many.
 
 
+import hashlib
+
+VOLUMES = LAWNGNLI.shards
+
+
+def volume_content(wildcards):
+    """Which bytes of a shard's volumes stand now, as one digest."""
+    record = Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")
+    listed = json.loads(record.read_text(encoding="utf-8"))["volumes"] if record.is_file() else []
+    fetched = {entry["file"]: entry for entry in listed}
+    files = [f"{volume}.zip" for volume in VOLUMES[wildcards.shard]]
+    words = "".join(f"{file} {standing_bytes('caselaw', file, fetched.get(file))}\n" for file in files)
+    return hashlib.sha256(words.encode()).hexdigest()
+
+
+def volume_pins(wildcards):
+    """What a shard's volumes are checked against."""
+    wanted = [sources.resolve(SOURCES, "caselaw", f"{volume}.zip") for volume in VOLUMES[wildcards.shard]]
+    return [c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))]
+
+
 localrules:
     caselaw_volumes,
 
@@ -22,12 +43,12 @@ rule caselaw_volumes:
     benchmark:
         f"{RESULTS}/benchmarks/caselaw_volumes/{{shard}}.tsv"
     wildcard_constraints:
-        shard="|".join(LAWNGNLI.shards),
+        shard="|".join(VOLUMES),
     conda:
         ENVIRONMENT
     params:
-        registry=SOURCE_REGISTRY,
-        volumes=lambda wildcards: LAWNGNLI.shards[wildcards.shard],
+        registries=SOURCE_REGISTRIES,
+        volumes=lambda wildcards: VOLUMES[wildcards.shard],
         pins=volume_pins,
         content=volume_content,
         data=CONFIG.data,

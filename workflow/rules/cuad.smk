@@ -1,57 +1,44 @@
-# CUAD: spans of contracts that a lawyer should see, for 41 categories of clauses.
+# CUAD's review: a user's contract, with what its models find.
 #
-#   in    {RESULTS}/sources/cuad/{data.zip,CUAD_v1.zip,category_descriptions.csv}; resources/facts/cuad_contracts.csv
-#   out   {RESULTS}/data/cuad/*.parquet, census.json; {RESULTS}/review/<contract>.html, .csv
-#   steps zips -> data sets (-> spans.smk); a user's contract + a model -> review
+#   in    the contract that the config names; a run that reads contracts, and the weights that it read
+#   out   {RESULTS}/review/<contract>.html, .csv
+#   steps a user's contract + a model -> review
 
+from functools import cache
+
+from lextables.cuad import reviewer
+from lextables.cuad.registry import DATA as REVIEWED_DATA
 from lextables.cuad.review import name_of as review_name
-
-CUAD = PAPERS["cuad"]
-CUAD_DATA = f"{RESULTS}/data/cuad"
-CUAD_FILES = ["data.zip", "CUAD_v1.zip", "category_descriptions.csv"]
-CUAD_SETS = [
-    "contracts",
-    "categories",
-    "questions",
-    "answers",
-    "training_examples",
-    "clauses",
-    "supplementary",
-]
-
-
-rule cuad_data:
-    input:
-        release=f"{RESULTS}/sources/cuad/data.zip",
-        clauses=f"{RESULTS}/sources/cuad/CUAD_v1.zip",
-        categories=f"{RESULTS}/sources/cuad/category_descriptions.csv",
-        recorded=str(HERE / "resources/facts/cuad_contracts.csv"),
-        provenance=[f"{RESULTS}/sources/cuad/{name}.json" for name in CUAD_FILES],
-    output:
-        [f"{CUAD_DATA}/{name}.parquet" for name in CUAD_SETS],
-        census=f"{CUAD_DATA}/census.json",
-    log:
-        f"{RESULTS}/logs/cuad_data.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/cuad_data.tsv"
-    conda:
-        ENVIRONMENT
-    resources:
-        mem_mb=4000,
-    params:
-        contract_types=CUAD.contract_types,
-        census=CUAD.census,
-        code=code("cuad_data.py"),
-    message:
-        "Checking CUAD's contracts, questions and clause table and writing them as parquet."
-    script:
-        "../scripts/cuad_data.py"
-
 
 # A user's contract: `snakemake review --config contract=path.txt`.  Its name and a digest of what is in it are
 # the review's, so that two contracts of one name have two.
 REVIEWED = review_name(CONFIG.contract)
 REVIEW = f"{RESULTS}/review/{REVIEWED}"
+
+
+@cache
+def contract_reviewer():
+    """The run whose model reads a user's contract, chosen once."""
+    return reviewer.choose(CONFIG, PAPERS["cuad"], PLANS["cuad"], RESULTS)
+
+
+def contract(wildcards):
+    """A user's contract: read before anything is made, so that no training is for a bad one."""
+    if not CONFIG.contract:
+        raise BadInput("contract is empty", where="config", do="name a file, as in --config contract=path.txt")
+    # What reads pdf and Word files is loaded for a review alone.
+    from lextables.cuad.contract_text import read_contract
+
+    read_contract(CONFIG.contract)
+    contract_reviewer()
+    return CONFIG.contract
+
+
+def reviewer_files(wildcards):
+    """What the reviewer's run makes; nothing for one that stands there from another configuration."""
+    contract(wildcards)
+    chosen = contract_reviewer()
+    return [f"{RESULTS}/{path}" for path in chosen.files] if chosen.planned else []
 
 
 rule review:
@@ -63,10 +50,9 @@ rule review:
 
 rule cuad_review:
     input:
-        contract=cuad_contract,
-        reviewer=cuad_reviewer_files,
-        questions=f"{CUAD_DATA}/questions.parquet",
-        categories=f"{CUAD_DATA}/categories.parquet",
+        contract=contract,
+        reviewer=reviewer_files,
+        data=data(REVIEWED_DATA, "questions", "categories"),
     output:
         html=f"{REVIEW}.html",
         csv=f"{REVIEW}.csv",
@@ -82,9 +68,10 @@ rule cuad_review:
         gpu=MODEL_GPU,
         mem_mb=8000,
     params:
-        run=lambda wildcards: f"{RESULTS}/{cuad_reviewer().run.folder}",
-        record=lambda wildcards: cuad_reviewer().record,
-        minimum=CUAD.review_minimum,
+        run=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}",
+        weights=lambda wildcards: contract_reviewer().weights(RESULTS),
+        record=lambda wildcards: contract_reviewer().record,
+        minimum=PAPERS["cuad"].review_minimum,
         device=CONFIG.device,
         code=code("cuad_review.py"),
     message:

@@ -5,6 +5,26 @@
 #   steps index of cases -> citations with parentheticals -> premises and accuracy filters -> difficulty
 #         filters and contradictions -> long premises -> labels, neutral premises, balance, twins
 
+from lextables.lawngnli.plan import bulk_files, construction
+
+LAWNGNLI = told(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
+
+
+include: "caselaw.smk"
+
+
+def parser_settings(wildcards):
+    """The parser, with the digest of its model."""
+    model = LAWNGNLI.parser["model"]
+    return LAWNGNLI.parser | ({"content": CONTENTS.folder(place(model))} if model else {})
+
+
+def bulk_content(wildcards):
+    """The digest of the bulk export that the config names."""
+    folder = Path(CONFIG.bulk_export)
+    return CONTENTS.folder(folder, bulk_files(folder)) if CONFIG.bulk_export else ""
+
+
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
 LAWNGNLI_OPINIONS = [f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards]

@@ -1,32 +1,85 @@
-# Span extraction over contracts: CUAD, and the extraction task of MAUD.
+# Span extraction: questions about contracts; the likeliest passages that answer them come back.
 #
-#   in    {RESULTS}/data/{task}/{contracts,questions,answers,training_examples}.parquet
-#   out   {RESULTS}/features/{task}/...; {RESULTS}/models/{task}/...; {RESULTS}/runs/{task}/..., scores beside each run
-#   steps windows -> (pretrain ->) search -> finetune, or the released weights -> (join ->) score
+#   in    {RESULTS}/data/{dataset}/{contracts,questions,answers,training_examples}.parquet
+#   out   {RESULTS}/features/spans/...; {RESULTS}/runs/{dataset}/..., scores beside each run
+#   steps windows -> (pretrain ->) search -> choice -> train, or the released weights -> read -> (join ->) score
 
-SPAN_DATA = f"{RESULTS}/data/{{task}}"
-SPAN_RUNS = f"{RESULTS}/runs/{{task}}"
-SPAN_MODELS = f"{RESULTS}/models/{{task}}"
-
-
-wildcard_constraints:
-    task="|".join(SPAN_TASKS),
+SPANS = of_task("spans")
+SPANNED = any_of(SPANS)
+SPAN_SHARDS = 8
+WINDOWS = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
 
 
-rule span_features:
+def windows(part, folder=WINDOWS):
+    """The files of a part (train, validation, test) of a model's windows, of a length and a step in tokens."""
+    files = ["features.json"] + [
+        f"{kind}-{shard:02}.parquet" for shard in range(SPAN_SHARDS) for kind in ("tokens", "windows")
+    ]
+    return [f"{folder}/{part}/{name}" for name in files]
+
+
+def windows_of(part, experiment):
+    """What gives the files of a part of the windows that a run reads, by its wildcards."""
+
+    def files(wildcards):
+        given = spec(run_of(wildcards, experiment=experiment)).settings
+        cut = {"length": given["max_length"], "step": given["step"]}
+        return expand(windows(part), dataset=wildcards.dataset, model=wildcards.model, **cut)
+
+    return files
+
+
+def windowed(wildcards):
+    """The first run that reads a model's windows, of these lengths; `BadInput` where there is none."""
+    cut = (int(wildcards.length), int(wildcards.step))
+    for run, entry in SPECS.items():
+        if (run.paper, run.model) == (wildcards.dataset, wildcards.model) and "step" in entry.settings:
+            # What weights come of a training, its windows are cut for before it.
+            if (entry.settings["max_length"], entry.settings["step"]) == cut and run.experiment != "read":
+                return entry
+    for run, entry in SPECS.items():
+        if (run.paper, run.model, run.experiment) == (wildcards.dataset, wildcards.model, "read"):
+            return entry
+    raise BadInput(
+        "no run under this configuration reads this model's windows",
+        where=f"{RESULTS}/features/spans/{wildcards.dataset}/{wildcards.model}",
+    )
+
+
+def cutting(wildcards):
+    """The settings that a model's windows depend on."""
+    names = ("weights", "revision", "found", "max_length", "step", "max_question_length", "held_out")
+    given = windowed(wildcards).settings
+    return identified({name: given[name] for name in names})
+
+
+def tokenizer_for(wildcards):
+    """The folder of weights that a rule makes, whose tokenizer cuts the windows; else none."""
+    source = windowed(wildcards).weights_of
+    return [f"{RESULTS}/{source.folder}/weights"] if source else []
+
+
+def pretraining_texts(wildcards):
+    """The contracts of EDGAR's quarters, or the sample's own."""
+    if CONFIG.data == "release":
+        return edgar_contracts(wildcards)
+    return data(wildcards.dataset, "contracts")
+
+
+rule spans_features:
     input:
-        census=f"{SPAN_DATA}/census.json",
-        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "training_examples")],
-        weights=span_weights,
+        data=data("{dataset}", "contracts", "questions", "training_examples"),
+        weights=tokenizer_for,
     output:
-        train=span_windows("train"),
-        validation=span_windows("validation"),
-        test=span_windows("test"),
+        train=windows("train"),
+        validation=windows("validation"),
+        test=windows("test"),
     log:
-        f"{RESULTS}/logs/span_features/{{task}}/{{model}}/{{length}}x{{step}}.log",
+        f"{RESULTS}/logs/{{dataset}}/features/{{model}}/{{length}}x{{step}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/span_features/{{task}}/{{model}}/{{length}}x{{step}}.tsv"
+        f"{RESULTS}/benchmarks/{{dataset}}/features/{{model}}/{{length}}x{{step}}.tsv"
     wildcard_constraints:
+        dataset=SPANNED,
         length=r"\d+",
         step=r"\d+",
     conda:
@@ -35,30 +88,31 @@ rule span_features:
     resources:
         mem_mb=4000,
     params:
-        settings=span_reading,
+        settings=cutting,
         shards=SPAN_SHARDS,
-        code=code("span_features.py"),
+        code=code("spans_features.py"),
     message:
-        "Cutting the contracts of {wildcards.task} into windows of tokens for {wildcards.model}."
+        "Cutting the contracts of {wildcards.dataset} into windows of tokens for {wildcards.model}."
     script:
-        "../scripts/span_features.py"
+        "../scripts/spans_features.py"
+
+
+PRETRAIN = run_folder("pretrain", condition="contracts", seed=0)
 
 
 # Contracts pretraining: the masked-language-model objective on EDGAR's contracts, or the sample's own.
-rule span_pretrain:
+rule spans_pretrain:
     input:
-        contracts=lambda wildcards: (
-            expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
-            if CONFIG.data == "release"
-            else [f"{RESULTS}/data/{wildcards.task}/contracts.parquet"]
-        ),
+        contracts=pretraining_texts,
     output:
-        weights=directory(f"{SPAN_MODELS}/pretrained/{{model}}"),
-        record=f"{SPAN_RUNS}/pretrain/{{model}}/contracts/seed0/run.json",
+        weights=directory(f"{PRETRAIN}/weights"),
+        record=f"{PRETRAIN}/run.json",
     log:
-        f"{SPAN_RUNS}/pretrain/{{model}}/contracts/seed0/log.txt",
+        f"{PRETRAIN}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/span_pretrain/{{task}}/{{model}}.tsv"
+        f"{RESULTS}/benchmarks/{{dataset}}/pretrain/{{model}}.tsv"
+    wildcard_constraints:
+        dataset=SPANNED,
     conda:
         ENVIRONMENT
     threads: 4
@@ -67,56 +121,64 @@ rule span_pretrain:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=lambda wildcards: settings(wildcards, experiment="pretrain", condition="contracts"),
+        settings=of_run("pretrain", condition="contracts"),
         device=CONFIG.device,
-        work=lambda wildcards: work(wildcards, experiment="pretrain", condition="contracts"),
-        code=code("span_pretrain.py"),
+        work=work("pretrain", condition="contracts"),
+        code=code("spans_pretrain.py"),
     message:
         "Training {wildcards.model} to fill in masked words of contracts."
     script:
-        "../scripts/span_pretrain.py"
+        "../scripts/spans_pretrain.py"
+
+
+RELEASE = run_folder("release", condition="as-released", seed=0)
 
 
 # The authors' own fine-tuned weights, out of their zip.
-rule span_released_weights:
+rule spans_release:
     input:
-        lambda wildcards: f"{RESULTS}/sources/{SPAN_TASKS[wildcards.task].checkpoints}/{wildcards.name}.zip",
+        lambda wildcards: "{}/sources/{}".format(
+            RESULTS, spec(run_of(wildcards, experiment="release", condition="as-released")).settings["file"]
+        ),
     output:
-        directory(f"{SPAN_MODELS}/released/{{name}}"),
+        weights=directory(f"{RELEASE}/weights"),
+        record=f"{RELEASE}/run.json",
     log:
-        f"{RESULTS}/logs/span_released_weights/{{task}}/{{name}}.log",
+        f"{RELEASE}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/span_released_weights/{{task}}/{{name}}.tsv"
+        f"{RESULTS}/benchmarks/{{dataset}}/release/{{model}}.tsv"
+    wildcard_constraints:
+        dataset=SPANNED,
     conda:
         ENVIRONMENT
     params:
-        code=code("span_released_weights.py"),
+        settings=of_run("release", condition="as-released"),
+        code=code("spans_release.py"),
     message:
-        "Unpacking the authors' {wildcards.name}."
+        "Unpacking the authors' {wildcards.model}."
     script:
-        "../scripts/span_released_weights.py"
+        "../scripts/spans_release.py"
 
 
-rule span_finetune:
+SPANS_SEARCH = run_folder("search")
+
+
+rule spans_search:
     input:
-        census=f"{SPAN_DATA}/census.json",
-        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "answers")],
-        train=span_windows_of("train"),
-        read=lambda wildcards: span_windows_of("validation" if wildcards.experiment == "search" else "test")(
-            wildcards
-        ),
-        weights=span_weights,
-        searched=needs,
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        data=data("{dataset}", "contracts", "questions"),
+        train=windows_of("train", "search"),
+        read=windows_of("validation", "search"),
+        weights=weights_for("search"),
     output:
-        predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
-        record=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
-        weights=directory(f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/model"),
+        predictions=f"{SPANS_SEARCH}/predictions.parquet",
+        record=f"{SPANS_SEARCH}/run.json",
     log:
-        f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/log.txt",
+        f"{SPANS_SEARCH}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/spans/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        f"{RESULTS}/benchmarks/{{dataset}}/search/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
-        experiment="search|finetune",
+        dataset=SPANNED,
     conda:
         ENVIRONMENT
     threads: 4
@@ -125,35 +187,96 @@ rule span_finetune:
         mem_mb=8000,
         runtime=1440,
     params:
-        settings=settings,
-        relaxed=lambda wildcards: SPAN_TASKS[wildcards.task].relaxed,
-        tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
+        settings=of_run("search"),
         device=CONFIG.device,
-        work=work,
-        code=code("span_finetune.py"),
+        work=work("search"),
+        code=code("spans_search.py"),
     message:
-        "Fine-tuning {wildcards.model} on {wildcards.task}, then reading contracts with it ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+        "Fine-tuning {wildcards.model} on a part of {wildcards.dataset} and reading the held-out contracts ({wildcards.condition})."
     script:
-        "../scripts/span_finetune.py"
+        "../scripts/spans_search.py"
 
 
-rule span_read_released:
+rule spans_choose:
     input:
-        census=f"{SPAN_DATA}/census.json",
-        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions", "answers")],
-        train=span_windows_of("train"),
-        read=span_windows_of("test"),
-        weights=span_weights,
+        data=data("{dataset}", "contracts", "questions", "answers"),
+        searched=needed_by("choice"),
     output:
-        predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
-        record=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
-        weights=directory(f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/model"),
+        f"{run_folder('choice', seed=0)}/run.json",
     log:
-        f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/log.txt",
+        f"{RESULTS}/logs/{{dataset}}/choice/{{model}}/{{condition}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/spans/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        f"{RESULTS}/benchmarks/{{dataset}}/choice/{{model}}/{{condition}}.tsv"
     wildcard_constraints:
-        experiment="released",
+        dataset=SPANNED,
+    conda:
+        ENVIRONMENT
+    params:
+        settings=of_run("choice"),
+        trained=trained_by,
+        code=code("spans_choose.py"),
+    message:
+        "Choosing the settings of {wildcards.model} on the held-out contracts of {wildcards.dataset}."
+    script:
+        "../scripts/spans_choose.py"
+
+
+SPANS_TRAIN = run_folder("train")
+
+
+rule spans_train:
+    input:
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        data=data("{dataset}", "contracts", "questions"),
+        train=windows_of("train", "train"),
+        weights=weights_for("train"),
+        choice=choice_for("train"),
+    output:
+        weights=directory(f"{SPANS_TRAIN}/weights"),
+        record=f"{SPANS_TRAIN}/run.json",
+    log:
+        f"{SPANS_TRAIN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=SPANNED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        settings=of_run("train"),
+        device=CONFIG.device,
+        work=work("train"),
+        code=code("spans_train.py"),
+    message:
+        "Fine-tuning {wildcards.model} on the contracts of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/spans_train.py"
+
+
+SPANS_READ = run_folder("read")
+
+
+rule spans_read:
+    input:
+        data=data("{dataset}", "contracts", "questions"),
+        train=windows_of("train", "read"),
+        read=windows_of("test", "read"),
+        weights=weights_for("read"),
+    output:
+        predictions=f"{SPANS_READ}/predictions.parquet",
+        reading=directory(f"{SPANS_READ}/reading"),
+        record=f"{SPANS_READ}/run.json",
+    log:
+        f"{SPANS_READ}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=SPANNED,
     conda:
         ENVIRONMENT
     threads: 4
@@ -162,59 +285,63 @@ rule span_read_released:
         mem_mb=8000,
         runtime=720,
     params:
-        settings=settings,
+        settings=of_run("read"),
         device=CONFIG.device,
-        code=code("span_read_released.py"),
+        code=code("spans_read.py"),
     message:
-        "Reading the test contracts of {wildcards.task} with {wildcards.model} as it was released."
+        "Reading the test contracts of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
     script:
-        "../scripts/span_read_released.py"
+        "../scripts/spans_read.py"
+
+
+JOIN = run_folder("join")
 
 
 # Spans that go on in the next window, joined into one.
-rule span_join:
+rule spans_join:
     input:
-        predictions=needs,
-        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("contracts", "questions")],
+        predictions=needed_by("join"),
+        data=data("{dataset}", "contracts", "questions"),
     output:
-        predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
-        record=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/run.json",
+        predictions=f"{JOIN}/predictions.parquet",
+        record=f"{JOIN}/run.json",
     log:
-        f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/log.txt",
+        f"{JOIN}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/spans/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        f"{RESULTS}/benchmarks/{{dataset}}/join/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
-        experiment="joined",
+        dataset=SPANNED,
     conda:
         ENVIRONMENT
     params:
-        settings=settings,
-        code=code("span_join.py"),
+        settings=of_run("join"),
+        code=code("spans_join.py"),
     message:
-        "Joining the spans of adjacent windows ({wildcards.task}, {wildcards.model}, seed {wildcards.seed})."
+        "Joining the spans of adjacent windows ({wildcards.dataset}, {wildcards.model}, seed {wildcards.seed})."
     script:
-        "../scripts/span_join.py"
+        "../scripts/spans_join.py"
 
 
-rule span_score:
+rule spans_score:
     input:
-        predictions=f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/predictions.parquet",
-        data=[f"{SPAN_DATA}/{name}.parquet" for name in ("questions", "answers")],
+        predictions=f"{RUN}/predictions.parquet",
+        data=data("{dataset}", "questions", "answers"),
     output:
-        f"{SPAN_RUNS}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}/scores.parquet",
+        f"{RUN}/scores.parquet",
     log:
-        f"{RESULTS}/logs/span_score/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/span_score/{{task}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
-        experiment="finetune|released|joined",
+        dataset=SPANNED,
+        experiment=any_of(papers.PLANNERS["spans"].STAGES),
     conda:
         ENVIRONMENT
     params:
-        relaxed=lambda wildcards: SPAN_TASKS[wildcards.task].relaxed,
-        tail=lambda wildcards: list(SPAN_TASKS[wildcards.task].tail),
-        code=code("span_score.py"),
+        relaxed=lambda wildcards: SPANS[wildcards.dataset].relaxed,
+        low_thresholds=lambda wildcards: list(SPANS[wildcards.dataset].low_thresholds),
+        code=code("spans_score.py"),
     message:
-        "Scoring the spans of {wildcards.model} on {wildcards.task}'s test contracts ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+        "Scoring the spans of {wildcards.model} on the test contracts of {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
     script:
-        "../scripts/span_score.py"
+        "../scripts/spans_score.py"

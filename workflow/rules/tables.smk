@@ -6,20 +6,64 @@
 
 
 # Papers and tables that there are, or a slip in a file's name would be a fault of the rule.
-SHOWN = {name for paper in PAPERS.values() for name in paper.tables}
+SHOWN = {name for paper in CONFIG.papers for name in PAPERS[paper].tables}
 
 
 wildcard_constraints:
-    paper="|".join(PAPERS),
+    paper=any_of(CONFIG.papers),
+
+
+def table_kinds(name):
+    return ["csv", "md", "html", "svg"] if name.startswith("figure") else ["csv", "md", "html"]
+
+
+def table_files(paper):
+    """Every file of every table and figure of a paper."""
+    return [
+        f"{RESULTS}/tables/{paper}/{name}.{kind}"
+        for name in PAPERS[paper].tables
+        for kind in table_kinds(name)
+    ]
+
+
+def table_data(wildcards):
+    """The data set that a table is of, by default the paper's own."""
+    return PAPERS[wildcards.paper].tables[wildcards.table].of or wildcards.paper
+
+
+def of_runs(file):
+    """What gives a file of each run that a table shows; none for tables made from the data sets alone."""
+    return lambda wildcards: [
+        f"{RESULTS}/{folder}/{file}" for folder in PLANS[wildcards.paper].folders(wildcards.table)
+    ]
+
+
+def table_readings(wildcards):
+    """What people read of a paper's data set, where that is part of a table."""
+    path = HERE / f"resources/readings/{wildcards.paper}.csv"
+    return [str(path)] if path.exists() else []
+
+
+def source_words(paper):
+    """What the registry says of a paper's sources, which are named by it; `tables` and the report show it."""
+    names = [name for name in SOURCES if name == paper or name.startswith(f"{paper}_")]
+    return sources.words(SOURCES, names)
 
 
 TABLE_INPUTS = {
     "published": str(HERE / "resources/published/{paper}.csv"),
-    "census": f"{RESULTS}/data/{{paper}}/census.json",
+    "census": lambda wildcards: f"{RESULTS}/data/{table_data(wildcards)}/census.json",
     "paper": lambda wildcards: PAPER_FILES[wildcards.paper],
-    "scores": table_scores,
-    "records": table_records,
+    # What these runs say of themselves and of the runs whose weights they read: settings, time, device.
+    "scores": of_runs("scores.parquet"),
+    "records": of_runs("run.json"),
     "readings": table_readings,
+}
+TABLE_PARAMS = {
+    "root": RESULTS,
+    "rows": lambda wildcards: PLANS[wildcards.paper].rows.get(wildcards.table, []),
+    "words": lambda wildcards: source_words(wildcards.paper),
+    "code": lambda wildcards: room_code("table.py", wildcards.paper, "registry", "tables"),
 }
 
 
@@ -39,10 +83,7 @@ rule table:
     conda:
         ENVIRONMENT
     params:
-        root=lambda wildcards, input: input.census.split("/data/")[0],
-        rows=table_rows,
-        words=lambda wildcards: source_words(wildcards.paper),
-        code=table_code,
+        **TABLE_PARAMS,
     message:
         "Setting {wildcards.table} of {wildcards.paper} beside the published one."
     script:
@@ -62,10 +103,7 @@ use rule table as figure with:
     wildcard_constraints:
         table="|".join(sorted(name for name in SHOWN if name.startswith("figure"))),
     params:
-        root=lambda wildcards, input: input.census.split("/data/")[0],
-        rows=table_rows,
-        words=lambda wildcards: source_words(wildcards.paper),
-        code=table_code,
+        **TABLE_PARAMS,
 
 
 # The named targets <paper> and <paper>_<table>.

@@ -14,7 +14,7 @@ with job(snakemake.log[0]) as log:
     record = bring(
         snakemake.params.volumes,
         Path(snakemake.output[0]).parent,
-        load(snakemake.params.registry),
+        load(*snakemake.params.registries),
         mirrors=Config.model_validate(dict(snakemake.config)).mirrors(ROOT),
         data=snakemake.params.data,
         skip=snakemake.params.skip,

@@ -2,72 +2,42 @@
 
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lextables.atomic import write_text
-from lextables.cuad import review
+from lextables.cuad import contract_reading, review
 from lextables.cuad.contract_text import read_contract
-from lextables.dataset import read, write
+from lextables.dataset import read
 from lextables.job import job
-from lextables.models import device, window_ranking
-from lextables.models.span_extraction import NBEST, load, predict
-from lextables.models.span_runs import READ_AT_ONCE, question_texts, window_settings
-from lextables.models.span_windows import Collator, WindowDataset, write_features
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models import device
+from lextables.models.weights import weights_folder
+from lextables.tasks.spans.features import question_texts
 
-with job(snakemake.log[0]) as log, TemporaryDirectory() as work:
-    contract = read_contract(snakemake.input.contract)
-    name, texts = "contract", {"contract": contract.text}
+with job(snakemake.log[0]) as log:
+    questions, categories = snakemake.input.data
+    output, minimum = snakemake.output, snakemake.params.minimum
+    contract, where = read_contract(snakemake.input.contract), device.pick(snakemake.params.device)
     run = Path(snakemake.params.run)
-    weights = run / "model"
-    reading = json.loads((weights / "reading.json").read_text(encoding="utf-8"))
-    categories = {f"{name}__{row['category']}": row["category"] for row in read(snakemake.input.categories)}
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    weights = snakemake.params.weights or weights_folder(record["settings"])
 
-    contracts, asked, folder = (Path(work) / part for part in ("contracts", "questions", "features"))
-    pq.write_table(pa.table({"contract_id": [name], "text": [contract.text]}), contracts)
-    questions = {
-        "question_id": list(categories),
-        "contract_id": [name] * len(categories),
-        "category": list(categories.values()),
-    }
-    pq.write_table(pa.table(questions), asked)
-    tokenizer, settings = load_tokenizer(weights), window_settings(reading)
-    wordings = question_texts(snakemake.input.questions)
-    write_features(contracts, asked, wordings, folder, tokenizer, settings, labelled=False, shards=1)
-
-    most, chosen = reading["windows_per_question"], None
-    if most:
-        ranker = window_ranking.load(weights / "window_ranking.npz")
-        chosen = window_ranking.choose(ranker, folder, texts, most)
-    dataset = WindowDataset(folder, tokenizer, settings, wordings, chosen)
-    where = device.pick(snakemake.params.device)
-    predictions = predict(
-        load(str(weights), where),
-        dataset,
-        texts,
-        Collator.of(tokenizer),
-        batch_size=READ_AT_ONCE,
-        n_best=reading["n_best"],
-        max_answer_length=reading["max_answer_length"],
-        bf16=reading["bf16"],
+    wordings = question_texts(questions)
+    asked = {row["category"]: wordings[row["category"]] for row in read(categories)}
+    done = contract_reading.read_contract(
+        contract.text, asked, run / "reading", weights, where, output.predictions
     )
-    write(NBEST, predictions, snakemake.output.predictions)
-    log.info("read %d of %d windows on %s", len(dataset), len(dataset.windows), device.describe(where))
+    log.info("read %d of %d windows on %s", done.read, done.windows, device.describe(where))
 
-    minimum = snakemake.params.minimum
-    found = review.findings(read(snakemake.output.predictions), categories, minimum)
+    names = {contract_reading.question_id(category): category for category in asked}
+    found = review.findings(read(output.predictions), names, minimum)
     scores, by_category = review.scores_of(read(run / "scores.parquet"))
     about = review.About(
-        review.model_of(json.loads((run / "run.json").read_text(encoding="utf-8"))),
+        review.model_of(record),
         minimum,
         scores,
-        {category: by_category[category] for category in categories.values() if category in by_category},
+        {category: by_category[category] for category in asked if category in by_category},
         review.SAMPLE if snakemake.config["data"] == "sample" else "",
-        (*contract.notes, *review.unread_windows(most, int(dataset.windows.window.max()) + 1)),
+        (*contract.notes, *review.unread_windows(done.most, done.of_question)),
     )
     title = review.title_of(snakemake.input.contract)
-    write_text(snakemake.output.csv, review.to_csv(found))
-    write_text(snakemake.output.html, review.to_html(contract.text, found, title, about))
+    write_text(output.csv, review.to_csv(found))
+    write_text(output.html, review.to_html(contract.text, found, title, about))

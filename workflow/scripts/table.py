@@ -14,7 +14,7 @@ from lextables.tables.inputs import Inputs
 
 with job(snakemake.log[0]):
     paper, name = snakemake.wildcards.paper, snakemake.wildcards.table
-    registry = load(snakemake.input.paper, import_module(f"lextables.{paper}.plan").REGISTRY)
+    registry = load(snakemake.input.paper)
     census = json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))
     inputs = Inputs(
         data=Path(snakemake.input.census).parent,
@@ -22,6 +22,7 @@ with job(snakemake.log[0]):
         rows=snakemake.params.rows,
         published=[cell for cell in published.load(snakemake.input.published) if cell.table == name],
         paper=registry,
+        name=name,
     )
     cells = import_module(f"lextables.{paper}.tables").cells(name, inputs)
     sources = reworded(census["sources"], snakemake.params.words)

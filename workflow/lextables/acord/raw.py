@@ -17,7 +17,7 @@ from typing import Any
 
 import openpyxl
 
-from lextables.dataset import Row
+from lextables.dataset import Published, Row, Rows
 from lextables.errors import BadInput
 from lextables.sources import archives, strict_csv
 
@@ -35,6 +35,13 @@ class Release:
     judgements: list[Row]
     ratings: list[Row]
     notes: dict[str, int]
+
+
+def read(name: str, published: Published) -> Rows:
+    """Return the data set ``name``, which is the release's."""
+    given = published.given
+    release = read_release(published.file("release"), given["categories"], given["query_aliases"])
+    return Rows(vars(release), release.notes)
 
 
 def read_release(path: str | Path, categories: Mapping[str, str], aliases: Mapping[str, str]) -> Release:

@@ -57,4 +57,4 @@ RATINGS = Table(
     ),
     key=("sheet", "column", "row"),
 )
-TABLES = (CLAUSES, QUERIES, JUDGEMENTS, RATINGS)
+TABLES = {"acord": (CLAUSES, QUERIES, JUDGEMENTS, RATINGS)}

@@ -18,9 +18,9 @@ from operator import itemgetter
 from pathlib import Path
 
 from lextables.cuad.released_pdfs import Pdf, read_pdfs
-from lextables.dataset import Row
+from lextables.dataset import Published, Row, Rows
 from lextables.errors import BadInput
-from lextables.models.squad import Document, answer_rows, example_row, question_rows, read_squad
+from lextables.tasks.spans.squad import Document, answer_rows, example_row, question_rows, read_squad
 from lextables.sources import archives, strict_csv
 
 ALL, TEST, TRAIN = "CUADv1.json", "test.json", "train_separate_questions.json"
@@ -57,6 +57,13 @@ class Release:
     clauses: list[Row]
     supplementary: list[Row]
     notes: dict[str, int]
+
+
+def read(name: str, published: Published) -> Rows:
+    """Return the data set ``name``, which is the release's."""
+    files = [published.file(file) for file in ("release", "clauses", "categories")]
+    release = read_release(*files, published.facts["recorded"], published.given["contract_types"])
+    return Rows(vars(release), release.notes)
 
 
 def read_release(

@@ -190,15 +190,15 @@ SAMPLE = (
 
 def model_of(record: Mapping[str, Any]) -> str:
     """Say which model a run's `run.json` is of, and how far it was trained."""
-    settings = record["settings"]
+    settings, trained = record["settings"], record.get("trained", {})
     name = f"{settings['model']} ({settings['found']})"
-    if "updates" not in record:
+    if "updates" not in trained:
         return f"{name}, as it was released"
-    windows = sum(record["training_windows"].values())
-    share = "" if settings["percent"] == 100 else f"{settings['percent']} % of "
+    windows, percent = sum(trained["training_windows"].values()), trained["settings"]["percent"]
+    share = "" if percent == 100 else f"{percent} % of "
     return (
         f"{name}, fine-tuned on {share}the training contracts of CUAD: "
-        f"{record['updates']:,} updates on {windows:,} windows of text"
+        f"{trained['updates']:,} updates on {windows:,} windows of text"
     )
 
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from lextables.dataset import Column, Table
-from lextables.models.squad import ANSWERS, EXAMPLES, QUESTIONS
+from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
 
 CONTRACTS = Table(
     "contracts",
@@ -59,4 +59,4 @@ SUPPLEMENTARY = Table(
     ),
     key=("contract_id", "category"),
 )
-TABLES = (CONTRACTS, CATEGORIES, QUESTIONS, ANSWERS, EXAMPLES, CLAUSES, SUPPLEMENTARY)
+TABLES = {"cuad": (CONTRACTS, CATEGORIES, QUESTIONS, ANSWERS, EXAMPLES, CLAUSES, SUPPLEMENTARY)}

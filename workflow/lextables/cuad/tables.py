@@ -16,10 +16,10 @@ from functools import cached_property
 from typing import Any
 
 from lextables.dataset import Row, read
-from lextables.models.contract_shares import part
 from lextables.tables.cells import Cell, same_words
 from lextables.tables.inputs import Inputs, Scores, about
-from lextables.tables.spent import record, span_settings_in_words, time_in_words
+from lextables.tables.cost import record, span_settings_in_words, time_in_words
+from lextables.tasks.spans.shares import part
 
 STRICT = ", strict"
 WHOLE = "100"  # per cent of the training contracts
@@ -276,8 +276,9 @@ def figure8(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
-    """Each category's place by DeBERTa-xlarge's area, and beside it the values of every row that ran."""
-    (model,) = (system for system in results.systems if system["row"] == "DeBERTa-xlarge")
+    """Each category's place by the area of the model that the paper ranks by, and beside it the values of every row that ran."""
+    ranked_by = results.entry.names["ranked_by"]
+    (model,) = (system for system in results.systems if system["row"] == ranked_by)
     folders = _folders(model)
     ranks, of_seeds = _ranks(results, folders), [_ranks(results, (folder,)) for folder in folders]
     missing = "no test clause of this category" if folders else model["reason"] or OWN_SHARES

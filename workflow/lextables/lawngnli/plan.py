@@ -1,4 +1,4 @@
-"""How LawngNLI is built under a configuration: its volumes, parser and encoder; it has no runs yet."""
+"""How LawngNLI is built under a configuration: its volumes, parser and encoder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,22 +8,8 @@ from typing import Any
 from lextables.caselaw.volumes import known, shards
 from lextables.config import Config
 from lextables.errors import BadInput
+from lextables.lawngnli.registry import Lawngnli
 from lextables.models.resolve import PARSER, Model, Weights, resolve
-from lextables.papers import Paper
-from lextables.plan import Plan
-
-
-class Lawngnli(Paper):
-    """`resources/papers/lawngnli.yaml`."""
-
-    seed: int
-    volumes_a_shard: int
-    sample_volumes: tuple[str, ...]
-    encoders: tuple[str, ...]
-    parsers: tuple[str, ...]
-
-
-REGISTRY = Lawngnli
 
 
 @dataclass(frozen=True)
@@ -33,11 +19,6 @@ class Construction:
     shards: dict[str, list[str]]
     parser: dict[str, Any]
     encoder: dict[str, Any]
-
-
-def plan(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path, gpu: bool) -> Plan:
-    """No run: the tables that are built so far show the data set alone."""
-    return Plan({})
 
 
 def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path) -> Construction:

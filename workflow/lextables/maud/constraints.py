@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from lextables.dataset import Row
 from lextables.maud.catalogue import Catalogue, blanks
-from lextables.maud.raw import DATA_TYPES, SPLITS
+from lextables.maud.release import DATA_TYPES, SPLITS
 
 PRINTED_TYPES = tuple(DATA_TYPES.values())
 NONE_OF_THE_ABOVE, CONDITIONAL = "none of the above", "conditional question"

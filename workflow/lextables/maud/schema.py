@@ -3,7 +3,8 @@
 import pyarrow as pa
 
 from lextables.dataset import Column, Table
-from lextables.models import squad
+from lextables.tasks.classification.schema import PUBLISHED_SETTINGS
+from lextables.tasks.spans import squad
 
 EXAMPLES = Table(
     "examples",
@@ -138,7 +139,7 @@ CONSTRAINT_VIOLATIONS = Table(
     key=("example_id", "constraint"),
     labels=("constraint",),
 )
-TABLES = (
+ANSWERED = (
     EXAMPLES,
     TEXTS,
     QUESTIONS,
@@ -148,6 +149,7 @@ TABLES = (
     ANSWER_COUNTS,
     SPLIT_OVERLAP,
     CONSTRAINT_VIOLATIONS,
+    PUBLISHED_SETTINGS,
 )
 
 EXTRACTION_CONTRACTS = Table(
@@ -162,4 +164,5 @@ EXTRACTION_CONTRACTS = Table(
     labels=("split",),
     row_group=16,
 )
-EXTRACTION_TABLES = (EXTRACTION_CONTRACTS, squad.QUESTIONS, squad.ANSWERS, squad.EXAMPLES)
+EXTRACTED = (EXTRACTION_CONTRACTS, squad.QUESTIONS, squad.ANSWERS, squad.EXAMPLES)
+TABLES = {"maud": ANSWERED, "maud_extraction": EXTRACTED}

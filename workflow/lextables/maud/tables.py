@@ -15,12 +15,12 @@ from functools import cached_property
 from typing import Any
 
 from lextables.dataset import Row, read
-from lextables.maud.plan import Maud
+from lextables.maud.registry import Maud
 from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs, Scores, about, by_name
-from lextables.tables.spent import record, span_settings_in_words, time_in_words
+from lextables.tables.cost import record, span_settings_in_words, time_in_words, training
 
 AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
 WHOLE = "100"  # per cent of the training examples
@@ -273,14 +273,14 @@ def _spread(values: Sequence[float]) -> str:
 
 def settings_in_words(run: Mapping[str, Any]) -> str:
     """Return what a run's score depends on, from its `run.json`, in words."""
-    settings, points = run["settings"], run["points"].values()
-    rates, updates = ({rate for rate, _ in points}, {counts[-1] for _, counts in points})
-    choices = len(settings["learning_rates"]) * len(settings["rounds"])
+    trained = training(run)
+    settings, trials = trained["settings"], trained["trials"].values()
+    rates, updates = ({trial["learning_rate"] for trial in trials}, {trial["updates"][-1] for trial in trials})
     chosen = ""
     if settings["published"]:
         chosen = ", the best that the authors found"
-    elif choices > 1:
-        chosen = f", the best of {choices} settings on dev"
+    elif settings["tried"] > 1:
+        chosen = f", the best of {settings['tried']} settings on dev"
     models = "for each head" if settings["setting"] == "single" else "for all heads together"
     words = [
         f"learning rate {_range(rates)}",
@@ -348,7 +348,7 @@ def figure3(results: Results) -> list[Cell]:
     shares = {re.fullmatch(r"(\d+)% .+", cell.column)[1]: cell.column for cell in results.published}
     for system in results.systems:
         runs = system["runs"]
-        printed = system["row"] == "RoBERTa"
+        printed = system["row"] == results.entry.names["printed"]
         for share, column in shares.items():
             scores = [results.values(runs[part], AUPR) for part in (WHOLE, share) if runs.get(part)]
             if len(scores) == 2 and all(scores):
@@ -374,7 +374,7 @@ def figure3(results: Results) -> list[Cell]:
             if value is not None:
                 low, high = results.interval(folders)
                 size = statistics.fmean(
-                    record(results.root, folder)["training_examples"] for folder in folders
+                    training(record(results.root, folder))["training_examples"] for folder in folders
                 )
                 cells.append(Cell(of_share, AUPR, value, low, high, decimals=1, runs=tuple(folders)))
                 cells.append(Cell(of_share, "Training examples", size, decimals=0, runs=tuple(folders)))
@@ -419,7 +419,7 @@ def _extracted(results: Results) -> list[Cell]:
             values = {
                 "Overall AUPR, strict": strict,
                 # Spans that were joined afterwards took no training.
-                "Training": span_settings_in_words(records[0]) if "point" in records[0] else "",
+                "Training": span_settings_in_words(records[0]) if "step" in records[0]["settings"] else "",
                 "Time": time_in_words(records),
             }
             cells += [
@@ -456,7 +456,7 @@ def table_validation(results: Results) -> list[Cell]:
 def _authors(results: Results) -> dict[str, dict[str, float]]:
     """{column: {question: validation AUPR}} in per cent, heads averaged into their question."""
     question = {head["head_id"]: head["question"] for head in results.heads}
-    rows = {panel.published: panel.row for panel in results.paper.models.values() if panel.published}
+    rows = {panel.published: panel.row for panel in results.paper.tasks["maud"].models.values() if panel.published}
     found: dict[str, dict[str, list[float]]] = {model: defaultdict(list) for model in rows}
     for row in read(results.data / "hyperparameters.parquet"):
         if row["model"] in rows and row["share"] == 1:

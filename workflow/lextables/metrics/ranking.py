@@ -4,13 +4,57 @@ Ranking is over the clauses judged for a query.  ``qrels`` maps query id to {doc
 ``run`` maps query id to document ids, best first.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pytrec_eval
 
+from lextables.errors import BadInput
+
 NAN = float("nan")
+STRICT = ", strict"  # marks a score that follows the text where the printed tables differ from it
 Qrels = Mapping[str, Mapping[str, int]]
 Hits = Mapping[str, Sequence[str]]
+Metric = Callable[[Qrels, Hits], dict[str, float]]  # {query id: score}, NaN where it is not defined
+
+
+def by_name(metric: str) -> Metric:
+    """Return the metric called ``NDCG@k``, ``Recall@k`` or ``<n>-star precision@k``; `BadInput` for another."""
+    name, _, cutoff = metric.rpartition("@")
+    if not cutoff.isdigit() or int(cutoff) < 1:
+        raise BadInput(f"the metric {metric!r} has no cutoff", where="metrics", do="write it as NDCG@10")
+    if name == "NDCG":
+        return lambda qrels, run: ndcg(qrels, run, (int(cutoff),))[int(cutoff)]
+    if name == "Recall":
+        return partial(recall, cutoff=int(cutoff))
+    if stars := re.fullmatch(r"([1-9])-star precision", name):
+        return partial(star_precision_printed, stars=int(stars[1]), cutoff=int(cutoff))
+    raise BadInput(
+        f"there is no metric {metric!r}",
+        where="metrics",
+        do="choose from NDCG@k, Recall@k and <n>-star precision@k",
+    )
+
+
+def strict_reading(metric: str) -> Metric | None:
+    """Return the text's reading of a metric that the printed tables read otherwise; None where they agree."""
+    if found := re.fullmatch(r"([1-9])-star precision@(\d+)", metric):
+        return partial(star_precision_strict, stars=int(found[1]), cutoff=int(found[2]))
+    return None
+
+
+def recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
+    """Return {query id: share of its documents with a gain above 0 that are in the top ``cutoff``}.
+
+    NaN where the query has none.
+    """
+    values = {}
+    for query in sorted(qrels):
+        relevant = {doc for doc, gain in qrels[query].items() if gain > 0}
+        found = relevant.intersection(run.get(query, ())[:cutoff])
+        values[query] = len(found) / len(relevant) if relevant else NAN
+    return values
 
 
 def ndcg(qrels: Qrels, run: Hits, cutoffs: Sequence[int]) -> dict[int, dict[str, float]]:

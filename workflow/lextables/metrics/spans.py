@@ -1,7 +1,7 @@
 """Scoring of n-best spans against gold spans: as the CUAD evaluator was released, and as its paper says.
 
 **Paper mode** gives what the released ``evaluate.py`` of CUAD gives on the same n-best file, to the last
-bit (MAUD's extraction task released the same evaluator with another ``tail`` and nothing relaxed).  Each
+bit (MAUD's extraction task released the same evaluator with another ``low_thresholds`` and nothing relaxed).  Each
 of its quirks is named where it is followed: `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
 `substring_groups`, `counts`, `Curve`, `processed`, `aupr`, `precision_at_recall`.
 
@@ -52,8 +52,7 @@ LOW, HIGH = ", low", ", high"
 AUPR = "AUPR"
 RECALLS = {"precision at 80% recall": 0.8, "precision at 90% recall": 0.9}
 METRICS = (AUPR, *RECALLS)
-CUAD_TAIL = (0.001, 0.0)
-MAUD_TAIL = (1e-4, 1e-5, 0.0)
+LOW_THRESHOLDS = (0.001, 0.0)  # those of the first release, CUAD's
 
 UNMATCHED = -1.0  # below every confidence and every threshold
 EMPTY = -1  # where the empty prediction starts and ends
@@ -131,65 +130,6 @@ def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
     ordered = sorted(rows, key=itemgetter("question_id", "rank"))
     groups = {key: list(found) for key, found in groupby(ordered, key=itemgetter("question_id"))}
     return _columns(groups, "released_text", "start", "end", where)
-
-
-def released_nbest(content: Any, where: str) -> Nbest:
-    """Return the n-best spans in the content of a released ``nbest_predictions_.json``.
-
-    {question id: [{text, probability, token_doc_start, token_doc_end, ...}, ...]}.  The places are the
-    release's, in words of the contract, and serve to tell spans apart; they may be missing.
-
-    Raises `BadInput`, naming the question, for anything else, and for a probability that is not a number
-    from 0 to 1.
-    """
-    if not isinstance(content, Mapping):
-        found = type(content).__name__
-        raise BadInput(f"is a {found} and not a dict of question ids", where=where, do="see `released_nbest`")
-    for question_id, entries in content.items():
-        place = f"{where}, question {question_id!r}"
-        if not isinstance(entries, list):
-            raise BadInput(f"is a {type(entries).__name__} and not a list of predictions", where=place)
-        for rank, entry in enumerate(entries):
-            if fault := _fault(entry):
-                raise BadInput(fault, where=f"{place}, prediction {rank}")
-    return _columns(content, "text", "token_doc_start", "token_doc_end", where)
-
-
-def _fault(entry: Any) -> str:
-    """What is wrong with the types of a released prediction, or nothing."""
-    if not isinstance(entry, Mapping):
-        return f"is a {type(entry).__name__} and not a dict with text and probability"
-    if not isinstance(entry.get("text"), str):
-        return "text is not a string"
-    probability = entry.get("probability")
-    if not isinstance(probability, Real) or isinstance(probability, bool):
-        return f"the probability {probability!r} is not a number from 0 to 1"
-    if {type(entry.get(name)) for name in ("token_doc_start", "token_doc_end")} not in ({int}, {type(None)}):
-        return "token_doc_start and token_doc_end are not two whole numbers"
-    return ""
-
-
-def read_nbest(path: str | Path) -> Nbest:
-    """Read a released ``nbest_predictions_.json``, such as the authors' own; see `released_nbest`.
-
-    Raises `BadInput` too for what is not JSON, and for a name that appears twice in one object, where
-    the released evaluator would keep the last.
-    """
-    where = str(path)
-
-    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        record = dict(pairs)
-        if len(record) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise BadInput(f"{twice!r} appears twice in one object", where=where, do="drop one of the two")
-        return record
-
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=named_once)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"not JSON ({error})", where=where, do="write it again") from None
-    return released_nbest(content, where)
 
 
 def _columns(
@@ -474,13 +414,13 @@ def _distinct(owner: np.ndarray, code: np.ndarray) -> tuple[np.ndarray, np.ndarr
 # Paper mode: a sweep of fixed thresholds.
 
 
-def sweep(tail: Sequence[float] = CUAD_TAIL) -> np.ndarray:
+def sweep(low_thresholds: Sequence[float] = LOW_THRESHOLDS) -> np.ndarray:
     """Return the thresholds of the released sweep, highest first, float64.
 
     0.99 down to 0.01 as ``np.arange(0.99, 0, -0.01)`` makes them, which puts 93 of the 99 a little below
-    the two-digit number (0.93 is 0.9299999999999999); then ``tail``.
+    the two-digit number (0.93 is 0.9299999999999999); then ``low_thresholds``.
     """
-    return np.concatenate([np.arange(0.99, 0, -0.01), np.asarray(tail, dtype=np.float64)])
+    return np.concatenate([np.arange(0.99, 0, -0.01), np.asarray(low_thresholds, dtype=np.float64)])
 
 
 def threshold_group(threshold: float) -> str:
@@ -700,16 +640,16 @@ def scores(
     answers: Iterable[Row],
     *,
     relaxed: str | None,
-    tail: Sequence[float] = CUAD_TAIL,
+    low_thresholds: Sequence[float] = LOW_THRESHOLDS,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[Row]:
     """Score the n-best spans of one run; rows of `run.SCORES`, sorted by its key.
 
-    ``nbest`` are rows of the table of predictions, or what `read_nbest` returns; ``questions`` are the
+    ``nbest`` are rows of the table of predictions, or their columns; ``questions`` are the
     questions that were asked (one split of `squad.QUESTIONS`), ``answers`` rows of `squad.ANSWERS`.
     ``relaxed`` names the category in which a prediction also matches that holds the gold span (in paper
-    mode a substring of the question's id; None: no category).  ``tail`` ends the released `sweep`.
+    mode a substring of the question's id; None: no category).  ``low_thresholds`` ends the released `sweep`.
 
     Metrics: `METRICS` for the groups ``all`` and ``category: <name>`` (n: gold spans), with ``, strict``
     for strict mode; for ``all`` with ``, low`` and ``, high`` for the 95 % interval of paper mode (n:
@@ -721,7 +661,7 @@ def scores(
     asked = gold(questions, answers)
     found = nbest if isinstance(nbest, Nbest) else nbest_rows(nbest)
     check_questions(found, asked)
-    thresholds = sweep(tail)
+    thresholds = sweep(low_thresholds)
     paper = paper_matches(found, asked, relaxed)
     strict = strict_matches(found, asked, relaxed)
     rows: list[Row] = []

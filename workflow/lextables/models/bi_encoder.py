@@ -1,8 +1,7 @@
-"""Dense retrieval: texts to unit vectors, and the inner product between them through faiss."""
+"""Bi-encoders: texts to unit vectors, queries and documents each in their own way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-import faiss
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
@@ -28,8 +27,22 @@ def encode(model: SentenceTransformer, texts: Sequence[str], batch_size: int = 6
 
     Progress is shown, since a corpus takes minutes on a processor.
     """
+    return _encoded(model.encode, texts, batch_size)
+
+
+def encode_queries(model: SentenceTransformer, texts: Sequence[str], batch_size: int = 64) -> np.ndarray:
+    """As `encode`, with the prompt or the part of the model that is for queries, where it has one."""
+    return _encoded(model.encode_query, texts, batch_size)
+
+
+def encode_documents(model: SentenceTransformer, texts: Sequence[str], batch_size: int = 64) -> np.ndarray:
+    """As `encode`, with the prompt or the part of the model that is for documents, where it has one."""
+    return _encoded(model.encode_document, texts, batch_size)
+
+
+def _encoded(encode: Callable[..., np.ndarray], texts: Sequence[str], batch_size: int) -> np.ndarray:
     unique = sorted(set(texts))
-    vectors = model.encode(
+    vectors = encode(
         unique,
         batch_size=batch_size,
         normalize_embeddings=True,
@@ -38,24 +51,3 @@ def encode(model: SentenceTransformer, texts: Sequence[str], batch_size: int = 6
     ).astype(np.float32)
     position = {text: index for index, text in enumerate(unique)}
     return vectors[[position[text] for text in texts]]
-
-
-def rank(
-    query_vectors: Mapping[str, np.ndarray],
-    vectors: Mapping[str, np.ndarray],
-    pools: Mapping[str, Sequence[str]],
-    top: int,
-) -> dict[str, list[tuple[str, float]]]:
-    """Rank each query's pool by inner product; {query id: [(document id, score)]}, ties by id ascending.
-
-    ``pools`` gives the documents that may be returned for a query, so each query is its own exact search.
-    """
-    hits = {}
-    for query_id, vector in sorted(query_vectors.items()):
-        pool = sorted(pools[query_id])
-        index = faiss.IndexFlatIP(len(vector))
-        index.add(np.stack([vectors[document] for document in pool]))
-        scores, positions = index.search(vector[None, :], len(pool))
-        found = [(pool[at], float(score)) for at, score in zip(positions[0], scores[0], strict=True)]
-        hits[query_id] = sorted(found, key=lambda hit: (-hit[1], hit[0]))[:top]
-    return hits

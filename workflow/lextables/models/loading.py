@@ -5,7 +5,8 @@ python -m lextables.models.loading <folder> <kind> <tokens>     prints the first
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from transformers import (
     AutoTokenizer,
     PreTrainedConfig,
     PreTrainedModel,
+    PreTrainedTokenizerBase,
 )
+from transformers.utils import logging
 
+from lextables.atomic import replacing_folder
 from lextables.errors import BadInput
 
 Report = Mapping[str, Any]
@@ -27,6 +31,27 @@ AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet")
 # A tokenizer with fewer of the model's vectors than this is another model's: vocabularies are rounded up to
 # multiples of 8 to 128.
 LEAST = 0.9
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence transformers' notes on loading (a fresh head, progress), which tell a user nothing."""
+    level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bar:
+            logging.enable_progress_bar()
+
+
+def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> None:
+    """Write model and tokenizer to ``folder`` as safetensors and JSON, whole or not at all."""
+    with replacing_folder(folder) as temporary, quiet():
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
 
 
 def positions(config: PreTrainedConfig) -> int | None:

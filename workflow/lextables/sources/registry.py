@@ -171,16 +171,32 @@ class SourceFile:
         return [c.variant for c in self.candidates if (c.variant == SAMPLE) == (data == SAMPLE)]
 
 
-def load(path: str | Path) -> Registry:
-    """Read and check the registry at ``path``.
+def load(path: str | Path, *papers: str | Path) -> Registry:
+    """Read and check the registry at ``path``, and what the files of ``papers`` bring under their key `sources`.
 
-    Raises `BadInput` naming the file, the key, the value and what is allowed there.
+    Raises `BadInput` naming the file, the key, the value and what is allowed there, or the source that two
+    files name.
     """
+    found = _entries(path, _content(path))
+    for paper in papers:
+        content = _content(paper)
+        own = content.get("sources") if isinstance(content, dict) else None
+        for name, entry in _entries(paper, own or {}).items():
+            if name in found:
+                raise BadInput(f"the source {name!r} is in {Path(path).name} too", where=str(paper))
+            found[name] = entry
+    return found
+
+
+def _content(path: str | Path) -> Any:
     try:
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_UniqueKeys)
+        return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_UniqueKeys)
     except yaml.MarkedYAMLError as error:
         row = error.problem_mark.line + 1 if error.problem_mark else 1
         raise BadInput(f"not YAML ({error.problem})", where=f"{path}, row {row}") from error
+
+
+def _entries(path: str | Path, content: Any) -> Registry:
     try:
         return ADAPTER.validate_python(content)
     except ValidationError as error:

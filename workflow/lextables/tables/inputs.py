@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lextables.dataset import Row, read
-from lextables.papers import Paper
+from lextables.papers import Paper, TableEntry
 from lextables.tables.published import PublishedCell
 
 Scores = Mapping[tuple[str, str], tuple[float, int]]
@@ -18,7 +18,7 @@ Scores = Mapping[tuple[str, str], tuple[float, int]]
 class Inputs:
     """The data sets' folder, the rows of `plan.Plan.rows`, the folder that run folders lie in, and the print.
 
-    ``published`` are the cells of one table; ``paper`` is the paper's registry entry.
+    ``published`` are the cells of one table, ``name`` its id; ``paper`` is the paper's registry entry.
     """
 
     data: Path
@@ -26,6 +26,12 @@ class Inputs:
     rows: Sequence[Mapping[str, Any]]
     published: Sequence[PublishedCell]
     paper: Paper
+    name: str = ""
+
+    @property
+    def entry(self) -> TableEntry:
+        """The table's own entry in the registry."""
+        return self.paper.tables[self.name]
 
     @cached_property
     def scores(self) -> dict[str, Scores]:

@@ -1,0 +1,46 @@
+"""What a run was set to and what it took, from its `run.json`, as a table says it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lextables.tables.render import duration
+
+
+def record(root: Path, folder: str) -> dict[str, Any]:
+    """Return the `run.json` of the run in ``folder`` below ``root``."""
+    return json.loads((root / folder / "run.json").read_text(encoding="utf-8"))
+
+
+def training(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the record of the training behind a run: that of the run whose weights it read, or its own."""
+    return run.get("trained", run)
+
+
+def time_in_words(records: Sequence[Mapping[str, Any]]) -> str:
+    """The time of a row's runs together, trainings and readings, and the devices."""
+    runs = [part for run in records for part in (run.get("trained"), run) if part]
+    devices = ", ".join(dict.fromkeys(run["device"] for run in runs))
+    seeds = f"{len(records)} seeds, " if len(records) > 1 else ""
+    return f"{seeds}{duration(sum(run['seconds'] for run in runs))} on {devices}"
+
+
+def span_settings_in_words(run: Mapping[str, Any]) -> str:
+    """Return what the score of a span-extraction run depends on."""
+    settings, trained = run["settings"], training(run)
+    words = ["not trained here"]
+    if trial := trained.get("trial"):
+        epochs = "1 epoch" if trial["epochs"] == 1 else f"{trial['epochs']} epochs"
+        tried = settings["tried"]
+        best = f", the best of {tried} settings on held-out contracts" if tried > 1 else ""
+        words = [
+            f"learning rate {trial['learning_rate']:g} for {epochs}{best}",
+            f"{trained['updates']} updates of {trained['settings']['batch_size']} windows",
+        ]
+    words.append(f"windows of {settings['max_length']} tokens, {settings['step']} apart")
+    if settings["windows_per_question"] is not None:
+        words.append(f"{settings['windows_per_question']} windows of a contract a question")
+    if settings["bf16"]:
+        words.append("bfloat16")
+    return f"grid {settings['grid']}: {', '.join(words)}"

@@ -1,0 +1,1 @@
+"""The four tasks: what is asked of a model, built once whatever the paper."""

@@ -1,0 +1,38 @@
+"""What a classification task predicts."""
+
+import pyarrow as pa
+
+from lextables.dataset import Column, Table
+
+_ANSWERS = (
+    Column("head_id", pa.string(), "the head"),
+    Column("example_id", pa.string(), "the example"),
+    Column("logits", pa.list_(pa.float64()), "one logit an answer, in the order of the head's answers"),
+    Column("probabilities", pa.list_(pa.float64()), "one an answer; see the training's loss"),
+)
+PREDICTIONS = Table(
+    "predictions",
+    "What a classifier gives each answer of a head.",
+    _ANSWERS,
+    key=("head_id", "example_id"),
+)
+TRIED = Table(
+    "predictions",
+    "What a classifier gives each answer of a head, after each number of updates of the grid.",
+    (Column("updates", pa.int32(), "optimiser updates done"), *_ANSWERS),
+    key=("updates", "head_id", "example_id"),
+)
+PUBLISHED_SETTINGS = Table(
+    "published_settings",
+    "The settings that a paper's authors found best, by model and share of the training data.",
+    (
+        Column("model", pa.string(), "the authors' name of the model"),
+        Column("setting", pa.string(), "single, one model a head; or multi, one for all"),
+        Column("share", pa.float64(), "share of the training data, 1 for all"),
+        Column("head_id", pa.string(), "the head; `all heads` for a multi-task model"),
+        Column("learning_rate", pa.float64(), "best learning rate"),
+        Column("updates", pa.int32(), "best number of updates; 0 where epochs say it"),
+        Column("epochs", pa.int32(), "best number of epochs; 0 where updates say it"),
+    ),
+    key=("model", "setting", "share", "head_id"),
+)

@@ -1,0 +1,354 @@
+"""Training text classifiers: one model a head, or one encoder with a head for each (MAUD, A.4).
+
+Both are one engine (`_train`): a single-task model is a multi-head model with one head.  What is drawn is settled
+by the seed before training starts.  A search, and models that are trained singly, are read while they are
+trained, every number of updates of a grid in one pass, and let their weights go: 144 models would fill a disk.
+Their predictions are kept in a work folder, so that a killed job goes on at the model it was on.
+"""
+
+import gc
+import hashlib
+import itertools
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import torch
+from torch.utils.data import DataLoader, Dataset
+from transformers import Trainer, TrainingArguments
+
+from lextables.dataset import Row, read, write
+from lextables.errors import BadInput
+from lextables.models import checkpoints, multi_head
+from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, work_folder
+from lextables.models.multi_head import MultiHead
+from lextables.models.weights import weights_folder
+from lextables.tasks.classification.features import Tokens, read_tokens
+from lextables.tasks.classification.reading import padded, padding, read_heads
+from lextables.tasks.classification.sampling import draws, subset
+from lextables.tasks.classification.schema import PREDICTIONS, TRIED
+from lextables.tasks.classification.trials import JOINT, Trial
+
+Settings = Mapping[str, Any]
+_FINISHED = "predictions.parquet"
+_LONG = 1024  # tokens from which activations are computed twice, to save memory
+Visit = Callable[[MultiHead, int], None]
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a run learns from and reads: {head: its answers}, and each head's examples, sorted.
+
+    Rows hold example_id and text_id, those of training also label, the answer's index.
+    """
+
+    answers: Mapping[str, Sequence[str]]
+    training: Mapping[str, Sequence[Row]]
+    asked: Mapping[str, Sequence[Row]]
+
+
+def material(
+    settings: Settings,
+    examples: Iterable[Row],
+    heads: Iterable[Row],
+    tokens: Tokens,
+    splits: tuple[Sequence[str], Sequence[str]],
+    seed: int,
+) -> Material:
+    """Return what a run trains on and reads, the ``splits`` of each.
+
+    A head needs two answers among the training examples and one example to read; of these heads as many stay
+    as the settings name, where models are trained singly.  `BadInput` for rows that do not fit, or no head.
+    """
+    rows = list(examples)
+    training, asked = ([row for row in rows if row["split"] in part] for part in splits)
+    training = subset(training, settings["percent"] / 100, seed)
+    most = settings["heads"] if settings["setting"] == "single" else None
+    answers = spread(usable(heads, training, asked), most)
+    return Material(
+        answers,
+        _by_head(answers, training, tokens, ("example_id", "text_id", "label")),
+        _by_head(answers, asked, tokens, ("example_id", "text_id")),
+    )
+
+
+def usable(heads: Iterable[Row], training: Iterable[Row], asked: Iterable[Row]) -> dict[str, list[str]]:
+    """Return {head: answers} of the heads that can be trained and read, sorted."""
+    seen: dict[str, set[int]] = defaultdict(set)
+    for row in training:
+        seen[row["head_id"]].add(row["label"])
+    wanted = {row["head_id"] for row in asked}
+    found = {
+        head["head_id"]: list(head["answers"])
+        for head in heads
+        if len(seen[head["head_id"]]) > 1 and head["head_id"] in wanted
+    }
+    if not found:
+        raise BadInput("no head has two answers in training and an example to read", where="examples")
+    return dict(sorted(found.items()))
+
+
+def spread(answers: Mapping[str, list[str]], most: int | None) -> dict[str, list[str]]:
+    """Return ``most`` of the heads, evenly spread over their order; all of them for None."""
+    names = list(answers)
+    if most is None or most >= len(names):
+        return dict(answers)
+    return {names[i * len(names) // most]: answers[names[i * len(names) // most]] for i in range(most)}
+
+
+def _by_head(
+    answers: Mapping[str, Sequence[str]], rows: Iterable[Row], tokens: Tokens, columns: Sequence[str]
+) -> dict[str, list[Row]]:
+    """Return the ``columns`` of each head's rows, sorted by example, after checking that they fit."""
+    found: dict[str, list[Row]] = {head: [] for head in answers}
+    for row in rows:
+        if row["head_id"] not in answers:
+            continue
+        where = f"example {row['example_id']}"
+        if row["text_id"] not in tokens.position:
+            raise BadInput(f"text {row['text_id']!r} has no tokens", where=where)
+        if "label" in columns and not 0 <= row["label"] < len(answers[row["head_id"]]):
+            raise BadInput(
+                f"label {row['label']} where head {row['head_id']!r} has {len(answers[row['head_id']])} answers",
+                where=where,
+            )
+        found[row["head_id"]].append({name: row[name] for name in columns})
+    return {head: sorted(rows, key=lambda row: row["example_id"]) for head, rows in found.items()}
+
+
+@dataclass(frozen=True)
+class Training:
+    """What all models of a run share: settings, material, tokens, the encoder's folder, seed and device.
+
+    ``identity`` is what makes the work under ``work_root`` this run's own beside settings, seed and material
+    (data, weights, code, libraries, device).
+    """
+
+    settings: Settings
+    material: Material
+    tokens: Tokens
+    folder: str
+    seed: int
+    device: torch.device
+    work_root: Path
+    identity: Mapping[str, Any]
+
+
+def prepare(
+    settings: Settings,
+    examples: str | Path,
+    heads: str | Path,
+    tokens: str | Path,
+    splits: tuple[Sequence[str], Sequence[str]],
+    *,
+    seed: int,
+    device: torch.device,
+    work_root: Path,
+    identity: Mapping[str, Any],
+) -> Training:
+    """Read what a run needs from parquet files of examples, heads and tokens; the rest as in `Training`."""
+    read_in = read_tokens(tokens)
+    found = material(settings, read(examples), read(heads), read_in, splits, seed)
+    # Work is used again by the same weights alone, wherever they lie.
+    owner = {name: settings.get(name) for name in ("weights", "revision", "content")}
+    return Training(
+        settings, found, read_in, weights_folder(settings), seed, device, work_root, {**identity, **owner}
+    )
+
+
+def read_while_training(
+    run: Training, trials: Mapping[str, Trial], output: str | Path, *, tried: bool
+) -> dict[str, Any]:
+    """Train and read at every number of updates; write the predictions and return what `run.json` records.
+
+    ``trials`` are each head's, and one model is trained for each; or that of `JOINT`, for one model with all
+    heads.  What is ``tried`` is written as `TRIED`; else each trial has one number of updates, and what is
+    written is `PREDICTIONS`.  A model that an earlier, killed call finished is not trained again.
+    """
+    groups = [sorted(run.material.answers)] if JOINT in trials else [[head] for head in sorted(trials)]
+    parts, records = [], []
+    for heads in groups:
+        part, record = _finished(run, heads, trials[JOINT if JOINT in trials else heads[0]])
+        parts.append(part)
+        records.append(record)
+    if tried:
+        write(TRIED, _merged(parts), output)
+    else:
+        rows = ({key: row[key] for key in row if key != "updates"} for part in parts for row in read(part))
+        write(PREDICTIONS, rows, output)
+    return _record(run, records, trials)
+
+
+def train(run: Training, trial: Trial, output: str | Path) -> dict[str, Any]:
+    """Train one model with all heads and save it to ``output``; return what `run.json` records."""
+    heads = sorted(run.material.answers)
+    work = _work(run, heads, trial)
+    model, resumed = _train(run, heads, trial, work, lambda model, updates: None)
+    multi_head.save(model, output, {head: run.material.answers[head] for head in heads})
+    record = {"work": work.name, "finished_before": False, "resumed_from": resumed}
+    return _record(run, [record | {"heads": heads}], {JOINT: trial})
+
+
+def _record(
+    run: Training, records: Sequence[Mapping[str, Any]], trials: Mapping[str, Trial]
+) -> dict[str, Any]:
+    return {
+        "models": len(records),
+        "heads": len(run.material.answers),
+        "work": [record["work"] for record in records],
+        "finished_before": sum(record["finished_before"] for record in records),
+        "resumed_from_update": {r["work"]: r["resumed_from"] for r in records if r["resumed_from"]},
+        "training_examples": sum(
+            len(run.material.training[head]) for record in records for head in record["heads"]
+        ),
+        "trials": {name: dict(trial) for name, trial in trials.items()},
+    }
+
+
+def _work(run: Training, heads: Sequence[str], trial: Trial) -> Path:
+    sizes = {head: len(run.material.answers[head]) for head in heads}
+    key = {"settings": dict(run.settings), "trial": dict(trial), "seed": run.seed, "heads": sizes}
+    key |= {"identity": dict(run.identity), "material": _digest(run, heads)}
+    return work_folder(run.work_root, key)
+
+
+def _digest(run: Training, heads: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for head in heads:
+        for name, rows in (("training", run.material.training[head]), ("asked", run.material.asked[head])):
+            for row in rows:
+                digest.update(f"{name} {sorted(row.items())!r}".encode())
+                digest.update(run.tokens[row["text_id"]].tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _finished(run: Training, heads: Sequence[str], trial: Trial) -> tuple[Path, dict[str, Any]]:
+    """Train one model, unless it was finished before; return where its predictions are, and what happened."""
+    work = _work(run, heads, trial)
+    record = {
+        "work": work.name,
+        "finished_before": (work / _FINISHED).exists(),
+        "resumed_from": 0,
+        "heads": heads,
+    }
+    if not record["finished_before"]:
+
+        def visit(model: MultiHead, updates: int) -> None:
+            asked = {head: run.material.asked[head] for head in heads}
+            found = read_heads(model, heads, asked, run.tokens, run.device)
+            write(TRIED, ({"updates": updates, **row} for row in found), work / _part(updates))
+
+        _, record["resumed_from"] = _train(run, heads, trial, work, visit)
+        parts = [work / _part(updates) for updates in sorted(set(trial["updates"]))]
+        write(TRIED, itertools.chain.from_iterable(map(read, parts)), work / _FINISHED)
+    for left in [*work.glob("checkpoint-*"), *work.glob(_part("*"))]:
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return work / _FINISHED, record
+
+
+def _part(updates: int | str) -> str:
+    return f"updates-{updates}.parquet"
+
+
+def _merged(parts: Sequence[Path]) -> Iterator[Row]:
+    """Yield the rows of files that each hold one model's heads, by updates and then by head."""
+    of_part = [pq.read_table(part, columns=["updates"])["updates"].unique().to_pylist() for part in parts]
+    for updates in sorted({count for counts in of_part for count in counts}):
+        for part, counts in zip(parts, of_part, strict=True):
+            if updates in counts:
+                yield from (row for row in read(part) if row["updates"] == updates)
+
+
+class _Drawn(Dataset):
+    """The training examples in the order in which they are drawn: (head number, label, token ids)."""
+
+    def __init__(self, drawn: np.ndarray, rows: Sequence[Sequence[Row]], tokens: Tokens) -> None:
+        self.drawn, self.rows, self.tokens = drawn, rows, tokens
+
+    def __len__(self) -> int:
+        return len(self.drawn)
+
+    def __getitem__(self, index: int) -> tuple[int, int, np.ndarray]:
+        head, example = self.drawn[index].tolist()
+        row = self.rows[head][example]
+        return head, row["label"], self.tokens[row["text_id"]]
+
+
+class _InOrder(Trainer):
+    """The draws are settled beforehand, so batches are taken from them as they lie."""
+
+    def get_train_dataloader(self) -> DataLoader:
+        return self.accelerator.prepare(
+            DataLoader(
+                self.train_dataset,
+                batch_size=self.args.per_device_train_batch_size,
+                collate_fn=self.data_collator,
+            )
+        )
+
+
+def _train(
+    run: Training, heads: Sequence[str], trial: Trial, work: Path, visit: Visit
+) -> tuple[MultiHead, int]:
+    """Train a model with these heads; ``visit`` it after each number of updates of the trial.
+
+    AdamW at a constant rate, no decay of biases and normalisation, no clipping (MAUD's released tune.py).
+    Returns the model and the update that a checkpoint let it go on from (0 for a fresh start).
+    """
+    settings, last = run.settings, max(trial["updates"])
+    if settings["batch_size"] % settings["accumulation"]:
+        raise BadInput(
+            f"accumulation = {settings['accumulation']} does not divide batch_size = {settings['batch_size']}",
+            where="settings",
+        )
+    training = [run.material.training[head] for head in heads]
+    for head, rows in zip(heads, training, strict=True):
+        if len({row["label"] for row in rows}) < 2:
+            raise BadInput(
+                f"head {head!r} has {len(rows)} training examples and fewer than two answers among them",
+                where="training examples",
+                do="train it on more, or leave it out",
+            )
+    labels = {head: [row["label"] for row in rows] for head, rows in zip(heads, training, strict=True)}
+    sizes = [len(run.material.answers[head]) for head in heads]
+    twice = settings["max_length"] > _LONG
+    model = multi_head.load(run.folder, sizes, settings["head"], run.seed, twice).to(run.device)
+
+    def collate(batch: Sequence[tuple[int, int, np.ndarray]]) -> dict[str, torch.Tensor]:
+        heads, answers, texts = zip(*batch, strict=True)
+        return {**padded(texts, padding(model)), "head": torch.tensor(heads), "label": torch.tensor(answers)}
+
+    trainer = _InOrder(
+        model=model,
+        args=TrainingArguments(
+            **arguments(work, last, seed=run.seed, save_every=settings["save_every"], device=run.device),
+            per_device_train_batch_size=settings["batch_size"] // settings["accumulation"],
+            gradient_accumulation_steps=settings["accumulation"],
+            learning_rate=trial["learning_rate"],
+            weight_decay=settings["weight_decay"],
+            lr_scheduler_type="constant",
+            warmup_steps=0,
+            max_grad_norm=0.0,
+            bf16=settings["bf16"] and model.mixed_precision,
+            logging_steps=max(1, last // 4),
+            disable_tqdm=True,
+            remove_unused_columns=False,
+            label_names=["label"],
+        ),
+        train_dataset=_Drawn(
+            draws(labels, last * settings["batch_size"], run.seed), training, run.tokens
+        ),
+        data_collator=collate,
+        callbacks=[Checkpoints(), AtUpdates(trial["updates"], lambda updates: visit(model, updates))],
+    )
+    resumed = checkpoints.train(trainer, work)
+    # Trainers are in reference cycles: without this the next model finds the last one on the GPU.
+    del trainer
+    gc.collect()
+    torch.cuda.empty_cache()
+    return model, resumed

@@ -1,0 +1,1 @@
+"""Span extraction: questions about contracts; the likeliest passages that answer them come back."""

@@ -1,0 +1,223 @@
+"""The runs of a span-extraction task: models fine-tuned on contracts, or the authors' own fine-tuned models."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import PositiveInt
+
+from lextables.models.resolve import Missing, Weights, model_settings
+from lextables.own import Key
+from lextables.registry import Entry
+from lextables.run import Run
+from lextables.tasks import plan
+from lextables.tasks.plan import PAPER_GRID, WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds
+
+
+class Panel(plan.Panel):
+    """A model of the panel; ``pretrained`` goes through masked-language-model training on contracts first.
+
+    ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans of
+    adjacent windows are joined.  Each part of a batch (`Grid`) is cut into ``accumulation`` parts more, which
+    lets a large model fit on one GPU.
+    """
+
+    family: str = "ours"
+    pretrained: bool = False
+    released: str | None = None
+    joined: str | None = None
+    accumulation: int = 1
+
+
+class SpanGrid(Grid):
+    """How models are trained and read; epochs grow as the share of the training contracts falls.
+
+    ``step`` is how far one window starts behind the one before, in tokens.  ``windows_per_question``
+    caps how many windows of a contract a question reads (none: all).  ``max_updates`` caps the training.
+    """
+
+    epochs: tuple[int, ...]
+    step: int
+    max_question_length: int
+    balance: Literal["sample", "weight"]
+    windows_per_question: int | None = None
+    max_updates: int | None = None
+    save_every: int = 1000
+
+
+class Pretraining(Entry):
+    """Masked-language-model training on contracts."""
+
+    updates: int
+    batch_size: int
+    max_length: int
+    learning_rate: float
+    bf16: bool = False
+
+
+class SpanTask(Entry):
+    """What a paper fixed of a span-extraction task.
+
+    ``held_out`` is the share of the training contracts on which the grid is searched, or `dev` for those of
+    that split.  ``checkpoints`` is the source of the authors' fine-tuned models; ``relaxed`` the part of a
+    category's name that lets a prediction count which holds the answer; ``low_thresholds`` those of the
+    released sweep below 0.01.  ``averages`` is how many runs a printed score is the mean of.  ``grids`` and
+    ``pretraining`` go by grid; the one called `paper` holds the paper's settings.
+    """
+
+    task: Literal["spans"]
+    models: Mapping[Key, Panel]
+    n_best: int
+    max_answer_length: int
+    held_out: float | str
+    relaxed: str | None = None
+    low_thresholds: tuple[float, ...]
+    checkpoints: str | None = None
+    averages: PositiveInt = 1
+    grids: Mapping[str, SpanGrid]
+    pretraining: Mapping[str, Pretraining] = {}
+
+
+class SpanPlanner(Planner):
+    """Lays out a span-extraction task; the conditions of a row are shares of the training contracts."""
+
+    STAGES = ("read", "join")
+    task: SpanTask
+
+    @property
+    def grid(self) -> SpanGrid:
+        return self.task.grids[self.context.grid]
+
+    def rows(self) -> list[Row]:
+        found = [row for key, panel in self.task.models.items() for row in self.with_joined(key, panel)]
+        for extra in self.own_models("encoder", "question-answering"):
+            panel = Panel(row=extra.name, model=extra.key, own=True)
+            as_it_is = extra.kind == "question-answering"
+            found.append(self.row(extra.key, panel, as_it_is=as_it_is))
+        return found
+
+    def with_joined(self, key: str, panel: Panel) -> list[Row]:
+        rows = self.row(key, panel)
+        rows = self.placed(rows, self.differences(rows, panel))
+        if panel.joined is None:
+            return rows
+        row, joined = rows[-1], []
+        for run in row.runs.get(self.MAIN, ()):
+            after = self.run("join", run.model, run.condition, run.seed)
+            joined.append(self.add(after, {"n_best": self.task.n_best}, needs=(run,)))
+        name = panel.joined + row.row.removeprefix(panel.row)
+        return [*rows, replace(row, row=name, own=True, runs={self.MAIN: tuple(joined)} if joined else {})]
+
+    def differences(self, row: Row, panel: Panel) -> list[Difference]:
+        """How the runs of ``row`` differ from the paper's."""
+        grid, config, found = self.grid, self.context.config, []
+        if panel.pretrained:
+            contracts = ", ".join(config.edgar_quarters) or "the sample"
+            wants = "the contracts that its authors pretrained on, which are in no source here"
+            found.append(Difference(wants, f"on contracts of {contracts}"))
+        words = [f"windows of {grid.max_length} tokens"]
+        if row.trained and grid.max_updates is not None:
+            words = [f"{grid.max_updates} updates of {grid.batch_size} {words[0]}"]
+        if grid.windows_per_question is not None:
+            words.append(f"{grid.windows_per_question} windows a question")
+        found += self.budget(grid, words)
+        if row.trained:
+            found += fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
+        return found
+
+    def row(self, key: str, panel: Panel, *, as_it_is: bool = False) -> Row:
+        row = Row(
+            panel.row,
+            own=panel.own,
+            parameters=self.context.parameters(panel.model),
+            averages=self.task.averages,
+            floor=panel.floor,
+            about={"family": panel.family},
+        )
+        if released := self.released(key, panel):
+            return replace(row, runs={self.MAIN: (released,)})
+        weights = self.context.weights(panel.model)
+        if isinstance(weights, Weights) and panel.pretrained:
+            weights = self.pretrained(key, weights)
+        if isinstance(weights, Missing):
+            return replace(row, reason=weights.reason)
+        if as_it_is:
+            reading = self.run("read", key, "as-it-is")
+            self.add(reading, self.reading() | model_settings(panel.model, weights))
+            return replace(row, runs={self.MAIN: (reading,)})
+        shares = self.grid.percents if panel.shares else (WHOLE,)
+        runs = {str(percent): self.trained(key, panel, weights, percent) for percent in shares}
+        return replace(row, runs=runs, trained=True)
+
+    def released(self, key: str, panel: Panel) -> Run | None:
+        """The reading by the authors' weights, where the configuration says to use them and they are here."""
+        config = self.context.config
+        if panel.released is None or not config.released_checkpoints or config.data == "sample":
+            return None
+        here = any((m / self.task.checkpoints / panel.released).is_file() for m in self.context.mirrors)
+        if not here and config.models != "paper":
+            return None
+        source = f"{self.task.checkpoints}/{panel.released}"
+        release = self.add(self.run("release", key, "as-released"), {"file": source})
+        weights = Weights(self.weights_folder(release), None, "the authors' release")
+        reading = self.run("read", key, "as-released")
+        return self.add(
+            reading, self.reading() | model_settings(panel.model, weights), weights_of=release
+        )
+
+    def pretrained(self, key: str, weights: Weights) -> Weights | Missing:
+        """The model after masked-language-model training on contracts, or why there can be none."""
+        config = self.context.config
+        if config.data != "sample" and not config.edgar_quarters:
+            return Missing("no contracts to pretrain on: config key edgar_quarters names no quarter")
+        entry = self.task.pretraining.get(self.context.grid)
+        if entry is None:
+            return Missing(f"no pretraining without a GPU: set grid={PAPER_GRID}")
+        run = self.run("pretrain", key, "contracts")
+        self.add(run, entry.model_dump() | model_settings(key, weights))
+        return Weights(self.weights_folder(run), None, "contracts pretraining")
+
+    def reading(self) -> dict[str, Any]:
+        """The settings of cutting contracts into windows and reading them."""
+        names = ("max_length", "step", "max_question_length", "windows_per_question", "bf16")
+        return {
+            "grid": self.context.grid,
+            "n_best": self.task.n_best,
+            "max_answer_length": self.task.max_answer_length,
+            "held_out": self.task.held_out,
+        } | {name: getattr(self.grid, name) for name in names}
+
+    def trained(self, key: str, panel: Panel, weights: Weights, percent: int) -> tuple[Run, ...]:
+        grid, condition = self.grid, f"{self.context.grid}-p{percent}"
+        pretrained = self.run("pretrain", key, "contracts") if panel.pretrained else None
+        settings = self.reading() | model_settings(panel.model, weights) | grid.training()
+        settings |= {
+            "percent": percent,
+            "accumulation": grid.accumulation * panel.accumulation,
+            "balance": grid.balance,
+            "max_updates": grid.max_updates,
+        }
+        # As many updates with fewer contracts: 30 % of them go round 3 and 12 times (CUAD, Section 4.2).
+        trials = [
+            Trial(f"lr{rate:.0e}-e{epochs}", {"learning_rate": rate, "epochs": epochs})
+            for rate in grid.learning_rates
+            for epochs in (round(epochs * WHOLE / percent) for epochs in grid.epochs)
+        ]
+        tried, choice = [trial.settings for trial in trials], None
+        if len(trials) > 1:
+            searched = self.search(key, condition, settings, trials, (0,), weights_of=pretrained)
+            scored = {"relaxed": self.task.relaxed, "low_thresholds": list(self.task.low_thresholds)}
+            choice = self.add(
+                self.run("choice", key, condition),
+                {"trials": tried, "held_out": self.task.held_out} | scored,
+                needs=tuple(searched),
+            )
+        runs = []
+        for seed in self.seeds(grid):
+            training = self.run("train", key, condition, seed)
+            first = {} if choice else tried[0]
+            self.add(training, settings | first, choice=choice, weights_of=pretrained)
+            found = Weights(self.weights_folder(training), None, weights.found)
+            reading = self.reading() | model_settings(panel.model, found) | {"tried": len(trials)}
+            runs.append(self.add(self.run("read", key, condition, seed), reading, weights_of=training))
+        return tuple(runs)

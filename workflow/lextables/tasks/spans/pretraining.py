@@ -1,0 +1,168 @@
+"""Further pretraining of an encoder on contracts with the masked-language-model objective.
+
+CUAD, Section 4.2 ("Contracts Pretraining"): RoBERTa-base went on pretraining on about 8 GB of contracts
+from EDGAR.  The paper gives neither its updates nor its learning rate; the caller does.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+from transformers import (
+    AutoModelForMaskedLM,
+    DataCollatorForLanguageModeling,
+    PreTrainedTokenizerBase,
+    Trainer,
+    TrainingArguments,
+    set_seed,
+)
+
+from lextables.atomic import replacing
+from lextables.errors import BadInput
+from lextables.models.checkpoints import Checkpoints, arguments, train
+from lextables.models.loading import check_whole, fresh_encoder, quiet, save
+from lextables.models.tokenizer import load_tokenizer
+
+MASKED = 0.15
+TEXTS_AT_ONCE = 16
+
+
+def pretrain(
+    folder: str,
+    texts: Iterable[str],
+    *,
+    updates: int,
+    batch_size: int,
+    max_length: int,
+    learning_rate: float,
+    seed: int,
+    work: Path,
+    save_every: int,
+    bf16: bool,
+    device: torch.device,
+    output: str | Path,
+    weight_decay: float = 0.01,
+    warmup: int = 0,
+) -> int:
+    """Pretrain the encoder in ``folder`` on ``texts`` and save it, with its tokenizer, to ``output``.
+
+    15 % of the tokens are masked, anew for each pass (RoBERTa's dynamic masking); AdamW, linear decay
+    after ``warmup`` updates.  The texts are read once, in their order, until they fill ``updates`` x
+    ``batch_size`` blocks of ``max_length`` tokens; fewer blocks are passed over again.  Blocks and
+    checkpoints lie in ``work``, and a run that finds them there goes on from them, to the weights that
+    an unbroken run would have had.  Returns the update that it went on from (0 for a fresh start).
+    Raises `BadInput` when the texts do not fill one block.
+    """
+    # An encoder saved without its language-model head gets a fresh one.
+    set_seed(seed)
+    with quiet():
+        tokenizer = load_tokenizer(folder)
+        model, report = AutoModelForMaskedLM.from_pretrained(
+            folder, dtype=torch.float32, output_loading_info=True
+        )
+    check_whole(folder, fresh_encoder(model, report))
+    packed = Path(work) / "blocks.bin"
+    if not packed.exists():
+        pack(tokenizer, texts, packed, max_length, updates * batch_size)
+    blocks = Blocks(packed, tokenizer, max_length)
+    settings = TrainingArguments(
+        **arguments(work, updates, seed=seed, save_every=save_every, device=device),
+        per_device_train_batch_size=batch_size,
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        lr_scheduler_type="linear",
+        warmup_steps=warmup,
+        bf16=bf16,
+        logging_steps=max(1, updates // 20),
+        disable_tqdm=False,
+        remove_unused_columns=False,
+    )
+    trainer = Trainer(
+        model=model,
+        args=settings,
+        train_dataset=blocks,
+        data_collator=Masking(tokenizer, seed),
+        callbacks=[Checkpoints()],
+    )
+    resumed = train(trainer, work)
+    save(model, tokenizer, output)
+    return resumed
+
+
+def pack(
+    tokenizer: PreTrainedTokenizerBase, texts: Iterable[str], path: Path, max_length: int, most: int
+) -> int:
+    """Write at most ``most`` blocks of token ids to ``path`` and return how many there are.
+
+    A block is ``max_length`` less the two special tokens that will enclose it; texts follow one another
+    with a separator between them, as in RoBERTa, Section 4.2 (full sentences).  What is left over after
+    the last full block is dropped.
+    """
+    size, count = max_length - 2, 0
+    rest = np.empty(0, dtype=_width(tokenizer))
+    with replacing(path) as temporary, temporary.open("wb") as out:
+        for ids in _streams(tokenizer, texts):
+            rest = np.concatenate([rest, np.asarray(ids, dtype=rest.dtype)])
+            full = min(len(rest) // size, most - count)
+            rest[: full * size].tofile(out)
+            rest, count = rest[full * size :], count + full
+            if count == most:
+                break
+        out.flush()
+        if not count:
+            raise BadInput(
+                f"the texts hold {len(rest)} tokens, fewer than one block of {size}",
+                where="pretraining texts",
+                do="give more text or a smaller max_length",
+            )
+    return count
+
+
+def _streams(tokenizer: PreTrainedTokenizerBase, texts: Iterable[str]) -> Iterator[list[int]]:
+    iterator = iter(texts)
+    while batch := list(itertools.islice(iterator, TEXTS_AT_ONCE)):
+        with quiet():
+            encoded = tokenizer(batch, add_special_tokens=False, return_attention_mask=False)
+        for ids in encoded["input_ids"]:
+            if ids:
+                yield [*ids, tokenizer.sep_token_id]
+
+
+def _width(tokenizer: PreTrainedTokenizerBase) -> type[np.unsignedinteger]:
+    return np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32
+
+
+class Blocks(Dataset):
+    """The blocks that `pack` wrote, read from disk one at a time, each between its special tokens."""
+
+    def __init__(self, path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int) -> None:
+        self.ids = np.memmap(path, dtype=_width(tokenizer), mode="r").reshape(-1, max_length - 2)
+        self.first, self.last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {"index": index, "input_ids": np.concatenate([self.first, self.ids[index], self.last])}
+
+
+class Masking:
+    """Mask batches of blocks by a generator of their own, drawn from ``seed`` and the batch's indices.
+
+    The trainer fetches a batch ahead, so masks drawn from the common generator would differ after a
+    resumption from those of an unbroken run.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
+        self.collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=MASKED)
+        self.seed = seed
+
+    def __call__(self, blocks: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
+        key = np.random.SeedSequence([self.seed, *(int(block["index"]) for block in blocks)])
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(key.generate_state(1)[0]))
+            return dict(self.collator([{"input_ids": block["input_ids"]} for block in blocks]))

@@ -1,0 +1,360 @@
+"""Reading contracts: the likeliest spans that answer each question, by the released n-best rule.
+
+Prediction is that of the released CUAD code (utils.py, compute_predictions_logits), for any question-answering
+model of transformers.
+"""
+
+import copy
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+from transformers import PreTrainedModel
+
+from lextables.atomic import write_text
+from lextables.dataset import read, write
+from lextables.errors import BadInput
+from lextables.models import span_head
+from lextables.models.tokenizer import load_tokenizer
+from lextables.tasks.spans import window_ranking
+from lextables.tasks.spans.features import question_texts, window_settings
+from lextables.tasks.spans.final_text import FinalText, Spelling, collapsed
+from lextables.tasks.spans.schema import NBEST
+from lextables.tasks.spans.windows import Collator, WindowDataset, max_context
+
+READ_AT_ONCE = 32  # windows
+RECORD = "reading.json"
+RANKER = "window_ranking.npz"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The likeliest positions of windows in their sequences, best first, and the score of no answer.
+
+    ``start_at``, ``end_at`` (int64) and ``start_logits``, ``end_logits`` (float64) are arrays (windows,
+    n_best); ``null_starts`` and ``null_ends`` (float64) are the classification token's logits (windows,).
+    """
+
+    start_at: np.ndarray
+    start_logits: np.ndarray
+    end_at: np.ndarray
+    end_logits: np.ndarray
+    null_starts: np.ndarray
+    null_ends: np.ndarray
+
+    def of(self, windows: slice) -> "Best":
+        """The same of some of the windows."""
+        return Best(
+            self.start_at[windows],
+            self.start_logits[windows],
+            self.end_at[windows],
+            self.end_logits[windows],
+            self.null_starts[windows],
+            self.null_ends[windows],
+        )
+
+
+@dataclass(frozen=True)
+class Span:
+    """A prediction: characters [start, end) of the contract, or -1 and -1 where there is none (`NBEST`)."""
+
+    released_text: str
+    text: str
+    start: int
+    end: int
+    probability: float
+    start_logit: float
+    end_logit: float
+
+
+def top(logits: torch.Tensor, mask: torch.Tensor, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions and values of the ``count`` greatest logits of each row; (rows, count) arrays.
+
+    Lower positions come first among equals.  Padding (0 in ``mask``) is never taken, where the released
+    code, which pads to full length, may let it take a place; a row with fewer positions is filled up
+    with minus infinity at position 0.
+    """
+    # topk leaves the order of equals open; a stable sort does not.
+    masked = logits.float().masked_fill(mask == 0, -torch.inf)
+    values, positions = torch.sort(masked, dim=1, descending=True, stable=True)
+    values, positions = (part[:, :count].cpu().numpy() for part in (values, positions))
+    lacking = ((0, 0), (0, count - values.shape[1]))
+    values = np.pad(values.astype(np.float64), lacking, constant_values=-np.inf)
+    positions = np.pad(positions, lacking)
+    return np.where(np.isfinite(values), positions, 0), values
+
+
+# What the release writes where a question has the empty prediction and nothing else; its logits are 0.
+NOTHING_ELSE = "empty"
+
+
+def nbest(
+    best: Best,
+    token_from: np.ndarray,
+    token_to: np.ndarray,
+    contract_from: np.ndarray,
+    contract: FinalText,
+    n_best: int,
+    max_answer_length: int,
+) -> list[Span]:
+    """Return the spans of one question, the likeliest first, by the released n-best rule.
+
+    The windows come in their order; each holds the contract's tokens [token_from, token_to), the first of
+    them at ``contract_from`` of its sequence.  In each window every one of the best starts goes with every
+    one of the best ends, if the start has the most context there and at most ``max_answer_length`` tokens
+    are marked.  The best ``n_best`` of all windows by summed logits stay, each released text once
+    (`FinalText.place`).  The empty prediction has the least score of no answer among the windows, and stays
+    in any case, so that there may be ``n_best`` + 1.  Where it is alone, the prediction `NOTHING_ELSE` comes
+    before it, which the released evaluator takes for a span.
+    """
+    number = np.arange(len(token_from))[:, None]
+    low, high = token_from[:, None], token_to[:, None]
+    starts = low + best.start_at - contract_from[:, None]
+    ends = low + best.end_at - contract_from[:, None]
+    home = max_context(token_from, token_to)
+    may_start = (starts >= low) & (starts < high)
+    may_start &= home[np.clip(starts, 0, len(home) - 1)] == number
+    may_end = (ends >= low) & (ends < high)
+    length = ends[:, None, :] - starts[:, :, None] + 1
+    fits = may_start[:, :, None] & may_end[:, None, :] & (length >= 1) & (length <= max_answer_length)
+    window, first, last = np.nonzero(fits)
+    scores = best.start_logits[window, first] + best.end_logits[window, last]
+
+    null_scores = best.null_starts + best.null_ends
+    null_window = int(np.argmin(null_scores))
+    null_score = float(null_scores[null_window])
+    kept: list[tuple[str, str, int, int, float, float]] = []
+    seen: set[str] = set()
+    for at in np.argsort(-scores, kind="stable"):
+        # A better empty prediction has taken one of the places.
+        if len(kept) + (null_score > scores[at]) >= n_best:
+            break
+        w, i, j = window[at], first[at], last[at]
+        begin, stop = contract.place(starts[w, i], ends[w, j])
+        released = collapsed(contract.text[begin:stop])
+        if released not in seen:
+            seen.add(released)
+            begin, stop = contract.marked(starts[w, i], ends[w, j])
+            logits = float(best.start_logits[w, i]), float(best.end_logits[w, j])
+            kept.append((released, contract.text[begin:stop], begin, stop, *logits))
+    place = sum(start + end >= null_score for *_, start, end in kept)
+    if not kept:
+        kept, place = [(NOTHING_ELSE, "", -1, -1, 0.0, 0.0)], 1
+    null = float(best.null_starts[null_window]), float(best.null_ends[null_window])
+    kept.insert(place, ("", "", -1, -1, *null))
+    sums = np.array([start + end for *_, start, end in kept])
+    odds = np.exp(sums - sums.max())
+    return [
+        Span(released, span, start, end, float(probability), start_logit, end_logit)
+        for (released, span, start, end, start_logit, end_logit), probability in zip(
+            kept, odds / odds.sum(), strict=True
+        )
+    ]
+
+
+def predict(
+    model: PreTrainedModel,
+    dataset: WindowDataset,
+    texts: Mapping[str, str],
+    collator: Collator,
+    *,
+    batch_size: int,
+    n_best: int = 20,
+    max_answer_length: int = 512,
+    bf16: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `NBEST` of the questions of ``dataset``, sorted by question and rank.
+
+    ``texts`` maps a contract to its text.  Windows that the dataset leaves out do not exist here: a
+    token's context and the score of no answer go by those that are read.  With ``bf16`` a copy of the
+    model is cast to bfloat16, all but its span head.  One contract's windows are in memory at a time,
+    and the spans of questions whose turn in the order has not come.  Raises `BadInput` when the model
+    gives logits that are not numbers.
+    """
+    network = _cast(model) if bf16 else model
+    network.eval()
+    spelling = Spelling(dataset.tokenizer)
+    windows, rows = dataset.windows, dataset.rows
+    # Indices of examples stand in the order of their ids.
+    order = np.lexsort((windows.window[rows], windows.example[rows], windows.contract[rows]))
+    contract = windows.contract[rows][order]
+    groups = np.split(order, np.flatnonzero(np.diff(contract)) + 1) if len(order) else []
+    groups.sort(key=lambda items: int(windows.example[rows[items[0]]]))
+    waiting: dict[int, list[Span]] = {}
+    with tqdm(total=len(rows), unit="window", desc="predict") as progress:
+        for items in groups:
+            yield from _finished(waiting, windows.examples, int(windows.example[rows[items[0]]]))
+            best = _read(network, dataset, items, collator, batch_size, n_best, progress)
+            waiting |= _contract_spans(dataset, items, best, texts, spelling, n_best, max_answer_length)
+    yield from _finished(waiting, windows.examples, len(windows.examples))
+
+
+def _finished(
+    waiting: dict[int, list[Span]], examples: tuple[str, ...], before: int
+) -> Iterator[dict[str, Any]]:
+    """Take the questions below ``before`` out of those waiting, as rows in their order."""
+    for example in sorted(index for index in waiting if index < before):
+        for rank, span in enumerate(waiting.pop(example)):
+            yield {"question_id": examples[example], "rank": rank, **vars(span)}
+
+
+def _contract_spans(
+    dataset: WindowDataset,
+    items: np.ndarray,
+    best: Best,
+    texts: Mapping[str, str],
+    spelling: Spelling,
+    n_best: int,
+    max_answer_length: int,
+) -> dict[int, list[Span]]:
+    """The spans of each question of one contract, by the question's index among the examples."""
+    windows, rows = dataset.windows, dataset.rows[items]
+    name = windows.contracts[windows.contract[rows[0]]]
+    contract = FinalText(spelling, texts[name], dataset.tokens[name])
+    examples = windows.example[rows]
+    contract_from = np.array([dataset.contract_from(int(item)) for item in items])
+    edges = [0, *(np.flatnonzero(np.diff(examples)) + 1).tolist(), len(items)]
+    return {
+        int(examples[low]): nbest(
+            best.of(slice(low, high)),
+            windows.token_from[rows[low:high]].astype(np.int64),
+            windows.token_to[rows[low:high]].astype(np.int64),
+            contract_from[low:high],
+            contract,
+            n_best,
+            max_answer_length,
+        )
+        for low, high in itertools.pairwise(edges)
+    }
+
+
+@torch.inference_mode()
+def _read(
+    model: PreTrainedModel,
+    dataset: WindowDataset,
+    items: np.ndarray,
+    collator: Collator,
+    batch_size: int,
+    n_best: int,
+    progress: tqdm,
+) -> Best:
+    """The best positions in each of ``items``, read in batches of like length, in the order of ``items``."""
+    rows = dataset.rows[items]
+    sizes = dataset.windows.token_to[rows] - dataset.windows.token_from[rows]
+    sizes = sizes + [dataset.contract_from(int(item)) for item in items]
+    by_length = np.argsort(-sizes, kind="stable")
+    parts = []
+    for low in range(0, len(items), batch_size):
+        batch = collator([dataset[int(item)] for item in items[by_length[low : low + batch_size]]])
+        inputs = {
+            name: part.to(model.device) for name, part in batch.items() if not name.endswith("_positions")
+        }
+        outputs = model(**inputs)
+        null = torch.stack((outputs.start_logits[:, 0], outputs.end_logits[:, 0])).double().cpu().numpy()
+        if not np.isfinite(null).all():
+            raise BadInput(
+                "the model gives logits that are not numbers",
+                where="prediction",
+                do="train it again at a lower learning rate",
+            )
+        mask = inputs["attention_mask"]
+        parts.append(
+            (*top(outputs.start_logits, mask, n_best), *top(outputs.end_logits, mask, n_best), *null)
+        )
+        progress.update(len(null[0]))
+    back = np.argsort(by_length)
+    return Best(*(np.concatenate(column)[back] for column in zip(*parts, strict=True)))
+
+
+def _cast(model: PreTrainedModel) -> PreTrainedModel:
+    """A copy in bfloat16 whose span head stays float32, so that near logits do not become equal."""
+    small = copy.deepcopy(model).to(torch.bfloat16)
+    head = small.qa_outputs.float()
+    head.register_forward_pre_hook(lambda _, states: tuple(state.float() for state in states))
+    return small
+
+
+def fit_ranker(train: Path, texts: Mapping[str, str], unseen: frozenset[str]) -> window_ranking.Ranker:
+    """Return the model that chooses windows, fitted on the training windows but those of ``unseen``."""
+    found = window_ranking.passages(train, texts)
+    contract = np.zeros(len(found.texts), dtype=np.int64)
+    contract[found.passage] = found.windows.contract
+    left_out = [i for i, name in enumerate(found.windows.contracts) if name in unseen]
+    seen = ~np.isin(contract, left_out)
+    held = {category: answered[seen] for category, answered in window_ranking.answered(found).items()}
+    return window_ranking.fit([found.texts[i] for i in np.flatnonzero(seen)], held)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read: contracts and questions (parquet), and their windows, with those of training beside them."""
+
+    contracts: Path
+    questions: Path
+    train: Path
+    read: Path
+
+    def texts(self) -> dict[str, str]:
+        """Return {contract: text}."""
+        return {row["contract_id"]: row["text"] for row in read(self.contracts, ["contract_id", "text"])}
+
+
+def read_contracts(
+    reading: Reading,
+    settings: Mapping[str, Any],
+    weights: str | Path,
+    device: torch.device,
+    output: str | Path,
+    beside: str | Path,
+    unseen: frozenset[str] = frozenset(),
+) -> dict[str, Any]:
+    """Read the contracts with the model in ``weights`` and write the spans; return what is recorded.
+
+    In the folder ``beside`` go `reading.json`, which says how contracts are cut, and, where the settings cap
+    the windows that a question reads, the model that chooses them, which is fitted on the training windows.
+    ``unseen`` are the contracts that a search holds out: nothing is fitted on them.
+    """
+    texts = reading.texts()
+    chosen, beside = None, Path(beside)
+    if settings["windows_per_question"]:
+        ranker = fit_ranker(reading.train, texts, unseen)
+        window_ranking.save(ranker, beside / RANKER)
+        chosen = window_ranking.choose(ranker, reading.read, texts, settings["windows_per_question"])
+    dataset = WindowDataset(
+        reading.read,
+        load_tokenizer(weights),
+        window_settings(settings),
+        question_texts(reading.questions),
+        chosen,
+    )
+    write(NBEST, read_windows(dataset, texts, settings, weights, device), output)
+    kept = ("max_length", "step", "max_question_length", "windows_per_question", "n_best")
+    said = {name: settings[name] for name in (*kept, "max_answer_length", "bf16")}
+    write_text(beside / RECORD, json.dumps(said, indent=2, sort_keys=True) + "\n")
+    return {"windows_read": len(dataset), "windows": len(dataset.windows)}
+
+
+def read_windows(
+    dataset: WindowDataset,
+    texts: Mapping[str, str],
+    settings: Mapping[str, Any],
+    weights: str | Path,
+    device: torch.device,
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `NBEST` that the model in ``weights`` gives for the windows of ``dataset``."""
+    return predict(
+        span_head.load(str(weights), device, trained=True),
+        dataset,
+        texts,
+        Collator.of(dataset.tokenizer),
+        batch_size=READ_AT_ONCE,
+        n_best=settings["n_best"],
+        max_answer_length=settings["max_answer_length"],
+        bf16=settings["bf16"],
+    )

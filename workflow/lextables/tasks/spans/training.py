@@ -1,0 +1,218 @@
+"""Training a span-extraction model: on which windows, and as the released CUAD code does it (train.py, run.sh)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+from transformers import PreTrainedModel, Trainer, TrainingArguments
+
+from lextables.dataset import read
+from lextables.errors import BadInput
+from lextables.models import checkpoints, span_head
+from lextables.models.checkpoints import Checkpoints, arguments, work_folder
+from lextables.models.loading import save
+from lextables.models.tokenizer import load_tokenizer
+from lextables.models.weights import weights_folder
+from lextables.tasks.spans.features import question_texts, window_settings
+from lextables.tasks.spans.shares import held_out_contracts, part
+from lextables.tasks.spans.windows import (
+    Collator,
+    WindowDataset,
+    Windows,
+    balanced,
+    empty_weight,
+    open_windows,
+)
+
+Settings = Mapping[str, Any]
+
+
+def contract_splits(contracts: str | Path) -> dict[str, str]:
+    """Return {contract: split}."""
+    return {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}
+
+
+def training_rows(
+    windows: Windows, splits: Mapping[str, str], settings: Settings, seed: int, search: bool
+) -> tuple[np.ndarray, float | None]:
+    """Return the indices of the windows to train on, and the weight of an empty one (None: as any other).
+
+    A search leaves the held-out contracts out.  Below 100 per cent, only so many of the contracts stay.
+    Balanced by a seeded sample of the empty windows, as the released code does, or by their weight, as
+    Section 4.1 says.
+    """
+    contracts = set(windows.contracts)
+    if search:
+        contracts -= held_out_contracts(splits, settings["held_out"])
+    if settings["percent"] < 100:
+        contracts = part(contracts, settings["percent"], seed)
+    keep = np.isin(windows.contract, [i for i, name in enumerate(windows.contracts) if name in contracts])
+    rows = np.flatnonzero(keep)
+    starts, ends = windows.start_positions[rows], windows.end_positions[rows]
+    if not starts.any():
+        raise BadInput(
+            f"none of the {len(rows)} windows of {len(contracts)} contracts holds an answer",
+            where="training windows",
+            do="train on a larger share of the contracts",
+        )
+    if settings["balance"] == "weight":
+        return rows, empty_weight(starts, ends)
+    return rows[balanced(starts, ends, seed)], None
+
+
+def train(
+    contracts: Path,
+    questions: Path,
+    windows_folder: Path,
+    settings: Settings,
+    *,
+    seed: int,
+    search: bool,
+    device: torch.device,
+    work_root: str | Path,
+    identity: Mapping[str, Any],
+    output: str | Path,
+) -> dict[str, Any]:
+    """Fine-tune with these settings and save the model to ``output``; return what `run.json` records.
+
+    ``windows_folder`` holds the training windows, of which a ``search`` leaves the held-out contracts' out.
+    ``identity`` is what makes a checkpoint this run's own (data, code, libraries, device).
+    """
+    folder = weights_folder(settings)
+    tokenizer = load_tokenizer(folder)
+    windows = open_windows(windows_folder)
+    rows, weight = training_rows(windows, contract_splits(contracts), settings, seed, search)
+    dataset = WindowDataset(
+        windows_folder, tokenizer, window_settings(settings), question_texts(questions), rows
+    )
+    work = work_folder(
+        work_root,
+        {"settings": dict(settings), "seed": seed, "search": search, "identity": dict(identity)},
+    )
+    model = span_head.load(folder, device, seed)
+    resumed = finetune(
+        model,
+        dataset,
+        Collator.of(tokenizer),
+        learning_rate=settings["learning_rate"],
+        epochs=settings["epochs"],
+        batch_size=settings["batch_size"],
+        accumulation=settings["accumulation"],
+        max_updates=settings["max_updates"],
+        empty_weight=weight,
+        bf16=settings["bf16"],
+        save_every=settings["save_every"],
+        seed=seed,
+        work=work,
+    )
+    save(model, tokenizer, output)
+    held = int((windows.start_positions[rows] > 0).sum())
+    return {
+        "trial": {name: settings[name] for name in ("learning_rate", "epochs")},
+        "updates": updates(
+            len(rows), settings["batch_size"], settings["epochs"], settings["max_updates"]
+        ),
+        "training_windows": {"with an answer": held, "without": len(rows) - held},
+        "resumed_from_update": resumed,
+        "work": work.name,
+    }
+
+
+def updates(windows: int, batch_size: int, epochs: float, most: int | None = None) -> int:
+    """Return how many updates ``epochs`` passes over ``windows`` take, ``most`` at most; never 0."""
+    planned = max(1, round(-(-windows // batch_size) * epochs))
+    return min(planned, most) if most else planned
+
+
+class _SpanTrainer(Trainer):
+    """A trainer whose loss weighs a window without an answer by ``empty_weight``."""
+
+    def __init__(self, *args: Any, answered: np.ndarray, empty_weight: float, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The loss is a mean over the batch, so that the parts of an accumulated batch are averaged.
+        self.model_accepts_loss_kwargs = False
+        self.empty_weight = empty_weight
+        self.mean_weight = float(np.where(answered, 1.0, empty_weight).mean())
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        """Return the mean over windows of weight x half the cross-entropy of start and end.
+
+        Weights are divided by their mean over the data, not over the batch: a batch without an answer
+        must not count as much as one with answers.  Padding is no place for an answer, so that a window's
+        loss does not depend on the windows beside it; the released code, which pads to full length, lets
+        padding share in the softmax.
+        """
+        starts, ends = inputs.pop("start_positions"), inputs.pop("end_positions")
+        outputs = model(**inputs)
+        padding = inputs["attention_mask"] == 0
+        halves = (
+            cross_entropy(logits.float().masked_fill(padding, -torch.inf), places, reduction="none")
+            for logits, places in ((outputs.start_logits, starts), (outputs.end_logits, ends))
+        )
+        loss = sum(halves) / 2
+        weights = torch.where(starts > 0, 1.0, self.empty_weight) / self.mean_weight
+        loss = (weights * loss).mean()
+        return (loss, outputs) if return_outputs else loss
+
+
+def finetune(
+    model: PreTrainedModel,
+    dataset: WindowDataset,
+    collator: Collator,
+    *,
+    learning_rate: float,
+    epochs: float,
+    batch_size: int,
+    seed: int,
+    work: Path,
+    save_every: int,
+    bf16: bool = False,
+    max_updates: int | None = None,
+    weight_decay: float = 0.0,
+    warmup: int = 0,
+    empty_weight: float | None = None,
+    accumulation: int = 1,
+) -> int:
+    """Fine-tune in place on the windows of ``dataset``, on the device that the model is on.
+
+    The defaults are the released ones: AdamW (epsilon 1e-8), no weight decay, gradients cut at norm 1,
+    no warm-up, a rate that falls linearly to 0 at the last update.  There are `updates` of them.  Give
+    the balanced sample of windows (`windows.balanced`, the released code's way) or all of them with
+    ``empty_weight`` (`windows.empty_weight`, the way of the paper's text, Section 4.1).  A batch of
+    ``batch_size`` windows goes through the model in ``accumulation`` parts, which saves memory.
+
+    Checkpoints go to ``work`` every ``save_every`` updates; a run that finds one there goes on from it,
+    to the weights that an unbroken run would have had.  Returns the update that it went on from (0 for
+    a fresh start).  Raises `ValueError` when ``accumulation`` does not divide ``batch_size``.
+    """
+    if batch_size % accumulation:
+        raise ValueError(f"accumulation = {accumulation} does not divide batch_size = {batch_size}")
+    last = updates(len(dataset), batch_size, epochs, max_updates)
+    settings = TrainingArguments(
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
+        per_device_train_batch_size=batch_size // accumulation,
+        gradient_accumulation_steps=accumulation,
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        adam_epsilon=1e-8,
+        max_grad_norm=1.0,
+        lr_scheduler_type="linear",
+        warmup_steps=warmup,
+        bf16=bf16,
+        logging_steps=max(1, last // 20),
+        disable_tqdm=False,
+        remove_unused_columns=False,
+    )
+    trainer = _SpanTrainer(
+        model=model,
+        args=settings,
+        train_dataset=dataset,
+        data_collator=collator,
+        callbacks=[Checkpoints()],
+        answered=dataset.windows.start_positions[dataset.rows] > 0,
+        empty_weight=1.0 if empty_weight is None else empty_weight,
+    )
+    return checkpoints.train(trainer, work)

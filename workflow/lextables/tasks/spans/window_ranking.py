@@ -1,0 +1,177 @@
+"""Which windows of a contract are worth reading for a question, where a machine cannot read them all.
+
+A linear model for each category over the words of a window says how likely it holds an answer; a
+question then reads the likeliest few.  The papers read every window: this is a budget of ours for
+machines without a GPU, and a run that uses it says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import SGDClassifier
+
+from lextables.atomic import replacing
+from lextables.errors import BadInput
+from lextables.tasks.spans.windows import Windows, open_windows, read_tokens
+
+TERMS = 100_000
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Words and pairs of words, their inverse document frequencies, and each category's weights for them.
+
+    ``idf`` is float32 (terms,), ``weights`` float32 (categories, terms).
+    """
+
+    terms: tuple[str, ...]
+    idf: np.ndarray
+    categories: tuple[str, ...]
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class Passages:
+    """The distinct window texts of a folder.
+
+    The windows of a contract that start at one token differ only in how many tokens the question leaves
+    them, so they are one text, the longest of them.  ``passage`` is the index of each window's text.
+    """
+
+    windows: Windows
+    texts: tuple[str, ...]
+    passage: np.ndarray
+
+
+def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
+    """Return the window texts of a folder of features; ``texts`` maps a contract to its text."""
+    windows, tokens = open_windows(folder), read_tokens(folder)
+    span = int(windows.token_from.max(initial=0)) + 1
+    keys, passage = np.unique(
+        windows.contract.astype(np.int64) * span + windows.token_from, return_inverse=True
+    )
+    stops = np.zeros(len(keys), dtype=np.int64)
+    np.maximum.at(stops, passage, windows.token_to)
+    found = []
+    for key, stop in zip(keys.tolist(), stops.tolist(), strict=True):
+        name = windows.contracts[key // span]
+        offsets = tokens[name]
+        found.append(texts[name][int(offsets.starts[key % span]) : int(offsets.ends[stop - 1])])
+    return Passages(windows, tuple(found), passage)
+
+
+def answered(found: Passages) -> dict[str, np.ndarray]:
+    """Return for each category which passages hold a whole answer of it; bool (passages,)."""
+    windows = found.windows
+    held = {}
+    for index, category in enumerate(windows.categories):
+        rows = (windows.category == index) & (windows.start_positions > 0)
+        held[category] = np.zeros(len(found.texts), dtype=bool)
+        held[category][found.passage[rows]] = True
+    return held
+
+
+def fit(
+    texts: Sequence[str], labels: Mapping[str, np.ndarray], *, seed: int = 0, terms: int = TERMS
+) -> Ranker:
+    """Return a ranker learnt from passages and, for each category, which of them hold an answer.
+
+    TF-IDF (words and pairs of words in two passages or more, the ``terms`` most frequent, sublinear
+    counts), and a logistic regression for each category, balanced between its two classes.  A category
+    with one class only ranks nothing: its windows stay in their order.  Raises `BadInput` when no word
+    stands in two passages.
+    """
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=terms, dtype=np.float32
+    )
+    try:
+        counts = vectorizer.fit_transform(texts)
+    except ValueError as error:
+        raise BadInput(
+            f"no word stands in two of the {len(texts)} passages", where="window ranking", do="give more text"
+        ) from error
+    categories = tuple(sorted(labels))
+    weights = np.zeros((len(categories), counts.shape[1]), dtype=np.float32)
+    for row, category in zip(weights, categories, strict=True):
+        held = np.asarray(labels[category], dtype=bool)
+        if held.any() and not held.all():
+            model = SGDClassifier(
+                loss="log_loss",
+                alpha=1e-5,
+                max_iter=20,
+                tol=None,
+                class_weight="balanced",
+                random_state=seed,
+            )
+            row[:] = model.fit(counts, held).coef_[0]
+    names = tuple(vectorizer.get_feature_names_out().tolist())
+    return Ranker(names, vectorizer.idf_.astype(np.float32), categories, weights)
+
+
+def scores(ranker: Ranker, texts: Sequence[str]) -> np.ndarray:
+    """Return how likely each text holds an answer, float32 (texts, categories); higher is likelier.
+
+    Comparable within a category only.
+    """
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 2), sublinear_tf=True, dtype=np.float32, vocabulary=ranker.terms
+    )
+    vectorizer.idf_ = ranker.idf
+    return np.asarray(csr_matrix(vectorizer.transform(texts)) @ ranker.weights.T, dtype=np.float32)
+
+
+def choose(
+    ranker: Ranker, folder: str | Path, texts: Mapping[str, str], windows_per_question: int
+) -> np.ndarray:
+    """Return the sorted indices (int64, in `open_windows`) of the windows that each question reads.
+
+    They are the ``windows_per_question`` likeliest to hold an answer of its category, earlier ones first
+    among equals.  Raises `BadInput` for a category that the ranker has not learnt.
+    """
+    found = passages(folder, texts)
+    windows = found.windows
+    if absent := sorted(set(windows.categories) - set(ranker.categories)):
+        raise BadInput(
+            f"the ranker has not learnt the category {absent[0]!r}",
+            where=str(folder),
+            do="fit it on examples of that category",
+        )
+    place = np.array([ranker.categories.index(category) for category in windows.categories], dtype=np.int64)
+    likely = scores(ranker, found.texts)[found.passage, place[windows.category]]
+    order = np.lexsort((windows.window, -likely, windows.example))
+    example = windows.example[order]
+    first = np.flatnonzero(np.diff(example, prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+    return np.sort(order[rank < windows_per_question]).astype(np.int64)
+
+
+def save(ranker: Ranker, path: str | Path) -> None:
+    """Write a ranker to ``path`` (.npz) as plain arrays, whole or not at all."""
+    with replacing(path) as temporary, temporary.open("wb") as out:
+        np.savez_compressed(
+            out,
+            terms=_packed(ranker.terms),
+            idf=ranker.idf,
+            categories=_packed(ranker.categories),
+            weights=ranker.weights,
+        )
+
+
+def load(path: str | Path) -> Ranker:
+    """Read what `save` wrote; nothing in the file is run."""
+    with np.load(path, allow_pickle=False) as arrays:
+        return Ranker(
+            _unpacked(arrays["terms"]), arrays["idf"], _unpacked(arrays["categories"]), arrays["weights"]
+        )
+
+
+def _packed(names: Sequence[str]) -> np.ndarray:
+    return np.frombuffer("\n".join(names).encode(), dtype=np.uint8)
+
+
+def _unpacked(names: np.ndarray) -> tuple[str, ...]:
+    return tuple(names.tobytes().decode().split("\n"))

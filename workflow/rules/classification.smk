@@ -1,0 +1,271 @@
+# Classification: texts, or pairs of them, and heads with their answers; a probability for each comes back.
+#
+#   in    {RESULTS}/data/{dataset}/{examples,heads,texts}.parquet, by the names that the registry gives
+#   out   {RESULTS}/features/classification/...; {RESULTS}/runs/{dataset}/..., scores beside each run
+#   steps tokens -> search -> choice -> train -> read, or models for single heads (singly) -> score
+
+CLASSIFICATION = of_task("classification")
+CLASSIFIED = any_of(CLASSIFICATION)
+TOKENS = f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet"
+
+
+def examples_and_heads(wildcards):
+    """The examples and the heads that they are of."""
+    return data(wildcards.dataset, "examples", CLASSIFICATION[wildcards.dataset].names.heads)
+
+
+def tokens_of(experiment):
+    """What gives the tokens that a run reads."""
+
+    def file(wildcards):
+        length = spec(run_of(wildcards, experiment=experiment)).settings["max_length"]
+        return TOKENS.format(dataset=wildcards.dataset, model=wildcards.model, length=length)
+
+    return file
+
+
+def tokenizer_of(wildcards):
+    """The settings of the weights whose tokenizer cuts a model's texts."""
+    first = next(
+        entry.settings
+        for run, entry in SPECS.items()
+        if (run.paper, run.model) == (wildcards.dataset, wildcards.model) and "weights" in entry.settings
+    )
+    return identified({name: first[name] for name in ("model", "weights", "revision", "found")})
+
+
+def splits_of(*parts):
+    """What gives the splits of these parts of a data set."""
+    return lambda wildcards: [list(getattr(CLASSIFICATION[wildcards.dataset], part)) for part in parts]
+
+
+# Each text once, for all heads that are asked of it.
+rule classification_features:
+    input:
+        examples=data("{dataset}", "examples"),
+        texts=lambda wildcards: data(
+            wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts
+        ),
+    output:
+        tokens=TOKENS,
+    log:
+        f"{RESULTS}/logs/{{dataset}}/features/{{model}}/{{length}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/features/{{model}}/{{length}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+        length=r"\d+",
+    conda:
+        ENVIRONMENT
+    params:
+        weights=tokenizer_of,
+        code=code("classification_features.py"),
+    message:
+        "Tokenising the texts of {wildcards.dataset} for {wildcards.model}, {wildcards.length} tokens at most."
+    script:
+        "../scripts/classification_features.py"
+
+
+CLASSIFICATION_SEARCH = run_folder("search")
+
+
+# What is searched is read while it is trained, and its weights are let go.
+rule classification_search:
+    input:
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        data=examples_and_heads,
+        tokens=tokens_of("search"),
+    output:
+        predictions=f"{CLASSIFICATION_SEARCH}/predictions.parquet",
+        record=f"{CLASSIFICATION_SEARCH}/run.json",
+    log:
+        f"{CLASSIFICATION_SEARCH}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/search/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        settings=of_run("search"),
+        splits=splits_of("training", "validation"),
+        device=CONFIG.device,
+        work=work("search"),
+        code=code("classification_singly.py"),
+    message:
+        "Training {wildcards.model} on {wildcards.dataset} and reading the validation examples ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/classification_singly.py"
+
+
+SINGLY = run_folder("singly")
+
+
+# A model for each head: too many to keep, so each is read when it is trained.
+rule classification_singly:
+    input:
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        data=examples_and_heads,
+        tokens=tokens_of("singly"),
+        choice=choice_for("singly"),
+    output:
+        predictions=f"{SINGLY}/predictions.parquet",
+        record=f"{SINGLY}/run.json",
+    log:
+        f"{SINGLY}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/singly/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        settings=of_run("singly"),
+        splits=splits_of("final", "test"),
+        device=CONFIG.device,
+        work=work("singly"),
+        code=code("classification_singly.py"),
+    message:
+        "Training {wildcards.model} for each head of {wildcards.dataset} and reading the test examples ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/classification_singly.py"
+
+
+rule classification_choose:
+    input:
+        data=examples_and_heads,
+        published=lambda wildcards: (
+            data(wildcards.dataset, "published_settings")
+            if settings(wildcards, experiment="choice")["published"]
+            else []
+        ),
+        searched=needed_by("choice"),
+    output:
+        f"{run_folder('choice', seed=0)}/run.json",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/choice/{{model}}/{{condition}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/choice/{{model}}/{{condition}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+    conda:
+        ENVIRONMENT
+    params:
+        settings=of_run("choice"),
+        splits=splits_of("validation"),
+        trained=trained_by,
+        code=code("classification_choose.py"),
+    message:
+        "Choosing the settings of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."
+    script:
+        "../scripts/classification_choose.py"
+
+
+CLASSIFICATION_TRAIN = run_folder("train")
+
+
+rule classification_train:
+    input:
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        data=examples_and_heads,
+        tokens=tokens_of("train"),
+        choice=choice_for("train"),
+    output:
+        weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
+        record=f"{CLASSIFICATION_TRAIN}/run.json",
+    log:
+        f"{CLASSIFICATION_TRAIN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        settings=of_run("train"),
+        splits=splits_of("final", "test"),
+        device=CONFIG.device,
+        work=work("train"),
+        code=code("classification_train.py"),
+    message:
+        "Training {wildcards.model} for all heads of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/classification_train.py"
+
+
+CLASSIFICATION_READ = run_folder("read")
+
+
+rule classification_read:
+    input:
+        data=examples_and_heads,
+        tokens=tokens_of("read"),
+        weights=weights_for("read"),
+    output:
+        predictions=f"{CLASSIFICATION_READ}/predictions.parquet",
+        record=f"{CLASSIFICATION_READ}/run.json",
+    log:
+        f"{CLASSIFICATION_READ}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=240,
+    params:
+        settings=of_run("read"),
+        splits=splits_of("test"),
+        device=CONFIG.device,
+        code=code("classification_read.py"),
+    message:
+        "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/classification_read.py"
+
+
+rule classification_score:
+    input:
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        predictions=f"{RUN}/predictions.parquet",
+        data=examples_and_heads,
+    output:
+        f"{RUN}/scores.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+        experiment=any_of(papers.PLANNERS["classification"].STAGES),
+    conda:
+        ENVIRONMENT
+    params:
+        splits=splits_of("test"),
+        task=lambda wildcards: CLASSIFICATION[wildcards.dataset].model_dump(
+            mode="json", include={"evaluator", "metrics", "unit", "multi_label"}
+        ),
+        code=code("classification_score.py"),
+    message:
+        "Scoring {wildcards.model} on the test examples of {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/classification_score.py"

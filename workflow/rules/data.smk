@@ -1,0 +1,47 @@
+# Data sets: one rule for all papers, each data set's by its name.
+#
+#   in    {RESULTS}/sources/..., the files that resources/papers/<paper>.yaml names; resources/facts
+#   out   {RESULTS}/data/<data set>/*.parquet, as lextables/<paper>/schema.py writes them; census.json
+#   steps published bytes -> rows (lextables/<paper>/raw.py) -> parquet, held to the registered census
+#
+# A data set that is made, and not read from published files, has rules of its own in its room's file.
+
+READ_FROM_FILES = {
+    name: (paper, entry) for paper in CONFIG.papers for name, entry in PAPERS[paper].data.items()
+}
+
+for name, (paper, entry) in READ_FROM_FILES.items():
+    files = entry.named(CONFIG.mirrors(ROOT))
+    published_files = [f"{RESULTS}/sources/{file}" for several in files.values() for file in several]
+    facts = {fact: str(HERE / f"resources/facts/{file}") for fact, file in entry.facts.items()}
+
+    rule:
+        name:
+            f"{name}_data"
+        input:
+            files=published_files,
+            facts=list(facts.values()),
+            provenance=[f"{file}.json" for file in published_files],
+        output:
+            data(name, *(table.name for table in papers.room(paper, "schema").TABLES[name])),
+            census=f"{RESULTS}/data/{name}/census.json",
+        log:
+            f"{RESULTS}/logs/data/{name}.log",
+        benchmark:
+            f"{RESULTS}/benchmarks/data/{name}.tsv"
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=4000,
+        params:
+            paper=paper,
+            name=name,
+            files={kind: len(several) for kind, several in files.items()},
+            facts=list(facts),
+            given={key: PAPERS[paper].model_dump(mode="json")[key] for key in entry.given},
+            census={variant: dict(tables) for variant, tables in entry.census.items()},
+            code=room_code("data.py", paper, "raw", "schema"),
+        message:
+            f"Checking the published files of {name} and writing them as parquet."
+        script:
+            "../scripts/data.py"

@@ -1,0 +1,283 @@
+# Retrieval: queries, a pool of documents, judgements; hits come back.
+#
+#   in    {RESULTS}/data/{dataset}/{documents,queries,judgements}.parquet, by the names that the registry gives
+#   out   {RESULTS}/runs/{dataset}/..., scores beside each run
+#   steps retrieve -> rerank, or search -> choice -> train -> rerank-tuned -> score
+
+from lextables.tasks.retrieval.collection import files as collection_files
+
+RETRIEVAL = of_task("retrieval")
+RETRIEVED = any_of(RETRIEVAL)
+
+
+def collection(wildcards):
+    """The files of the data set that its task reads."""
+    task = RETRIEVAL[wildcards.dataset].model_dump(mode="json")
+    return data(wildcards.dataset, *collection_files(task))
+
+
+def retrieval_task(wildcards):
+    """What hits and scores depend on of the registry's task, and no row or grid."""
+    names = ("names", "forms", "training", "validation", "test", "metrics", "top_gain", "groups", "choose_by")
+    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=set(names))
+
+
+def forms_of(experiment):
+    """{form: settings} of the runs that one job makes, so that documents are encoded or analysed once."""
+
+    def by_form(wildcards):
+        forms = RETRIEVAL[wildcards.dataset].forms
+        return {form: settings(wildcards, experiment=experiment, condition=form) for form in forms}
+
+    return by_form
+
+
+def first_hits(wildcards):
+    """The hits that a reranker reorders, in the order of the forms."""
+    forms = RETRIEVAL[wildcards.dataset].forms
+    return [needs(wildcards, experiment="rerank", condition=form)[0] for form in forms]
+
+
+def in_forms(experiment, file, forms):
+    """A file of each form's run."""
+    return [f"{run_folder(experiment, condition=form, seed=0)}/{file}" for form in forms]
+
+
+def retrievers(kind):
+    """The pattern of the models of a kind of retriever."""
+    first = ((run, entry.settings) for run, entry in SPECS.items() if run.experiment == "retrieve")
+    return any_of({re.escape(run.model) for run, given in first if given["kind"] == kind})
+
+
+# Kinds of retrievers, each with a script of its own: a change of one repeats no other's work.
+FIRST_STAGES = {"bm25": "lexical", "bi-encoder": "dense", "embedding-api": "api"}
+
+# All forms of a data set's queries are one job's.
+for name, task in RETRIEVAL.items():
+    for kind, stage in FIRST_STAGES.items():
+
+        rule:
+            name:
+                f"{name}_retrieve_{stage}"
+            input:
+                collection,
+            output:
+                predictions=in_forms("retrieve", "predictions.parquet", task.forms),
+                records=in_forms("retrieve", "run.json", task.forms),
+            log:
+                f"{RESULTS}/runs/{{dataset}}/retrieve/{{model}}/log.txt",
+            benchmark:
+                f"{RESULTS}/benchmarks/{{dataset}}/retrieve/{{model}}.tsv"
+            wildcard_constraints:
+                dataset=name,
+                model=retrievers(kind),
+            conda:
+                ENVIRONMENT
+            threads: 4 if stage == "dense" else 1
+            resources:
+                gpu=MODEL_GPU if stage == "dense" else 0,
+                mem_mb=8000,
+                runtime=120,
+            params:
+                settings=forms_of("retrieve"),
+                task=retrieval_task,
+                device=CONFIG.device,
+                kind=stage,
+                code=code(f"retrieval_{stage}.py"),
+            message:
+                "Ranking the documents of every query of {wildcards.dataset} with {wildcards.model}."
+            script:
+                "../scripts/retrieval_{params.kind}.py"
+
+    rule:
+        name:
+            f"{name}_rerank"
+        input:
+            data=collection,
+            hits=first_hits,
+        output:
+            predictions=in_forms("rerank", "predictions.parquet", task.forms),
+            records=in_forms("rerank", "run.json", task.forms),
+        log:
+            f"{RESULTS}/runs/{{dataset}}/rerank/{{model}}/log.txt",
+        benchmark:
+            f"{RESULTS}/benchmarks/{{dataset}}/rerank/{{model}}.tsv"
+        wildcard_constraints:
+            dataset=name,
+        conda:
+            ENVIRONMENT
+        threads: 4
+        resources:
+            gpu=MODEL_GPU,
+            mem_mb=8000,
+            runtime=120,
+        params:
+            settings=forms_of("rerank"),
+            task=retrieval_task,
+            device=CONFIG.device,
+            code=code("retrieval_rerank.py"),
+        message:
+            "Reordering the first hits of {wildcards.dataset} with {wildcards.model}."
+        script:
+            "../scripts/retrieval_rerank.py"
+
+
+SEARCH = run_folder("search")
+
+
+rule retrieval_search:
+    input:
+        data=collection,
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        candidates=needed_by("search"),
+    output:
+        predictions=f"{SEARCH}/predictions.parquet",
+        record=f"{SEARCH}/run.json",
+    log:
+        f"{SEARCH}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/search/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=RETRIEVED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=240,
+    params:
+        settings=of_run("search"),
+        task=retrieval_task,
+        device=CONFIG.device,
+        work=work("search"),
+        code=code("retrieval_search.py"),
+    message:
+        "Fine-tuning {wildcards.model} on {wildcards.dataset} and reading the validation queries ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/retrieval_search.py"
+
+
+rule retrieval_choose:
+    input:
+        data=collection,
+        needs=needed_by("choice"),
+    output:
+        f"{run_folder('choice', seed=0)}/run.json",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/choice/{{model}}/{{condition}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/choice/{{model}}/{{condition}}.tsv"
+    wildcard_constraints:
+        dataset=RETRIEVED,
+    conda:
+        ENVIRONMENT
+    params:
+        settings=of_run("choice"),
+        task=retrieval_task,
+        rates=lambda wildcards: [
+            [run.seed, spec(run).settings["learning_rate"]]
+            for run in spec(run_of(wildcards, experiment="choice")).needs[1:]
+        ],
+        trained=trained_by,
+        code=code("retrieval_choose.py"),
+    message:
+        "Choosing the settings of {wildcards.model} on the validation queries of {wildcards.dataset}."
+    script:
+        "../scripts/retrieval_choose.py"
+
+
+TRAIN = run_folder("train")
+
+
+rule retrieval_train:
+    input:
+        data=collection,
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        choice=choice_for("train"),
+    output:
+        weights=directory(f"{TRAIN}/weights"),
+        record=f"{TRAIN}/run.json",
+    log:
+        f"{TRAIN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=RETRIEVED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=240,
+    params:
+        settings=of_run("train"),
+        task=retrieval_task,
+        device=CONFIG.device,
+        work=work("train"),
+        code=code("retrieval_train.py"),
+    message:
+        "Fine-tuning {wildcards.model} on the training queries of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/retrieval_train.py"
+
+
+TUNED = run_folder("rerank-tuned")
+
+
+rule retrieval_rerank_tuned:
+    input:
+        data=collection,
+        hits=needed_by("rerank-tuned"),
+        weights=weights_for("rerank-tuned"),
+    output:
+        predictions=f"{TUNED}/predictions.parquet",
+        record=f"{TUNED}/run.json",
+    log:
+        f"{TUNED}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/rerank-tuned/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=RETRIEVED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=120,
+    params:
+        settings=of_run("rerank-tuned"),
+        task=retrieval_task,
+        device=CONFIG.device,
+        code=code("retrieval_rerank_tuned.py"),
+    message:
+        "Reordering the first hits of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
+    script:
+        "../scripts/retrieval_rerank_tuned.py"
+
+
+rule retrieval_score:
+    input:
+        data=collection,
+        predictions=f"{RUN}/predictions.parquet",
+    output:
+        f"{RUN}/scores.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=RETRIEVED,
+        experiment=any_of(papers.PLANNERS["retrieval"].STAGES),
+    conda:
+        ENVIRONMENT
+    params:
+        queries=lambda wildcards: settings(wildcards)["queries"],
+        task=retrieval_task,
+        code=code("retrieval_score.py"),
+    message:
+        "Scoring {wildcards.experiment} by {wildcards.model} on {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/retrieval_score.py"

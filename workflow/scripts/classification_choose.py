@@ -1,0 +1,24 @@
+"""Choose each head's settings, or one for all heads: the authors' best, or the best of our own search."""
+
+from pathlib import Path
+
+from lextables.dataset import read
+from lextables.job import job
+from lextables.run import check_trained, recorded
+from lextables.tasks.classification import choosing
+
+with job(snakemake.log[0]) as log:
+    settings = snakemake.params.settings
+    examples, heads = (list(read(path)) for path in snakemake.input.data)
+    (validation,) = snakemake.params.splits
+    with recorded(Path(snakemake.output[0]).parent, settings) as record:
+        if snakemake.input.published:
+            asked = sorted({row["head_id"] for row in examples})
+            choice = choosing.published(settings, asked, read(snakemake.input.published[0]))
+        else:
+            searches = list(zip(settings["learning_rates"], snakemake.input.searched, strict=True))
+            rows = [row for row in examples if row["split"] in validation]
+            choice = choosing.searched(settings, searches, rows, heads)
+        check_trained(choice, snakemake.params.trained)
+        record["choice"] = choice
+        log.info("chosen: %s", choice)

@@ -1,0 +1,26 @@
+"""One data set: its published files to parquet, held to the registered census."""
+
+import json
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+
+from lextables.dataset import Published, check_census, write_all, write_census
+from lextables.job import job
+
+with job(snakemake.log[0]) as log:
+    given, name, room = snakemake.input, snakemake.params.name, snakemake.params.paper
+    read = import_module(f"lextables.{room}.raw").read
+    tables = import_module(f"lextables.{room}.schema").TABLES[name]
+    paths = map(Path, given.files)
+    files = {kind: list(islice(paths, count)) for kind, count in snakemake.params.files.items()}
+    facts = dict(zip(snakemake.params.facts, map(Path, given.facts), strict=True))
+    sources = [json.loads(Path(path).read_text(encoding="utf-8")) for path in given.provenance]
+
+    rows = read(name, Published(files, facts, snakemake.params.given))
+    log.info("%s", rows.notes)
+    counts = write_all(tables, rows.of, Path(snakemake.output.census).parent)
+    # The data are those of the first file; the others have variants of their own.
+    variant = sources[0]["variant"]
+    check_census(counts, snakemake.params.census.get(variant, {}), f"{name}, {variant}")
+    write_census(snakemake.output.census, {"data": counts, "notes": rows.notes, "sources": sources})

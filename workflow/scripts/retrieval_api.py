@@ -1,0 +1,18 @@
+"""Rank the documents of every query by the embeddings of an API, in all forms of the queries."""
+
+from functools import partial
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.models import embedding_api
+from lextables.run import recorded_all
+from lextables.tasks.retrieval import collection, dense
+from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+
+with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings):
+    settings = snakemake.params.settings
+    first = next(iter(settings.values()))
+    embed = partial(embedding_api.embed, first["api"], first["weights"])
+    hits = dense.retrieve(collection.load(snakemake.input, snakemake.params.task), settings, embed, embed)
+    for path, form in zip(snakemake.output.predictions, settings, strict=True):
+        write(PREDICTIONS, prediction_rows(hits[form]), path)

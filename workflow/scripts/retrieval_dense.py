@@ -1,0 +1,25 @@
+"""Rank the documents of every query by a bi-encoder, in all forms of the queries."""
+
+from functools import partial
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.models import bi_encoder, device
+from lextables.models.weights import weights_folder
+from lextables.run import recorded_all
+from lextables.tasks.retrieval import collection, dense
+from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+
+with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings) as records:
+    settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
+    first = next(iter(settings.values()))
+    model = bi_encoder.load(weights_folder(first), where, first["max_length"])
+    hits = dense.retrieve(
+        collection.load(snakemake.input, snakemake.params.task),
+        settings,
+        partial(bi_encoder.encode_documents, model),
+        partial(bi_encoder.encode_queries, model),
+    )
+    for path, record, form in zip(snakemake.output.predictions, records, settings, strict=True):
+        write(PREDICTIONS, prediction_rows(hits[form]), path)
+        record["device"] = device.describe(where)

@@ -1,0 +1,12 @@
+"""Score the hits of one run on the test queries."""
+
+from lextables.dataset import read, write
+from lextables.job import job
+from lextables.run import SCORES
+from lextables.tasks.retrieval import collection
+from lextables.tasks.retrieval.scoring import scores
+
+with job(snakemake.log[0]):
+    data = collection.load(snakemake.input.data, snakemake.params.task)
+    found = scores(read(snakemake.input.predictions), data, snakemake.params.queries)
+    write(SCORES, found, snakemake.output[0])

@@ -1,0 +1,26 @@
+"""Fine-tune a cross-encoder with the settings that were chosen, and keep its weights."""
+
+from pathlib import Path
+
+from lextables.job import job
+from lextables.models import device
+from lextables.models.checkpoints import clear
+from lextables.run import chosen, counts_of, identity, recorded
+from lextables.tasks.retrieval import collection, training
+
+with job(snakemake.log[0]) as log:
+    choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)
+    settings = snakemake.params.settings | choice
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
+        record |= training.train(
+            collection.load(snakemake.input.data, snakemake.params.task),
+            settings,
+            int(snakemake.wildcards.seed),
+            where,
+            Path(snakemake.params.work),
+            identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"]),
+            snakemake.output.weights,
+        )
+        log.info("%s", record)
+    clear(snakemake.params.work)

@@ -1,0 +1,27 @@
+"""Choose the trial with the best area under the curve on the held-out contracts."""
+
+from pathlib import Path
+
+from lextables.dataset import read
+from lextables.job import job
+from lextables.run import check_trained, recorded
+from lextables.tasks.spans.choosing import choose
+from lextables.tasks.spans.shares import held_out_contracts
+
+with job(snakemake.log[0]) as log:
+    settings = snakemake.params.settings
+    contracts, questions, answers = snakemake.input.data
+    with recorded(Path(snakemake.output[0]).parent, settings) as record:
+        splits = {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}
+        held = held_out_contracts(splits, settings["held_out"])
+        choice, areas = choose(
+            settings["trials"],
+            snakemake.input.searched,
+            [row for row in read(questions) if row["contract_id"] in held],
+            read(answers),
+            settings["relaxed"],
+            settings["low_thresholds"],
+        )
+        check_trained(choice, snakemake.params.trained)
+        record |= {"choice": choice, "validation_aupr": areas}
+        log.info("chosen: %s of %s", choice, areas)

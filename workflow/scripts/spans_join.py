@@ -1,0 +1,17 @@
+"""Join the spans of adjacent windows."""
+
+from pathlib import Path
+
+from lextables.dataset import read, write
+from lextables.job import job
+from lextables.run import recorded
+from lextables.tasks.spans.joining import join
+from lextables.tasks.spans.schema import NBEST
+
+with job(snakemake.log[0]), recorded(Path(snakemake.output.record).parent, snakemake.params.settings):
+    contracts, questions = snakemake.input.data
+    texts = {row["contract_id"]: row["text"] for row in read(contracts, ["contract_id", "text"])}
+    asked = {
+        row["question_id"]: texts[row["contract_id"]] for row in read(questions) if row["split"] == "test"
+    }
+    write(NBEST, join(read(snakemake.input.predictions[0]), asked), snakemake.output.predictions)

@@ -1,0 +1,34 @@
+"""Masked-language-model training on contracts, before fine-tuning."""
+
+from pathlib import Path
+
+from lextables.dataset import read
+from lextables.job import job
+from lextables.models import device
+from lextables.models.checkpoints import clear, work_folder
+from lextables.models.weights import weights_folder
+from lextables.run import identity, recorded
+from lextables.sources.digest import sha256_of
+from lextables.tasks.spans.pretraining import pretrain
+
+with job(snakemake.log[0]):
+    settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record["device"] = device.describe(where)
+        contracts = [sha256_of(path) for path in snakemake.input.contracts]
+        owner = identity(contracts, snakemake.params.code, record["device"])
+        record["resumed_from_update"] = pretrain(
+            weights_folder(settings),
+            (row["text"] for path in snakemake.input.contracts for row in read(path, ["text"])),
+            updates=settings["updates"],
+            batch_size=settings["batch_size"],
+            max_length=settings["max_length"],
+            learning_rate=settings["learning_rate"],
+            seed=0,
+            work=work_folder(snakemake.params.work, {"settings": settings, "identity": owner}),
+            save_every=max(1, settings["updates"] // 20),
+            bf16=settings["bf16"],
+            device=where,
+            output=snakemake.output.weights,
+        )
+    clear(snakemake.params.work)

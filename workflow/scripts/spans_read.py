@@ -1,0 +1,24 @@
+"""Read the test contracts with the weights of another run, or with a model as it is."""
+
+from pathlib import Path
+
+from lextables.job import job
+from lextables.models import device
+from lextables.models.weights import weights_folder
+from lextables.run import loaded, recorded
+from lextables.tasks.spans.reading import Reading, read_contracts
+
+with job(snakemake.log[0]):
+    settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
+    windows, read = (Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read))
+    weights, trained = snakemake.input.weights or (None, None)
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record |= {"device": device.describe(where)} | ({"trained": loaded(trained)} if trained else {})
+        record |= read_contracts(
+            Reading(*map(Path, snakemake.input.data), windows, read),
+            settings,
+            weights or weights_folder(settings),
+            where,
+            snakemake.output.predictions,
+            snakemake.output.reading,
+        )

@@ -1,0 +1,43 @@
+"""Fine-tune a model without the held-out contracts, read these with it, and let its weights go."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from lextables.job import job
+from lextables.models import device
+from lextables.models.checkpoints import clear
+from lextables.run import counts_of, identity, recorded
+from lextables.tasks.spans.reading import Reading, read_contracts
+from lextables.tasks.spans.shares import held_out_contracts
+from lextables.tasks.spans.training import contract_splits, train
+
+with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
+    settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
+    contracts, questions = map(Path, snakemake.input.data)
+    windows, read = (Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read))
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record["device"] = device.describe(where)
+        record |= train(
+            contracts,
+            questions,
+            windows,
+            settings,
+            seed=int(snakemake.wildcards.seed),
+            search=True,
+            device=where,
+            work_root=snakemake.params.work,
+            identity=identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"]),
+            output=f"{scratch}/weights",
+        )
+        log.info("trained: %s", record)
+        held = held_out_contracts(contract_splits(contracts), settings["held_out"])
+        record |= read_contracts(
+            Reading(contracts, questions, windows, read),
+            settings,
+            f"{scratch}/weights",
+            where,
+            snakemake.output.predictions,
+            scratch,
+            unseen=held,
+        )
+    clear(snakemake.params.work)

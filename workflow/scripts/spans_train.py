@@ -1,0 +1,28 @@
+"""Fine-tune a model on contracts with the settings that were chosen, and keep its weights."""
+
+from pathlib import Path
+
+from lextables.job import job
+from lextables.models import device
+from lextables.models.checkpoints import clear
+from lextables.run import chosen, counts_of, identity, recorded
+from lextables.tasks.spans.training import train
+
+with job(snakemake.log[0]) as log:
+    choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)
+    settings = snakemake.params.settings | choice
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
+        record |= train(
+            *map(Path, snakemake.input.data),
+            Path(snakemake.input.train[0]).parent,
+            settings,
+            seed=int(snakemake.wildcards.seed),
+            search=False,
+            device=where,
+            work_root=snakemake.params.work,
+            identity=identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"]),
+            output=snakemake.output.weights,
+        )
+        log.info("trained: %s", record)
+    clear(snakemake.params.work)
