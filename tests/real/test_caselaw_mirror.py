@@ -14,10 +14,11 @@ from lextables.caselaw.ingest import write_opinions
 from lextables.caselaw.opinion import Fault, Opinion
 from lextables.caselaw.volume import read_volume
 from lextables.lawngnli.accuracy import tokens_of
+from lextables.lawngnli.candidates import write_candidates
 from lextables.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.lawngnli.citations import tokenizer
-from lextables.lawngnli.entail_examples import write_candidates, write_parentheticals
-from lextables.lawngnli.premises import MajorityOpinions
+from lextables.lawngnli.entail_examples import write_parentheticals
+from lextables.lawngnli.majority_opinions import MajorityOpinions
 
 ROOT = Path(__file__).parents[2]
 CASELAW = Path(os.environ.get("LEXTABLES_MIRROR", ROOT / "../shared/mirror")) / "caselaw"
@@ -113,7 +114,7 @@ def test_same_bytes_whatever_the_hash_seed(tmp_path: Path, pytestconfig: pytest.
         "from lextables.caselaw.ingest import write_opinions\n"
         "from lextables.lawngnli.case_index import CaseIndex, build_case_index\n"
         "from lextables.lawngnli.citations import tokenizer\n"
-        "from lextables.lawngnli.entail_examples import write_candidates\n"
+        "from lextables.lawngnli.candidates import write_candidates\n"
         "volume, cache, out = map(Path, sys.argv[1:])\n"
         "write_opinions([volume], out / 'o', set_aside=False)\n"
         "build_case_index([out / 'o'], out / 'index')\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brackets import to_brackets
 from lextables.errors import BadInput
 from lextables.lawngnli import parsers
 from lextables.lawngnli.contradiction import Contradiction, contradict
@@ -301,7 +302,7 @@ def opinions(mirror: Path) -> list[str]:
 
 
 def brackets(parser: parsers.Parser, texts: list[str]) -> list[list[str]]:
-    return [[tree.brackets() for tree in trees] for trees in parser.parse(texts)]
+    return [[to_brackets(tree) for tree in trees] for trees in parser.parse(texts)]
 
 
 @pytest.mark.parametrize(("text", "expected"), BENEPAR, ids=[text for text, _ in BENEPAR])

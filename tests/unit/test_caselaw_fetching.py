@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 from lextables.caselaw import fetching, shard
+from lextables.caselaw.ingest import Ingested
+from lextables.caselaw.opinion import Fault
 from lextables.errors import BadInput
 from lextables.sources.fetch import NoRoom
 from lextables.sources.registry import load
@@ -137,3 +139,14 @@ def test_a_record_is_held_to_its_volumes(desk, mirror):
 
 def test_a_volume_is_named_with_its_reporter():
     assert shard.name(Path("results/sources/caselaw/ill-2d/7.zip")) == "ill-2d/7"
+
+
+def test_a_report_says_what_was_set_aside_and_why():
+    """Volumes that could not be had stand before those that could not be read."""
+    fault = Fault("3.zip", "", "it is no zip", "volume")
+    done = Ingested(12, (fault,), (Path("results/sources/caselaw/us/3.zip"),))
+    assert shard.report({"absent": ["us/2"], "volumes": []}, done) == {
+        "opinions": 12,
+        "set_aside": ["us/2", "us/3"],
+        "faults": ["us/2: it could not be had; the volume is set aside.", str(fault)],
+    }

@@ -9,10 +9,11 @@ from caselaw_volume import html, label, metadata, write_zip
 from lextables import dataset
 from lextables.caselaw.ingest import write_opinions
 from lextables.lawngnli.accuracy import tokens_of
+from lextables.lawngnli.candidates import CITATIONS, READ, RESOLVED, write_candidates
+from lextables.lawngnli.candidates import FUNNEL as OF_CANDIDATES
 from lextables.lawngnli.case_index import CaseIndex, build_case_index
+from lextables.lawngnli.entail_examples import FUNNEL as OF_EXAMPLES
 from lextables.lawngnli.entail_examples import (
-    CITATIONS,
-    FUNNEL,
     HISTORY,
     MAJORITY,
     METADATA,
@@ -21,15 +22,15 @@ from lextables.lawngnli.entail_examples import (
     PARTIES,
     PINCITE,
     PREMISE,
-    READ,
-    RESOLVED,
     VERB,
-    Outcome,
-    write_candidates,
     write_parentheticals,
 )
-from lextables.lawngnli.premises import MajorityOpinions
-from lextables.lawngnli.schema import CANDIDATES, CITES, PARENTHETICALS
+from lextables.lawngnli.majority_opinions import MajorityOpinions
+from lextables.lawngnli.schema.candidates import CANDIDATES, CITES
+from lextables.lawngnli.schema.parentheticals import PARENTHETICALS
+from lextables.lawngnli.step_counts import StepCounts
+
+FUNNEL = (*OF_CANDIDATES, *OF_EXAMPLES)
 
 PAPER = html(
     ("majority", [f"{label(101)}A fee is due.", f"It is {label(102)}not large.", f"{label(103)}Affirmed."]),
@@ -85,7 +86,7 @@ def corpus(folder: Path, names: tuple[str, ...] = ("a", "b")) -> list[Path]:
     return shards
 
 
-def built(folder: Path, shards: list[Path]) -> tuple[list[Outcome], list[dict], list[dict], list[dict]]:
+def built(folder: Path, shards: list[Path]) -> tuple[list[StepCounts], list[dict], list[dict], list[dict]]:
     build_case_index(shards, folder / "index")
     index, majorities, pipeline = CaseIndex(folder / "index"), MajorityOpinions(shards), tokens_of()
     outcomes, tables = [], ([], [], [])

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from brackets import to_brackets
 from lextables.errors import BadInput
 from lextables.lawngnli import parsers
 from lextables.lawngnli.tree import Token, well_formed
@@ -19,7 +20,7 @@ def converted(written: str) -> str:
     rows = [word.rsplit("/", 3) for word in written.split()]
     tokens = [Token(word, tag) for word, tag, _, _ in rows]
     arcs = [(int(head) - 1 if int(head) else i, label) for i, (*_, head, label) in enumerate(rows)]
-    return parsers._dependency_tree(tokens, arcs).brackets()
+    return to_brackets(parsers._dependency_tree(tokens, arcs))
 
 
 TREES = [

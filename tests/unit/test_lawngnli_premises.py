@@ -8,8 +8,9 @@ from caselaw_volume import html, label, metadata, write_zip
 from lextables import dataset
 from lextables.caselaw.ingest import write_opinions
 from lextables.caselaw.opinion import Page
-from lextables.lawngnli import premises
-from lextables.lawngnli.premises import MajorityOpinion, MajorityOpinions, short_premise
+from lextables.lawngnli import majority_opinions
+from lextables.lawngnli.majority_opinions import MajorityOpinion, MajorityOpinions
+from lextables.lawngnli.premises import short_premise
 
 # Page marks stand as |n| in the text below.
 MARKED = "|10|First paragraph.\nSecond |11|begins.\n|12|Third.\nFourth |13|and |14|last.\nFifth.\nA note."
@@ -63,7 +64,7 @@ def test_a_page_of_nothing_but_white_space() -> None:
 
 
 def test_opinions_are_read_where_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(premises, "HELD", 1)
+    monkeypatch.setattr(majority_opinions, "HELD", 1)
     body = html(("majority", [f"{label(1)}Text &lt;1&gt;."]), ("dissent", ["No."]))
     cases = {str(n): (metadata(n, f"{n} Test 1"), body.replace("1&gt", f"{n}&gt")) for n in range(1, 41)}
     volume = write_zip(tmp_path / "v.zip", cases)

@@ -1,6 +1,6 @@
 import pytest
 
-from lextables.lawngnli.prepending import closing_paragraphs, prepended
+from lextables.lawngnli.prepending import closing_paragraphs
 from lextables.models.token_count import TokenCounter
 
 
@@ -23,10 +23,6 @@ def letters_and_line_ends(text):
 )
 def test_closing_paragraphs(text, tokens, expected):
     assert closing_paragraphs(text, letters_and_line_ends, tokens) == expected
-
-
-def test_prepended():
-    assert prepended("a b c\nd e\nf g", letters_and_line_ends, 3) == "d e\nf g\na b c\nd e\nf g"
 
 
 def test_as_the_released_code_counts_from_the_ids_of_the_whole():

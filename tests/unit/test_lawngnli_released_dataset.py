@@ -9,6 +9,7 @@ from test_lawngnli_released_ids import CASEBODY, id_row
 from lextables.dataset import read
 from lextables.errors import BadInput
 from lextables.lawngnli import released_dataset
+from lextables.lawngnli.bulk_export import chosen_bulk
 from lextables.lawngnli.released_dataset import write_released
 
 CITING = CASEBODY.replace("The lessee of Roe", "See Roe (the lessee may hold over). The lessee of Roe")
@@ -77,3 +78,17 @@ def test_a_file_cut_short(tmp_path, bulk, ids):
     path.write_bytes(bulk[0].read_bytes()[:40])
     with pytest.raises(BadInput, match=r"^d\.jsonl\.xz: cannot be decompressed .*; fetch it again\.$"):
         write_released(ids, None, [path], tmp_path / "store", tmp_path / "released.parquet")
+
+
+def test_the_files_of_the_bulk_export(tmp_path):
+    for name in ("b.jsonl", "a.jsonl.xz", "notes.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in chosen_bulk(str(tmp_path))] == ["a.jsonl.xz", "b.jsonl"]
+
+
+@pytest.mark.parametrize("folder", ["", "/no/such/folder"])
+def test_a_folder_without_the_bulk_export(folder):
+    with pytest.raises(
+        BadInput, match=f"^config: bulk_export = '{folder}' names no folder with .*; name the"
+    ):
+        chosen_bulk(folder)

@@ -8,14 +8,18 @@ import pytest
 
 from lextables import dataset
 from lextables.caselaw.ingest import write_opinions
-from lextables.lawngnli import construction as built
+from lextables.lawngnli import examples as built
 from lextables.lawngnli.accuracy import tokens_of
+from lextables.lawngnli.candidates import write_candidates
 from lextables.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.lawngnli.citations import tokenizer
-from lextables.lawngnli.entail_examples import write_candidates, write_parentheticals
+from lextables.lawngnli.cited_cases import cited_cases
+from lextables.lawngnli.contradictions import write_contradictions
+from lextables.lawngnli.entail_examples import write_parentheticals
 from lextables.lawngnli.labels import assign_labels
+from lextables.lawngnli.long_premises import write_long_premises
+from lextables.lawngnli.majority_opinions import MajorityOpinions
 from lextables.lawngnli.parsers import parser
-from lextables.lawngnli.premises import MajorityOpinions
 
 VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw/us").glob("*.zip"))
 
@@ -40,11 +44,11 @@ def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, byt
         shard = built.Shard(*(folder / f"{name}-{n}.parquet" for name in ("par", "con", "cites", "long")))
         write_candidates(path, index, tokens, folder / f"can-{n}.parquet", shard.cites)
         write_parentheticals(folder / f"can-{n}.parquet", index, majorities, pipeline, shard.parentheticals)
-        built.write_contradictions(shard.parentheticals, trees, 0, shard.contradictions)
+        write_contradictions(shard.parentheticals, trees, 0, shard.contradictions)
         shards.append(shard)
-    cases = built.cited_cases([s.contradictions for s in shards], [s.parentheticals for s in shards])
+    cases = cited_cases([s.contradictions for s in shards], [s.parentheticals for s in shards])
     for n, shard in enumerate(shards):
-        built.write_long_premises(cases, n, index, majorities, shard.long_premises)
+        write_long_premises(cases, n, index, majorities, shard.long_premises)
     names = ("examples", "long_premises", "unfiltered")
     counts = built.write_examples(shards, encode, 0, folder / names[0], folder / names[1])
     built.write_unfiltered(shards, folder / names[2])

@@ -8,9 +8,10 @@ import pytest
 from lextables.dataset import write
 from lextables.errors import BadInput
 from lextables.lawngnli import tables
-from lextables.lawngnli.construction_schema import EXAMPLES, LONG_PREMISES
 from lextables.lawngnli.plan import Lawngnli
 from lextables.lawngnli.readings import pair_name
+from lextables.lawngnli.schema.examples import EXAMPLES
+from lextables.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.papers import load
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published

@@ -19,15 +19,18 @@ from lextables import dataset
 from lextables.caselaw.ingest import write_opinions
 from lextables.caselaw.opinion import Fault, Opinion
 from lextables.caselaw.volume import read_volume
+from lextables.lawngnli import candidates
 from lextables.lawngnli import entail_examples as steps
 from lextables.lawngnli.accuracy import tokens_of
 from lextables.lawngnli.balance import balance
+from lextables.lawngnli.candidates import write_candidates
 from lextables.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.lawngnli.citation_network import CitationNetwork
 from lextables.lawngnli.contradiction import Contradiction, contradict
 from lextables.lawngnli.difficulty import OVERLAP, QUOTATION, SHORT, difficulty_fault, words
-from lextables.lawngnli.entail_examples import write_candidates, write_parentheticals
+from lextables.lawngnli.entail_examples import write_parentheticals
 from lextables.lawngnli.labels import assign_labels, labelled
+from lextables.lawngnli.majority_opinions import MajorityOpinions
 from lextables.lawngnli.neutralization import (
     PREMISE_FIELDS,
     chosen_premises,
@@ -36,7 +39,6 @@ from lextables.lawngnli.neutralization import (
 )
 from lextables.lawngnli.parentheticals import read_parentheticals
 from lextables.lawngnli.parsers import parser
-from lextables.lawngnli.premises import MajorityOpinions
 from lextables.sources.registry import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,8 +49,8 @@ REAL = ROOT.joinpath(os.environ.get("LEXTABLES_MIRROR", "../shared/mirror"), "ca
 
 # The parentheticals written to be dropped, and the step that drops each.
 DROPPED = {
-    "a tow is not part of the cargo": steps.RESOLVED,
-    "the sea is open to all": steps.RESOLVED,
+    "a tow is not part of the cargo": candidates.RESOLVED,
+    "the sea is open to all": candidates.RESOLVED,
     "attestation needs no set phrase": steps.PINCITE,
     "the deed is due in sixty days": steps.PINCITE,
     "the plan was published": steps.PAGES,
@@ -74,6 +76,7 @@ DROPPED = {
     "a seller who watches the barn go up may not afterwards shelter": OVERLAP,
     "a payment that comes late without interest is not sufficient": OVERLAP,
 }
+FUNNEL = (*candidates.FUNNEL, *steps.FUNNEL)
 NEVER_CLOSED = "(the form did not explain which goods were meant."
 KEPT = 122  # pass every filter
 # Of those the contradiction algorithm refuses at least these, which are no clauses.
@@ -244,11 +247,11 @@ def test_the_parentheticals_are_those_planned(built, opinions):
 
 def test_each_step_drops_what_it_should(built):
     outcomes, _, _, rows = built
-    funnel = {step: sum(outcome.funnel.get(step, 0) for outcome in outcomes) for step in steps.FUNNEL}
-    assert list(funnel) == list(steps.FUNNEL)
+    funnel = {step: sum(outcome.funnel.get(step, 0) for outcome in outcomes) for step in FUNNEL}
+    assert list(funnel) == list(FUNNEL)
     drops = Counter(DROPPED.values())
     left = KEPT + len(DROPPED)
-    for step in steps.FUNNEL[1:]:
+    for step in FUNNEL[1:]:
         left -= drops[step]
         assert (step, funnel[step]) == (step, left)
     kept = {row["parenthetical"] for row in rows}

@@ -13,10 +13,7 @@ with job(snakemake.log[0]) as log:
     record = json.loads(source.read_text(encoding="utf-8"))
     volumes = shard.paths(record, source.parent)
     done = write_opinions(volumes, snakemake.output.opinions, set_aside=snakemake.params.skip)
-    faults = [f"{volume}: it could not be had; the volume is set aside." for volume in record["absent"]]
-    faults += [f"{fault}" for fault in done.faults]
-    for fault in faults:
+    report = shard.report(record, done)
+    for fault in report["faults"]:
         log.info("%s", fault)
-    set_aside = [*record["absent"], *map(shard.name, done.set_aside)]
-    report = {"opinions": done.opinions, "set_aside": set_aside, "faults": faults}
     write_text(snakemake.output.report, json.dumps(report, indent=1, ensure_ascii=False) + "\n")

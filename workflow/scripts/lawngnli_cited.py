@@ -4,7 +4,7 @@ import json
 
 from lextables.atomic import write_text
 from lextables.job import job
-from lextables.lawngnli.construction import cited_cases
+from lextables.lawngnli.cited_cases import cited_cases
 
 with job(snakemake.log[0]):
     cases = cited_cases(snakemake.input.contradictions, snakemake.input.parentheticals)

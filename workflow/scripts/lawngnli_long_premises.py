@@ -5,8 +5,8 @@ from pathlib import Path
 
 from lextables.job import job
 from lextables.lawngnli.case_index import CaseIndex
-from lextables.lawngnli.construction import write_long_premises
-from lextables.lawngnli.premises import MajorityOpinions
+from lextables.lawngnli.long_premises import write_long_premises
+from lextables.lawngnli.majority_opinions import MajorityOpinions
 
 with job(snakemake.log[0]):
     write_long_premises(

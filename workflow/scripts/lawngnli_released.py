@@ -5,20 +5,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lextables.dataset import census, write_census
-from lextables.errors import BadInput
 from lextables.job import job
-from lextables.lawngnli.plan import bulk_files
+from lextables.lawngnli.bulk_export import chosen_bulk
 from lextables.lawngnli.released_dataset import RELEASED, write_released
 
 with job(snakemake.log[0]) as log:
-    folder = Path(snakemake.params.bulk)
-    bulk = bulk_files(folder)
-    if not snakemake.params.bulk or not bulk:
-        raise BadInput(
-            f"bulk_export = {snakemake.params.bulk!r} names no folder with .jsonl or .jsonl.xz files",
-            where="config",
-            do="name the folder of the Caselaw Access Project's former bulk export",
-        )
+    bulk = chosen_bulk(snakemake.params.bulk)
     # A store of its own each time: cases of another export must not be found in it.
     with TemporaryDirectory(dir=snakemake.resources.tmpdir) as scratch:
         counts = write_released(

@@ -1,11 +1,17 @@
-"""The record of a shard's volumes, `<shard>.json`: where they lie, held to what was brought."""
+"""A shard of volumes: its record, held to what was brought, and the report of what was read and set aside.
+
+The record is `sources/caselaw/<shard>.json`, the report `data/caselaw/<shard>.json`.
+"""
 
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lextables.errors import BadInput
+
+if TYPE_CHECKING:
+    from lextables.caselaw.ingest import Ingested
 
 AGAIN = "bring it again with --forcerun caselaw_volumes"
 
@@ -30,3 +36,20 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
                 raise BadInput("the volume is another than was brought", where=str(path), do=AGAIN)
         found.append(path)
     return found
+
+
+def report(record: Mapping[str, Any], done: "Ingested") -> dict[str, Any]:
+    """Return how many opinions were read, which volumes were set aside, and each fault in a sentence.
+
+    Set aside are the volumes that could not be had (``absent`` in the record) and those that could not be
+    read, as `<reporter>/<volume>`.
+    """
+    absent = record["absent"]
+    return {
+        "opinions": done.opinions,
+        "set_aside": [*absent, *map(name, done.set_aside)],
+        "faults": [
+            *(f"{volume}: it could not be had; the volume is set aside." for volume in absent),
+            *map(str, done.faults),
+        ],
+    }

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from lextables.atomic import replacing, write_text
 from lextables.caselaw.opinion import MAJORITY
 from lextables.errors import BadInput
-from lextables.lawngnli.citations import citation_key
+from lextables.lawngnli.citation_keys import citation_key
 from lextables.lawngnli.party_names import parties
 
 AMBIGUOUS = -1
@@ -35,7 +35,6 @@ _PARTIES = np.dtype(
     ]
 )
 _ARRAYS = {"citations": _CITATION, "cases": _CASE, "parties": _PARTIES}
-FILES = (*(f"{name}.npy" for name in _ARRAYS), "index.json")
 _COLUMNS = [
     "case_id",
     "position",
@@ -138,7 +137,7 @@ class CaseIndex:
         self._jurisdictions: list[str] = record["jurisdictions"]
 
     def case_of(self, key: str) -> int | None:
-        """Return the case that a `citations.citation_key` is to: None if unknown, or `AMBIGUOUS`."""
+        """Return the case that a `citation_keys.citation_key` is to: None if unknown, or `AMBIGUOUS`."""
         start, end = _group(self._citation_keys, _hash(key))
         if start == end:
             return None

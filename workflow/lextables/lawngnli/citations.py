@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from platform import machine
@@ -34,7 +33,9 @@ from eyecite.models import (
     Token,
     Tokens,
 )
-from eyecite.tokenizers import EDITIONS_LOOKUP, HyperscanTokenizer, Tokenizer
+from eyecite.tokenizers import HyperscanTokenizer, Tokenizer
+
+from lextables.lawngnli.citation_keys import page_key, reporter_name, volume_key
 
 Resource = Hashable
 Resolver = Callable[[str], Resource]
@@ -219,48 +220,19 @@ class _Counting(logging.Handler):
 # Which citation is meant.
 
 
-@cache
-def reporter_name(reporter: str) -> str:
-    """Return the standard abbreviation of a reporter, or ``reporter`` if it has none or several."""
-    editions = dict.fromkeys(edition.short_name for edition in EDITIONS_LOOKUP.get(reporter, ()))
-    if reporter in editions or len(editions) != 1:
-        return "".join(reporter.split())
-    return "".join(next(iter(editions)).split())
-
-
-def citation_key(citation: str) -> str | None:
-    """Return a citation such as ``410 U. S. 113`` in the form in which citations are compared.
-
-    None unless it is a volume, a reporter and a page.
-    """
-    parts = citation.split()
-    if len(parts) < 3 or not parts[0].isdecimal() or not parts[-1].isdecimal():
-        return None
-    return _key(parts[0], " ".join(parts[1:-1]), parts[-1])
-
-
-def volume_key(volume: str, reporter: str) -> str:
-    """Return volume and reporter in the form in which `Cited.volume` has them."""
-    return f"{volume} {reporter_name(reporter)}"
-
-
-def _key(volume: str, reporter: str, page: str) -> str:
-    return f"{volume_key(volume, reporter)} {page}"
-
-
 def key_of(citation: FullCaseCitation) -> str | None:
     """Return the key of a full citation, or None if it lacks volume or page (as ``585 U.S. ___``)."""
     volume, page = citation.groups.get("volume"), citation.groups.get("page")
     if not volume or not page or not volume.isdecimal() or not page.isdecimal():
         return None
-    return _key(volume, citation.corrected_reporter(), page)
+    return page_key(volume, citation.corrected_reporter(), page)
 
 
 @dataclass(frozen=True)
 class Cited:
     """What a citation was resolved to.
 
-    ``volume`` is the volume and reporter whose pages its pincite counts.
+    ``volume`` is the `citation_keys.volume_key` of the volume whose pages its pincite counts.
     """
 
     resource: Resource
@@ -272,8 +244,8 @@ def resolve(
 ) -> list[Cited | None]:
     """Return what each citation is to, in the order of ``found``; None where that is not known.
 
-    ``resource_of`` maps a `citation_key` to a case of the corpus, or to itself.  Parallel citations
-    are to one resource.  Short forms, id. and supra go through eyecite's resolution, with two
+    ``resource_of`` maps a `citation_keys.citation_key` to a case of the corpus, or to itself.  Parallel
+    citations are to one resource.  Short forms, id. and supra go through eyecite's resolution, with two
     differences: id. never refers to a citation that stands inside another's parenthetical (``nested``)
     unless it stands in one itself, and supra needs its whole word in one party's name.
     """

@@ -426,7 +426,7 @@ def _group(tree: Tree, clause: Clause) -> Verbs | None:
     before = tree.tokens[group.first - 1].lower
     if before in _MODALS and tree.tokens[group.first].tag in ("VB", "VBP"):
         # A modal that was taken for a noun: "the danger of falling overboard can make …".
-        return Verbs((group.first - 1, *group.chain), main_peers=group.peers, main_joiners=group.joiners)
+        return Verbs((group.first - 1, *group.chain), main_peers=group.peers)
     if _is_reduced(tree, clause, group):
         # A reduced relative that was taken for the predicate: "inmate subjected to discipline is entitled".
         later = _later_finite(tree, clause, group, _FINITE)

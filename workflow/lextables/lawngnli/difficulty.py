@@ -17,7 +17,7 @@ MAX_OVERLAP = 0.5
 _QUOTATION = re.compile(r"[\"“”„‟«»‘]|``|''|(?<![\w'’])'(?=\w)|&quot;")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
-QUOTATION, SHORT, OVERLAP = FAULTS = ("quotation mark", "fewer than four words", "bigram overlap")
+QUOTATION, SHORT, OVERLAP = ("quotation mark", "fewer than four words", "bigram overlap")
 
 
 def words(text: str) -> list[str]:
@@ -61,7 +61,7 @@ def has_quotation_mark(hypothesis: str) -> bool:
 
 
 def difficulty_fault(hypothesis: str, short_premise: str) -> str | None:
-    """Return why an example is dropped, the first of `FAULTS` that holds, or None (Appendix A.1.6).
+    """Return why an example is dropped, the first fault that holds, or None (Appendix A.1.6).
 
     The hypothesis is the one the example has after the conversion to Contradict, if it was converted.
     """

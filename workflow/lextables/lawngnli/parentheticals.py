@@ -62,7 +62,6 @@ class Parenthetical:
     end: int
     text: str
     citation: str
-    citation_start: int
     kind: str
     pincite: str | None
     pages: tuple[str, ...]
@@ -97,7 +96,7 @@ class Reading:
 def read_parentheticals(text: str, tokens: Tokenizer, resource_of: Resolver = lambda key: key) -> Reading:
     """Return the parentheticals of an opinion, in its order, each with the case it is about (A.1.1).
 
-    ``resource_of`` maps a `citations.citation_key` to a case of the corpus, or to itself; by default
+    ``resource_of`` maps a `citation_keys.citation_key` to a case of the corpus, or to itself; by default
     a resource is the key of its first citation.  A parenthesis may follow several citations: it is
     about the case cited last before it, and of consecutive citations to that case the first counts,
     with its pincite, as in the paper.
@@ -197,7 +196,6 @@ def _parenthetical(
         end=end,
         text=text[start + 1 : end - 1],
         citation=item.citation.matched_text().rstrip(", "),
-        citation_start=item.start,
         kind=item.kind or "",
         pincite=pincite,
         pages=pages_of(pincite),

@@ -17,7 +17,7 @@ import pyarrow as pa
 from lextables.dataset import Column, Row, Table, write
 from lextables.errors import BadInput
 from lextables.lawngnli.released_ids import ReleasedOpinion, read_ids, read_masks, rebuild, released_opinions
-from lextables.lawngnli.schema import STRINGS
+from lextables.lawngnli.schema.columns import STRINGS
 
 # Rows of one cited case stand together more often than not.
 HELD = 64

@@ -62,18 +62,6 @@ class Tree:
         """The lower-cased words of ``node``."""
         return tuple(token.lower for token in self.tokens[node.start : node.end])
 
-    def brackets(self) -> str:
-        """The tree as a bracket string on one line, brackets in words escaped as in the Penn Treebank."""
-        names = {symbol: name for name, symbol in _ESCAPES.items()}
-
-        def write(node: Node) -> str:
-            if node.is_leaf:
-                word = self.tokens[node.start].text
-                return f"({node.label} {names.get(word, word)})"
-            return f"({node.label} {' '.join(map(write, node.children))})"
-
-        return write(self.root)
-
 
 def from_nltk(parse, spaces: Sequence[str] | None = None) -> Tree:
     """Return the tree of an `nltk.Tree` whose leaves are words under their tags.
@@ -102,13 +90,6 @@ def from_nltk(parse, spaces: Sequence[str] | None = None) -> Tree:
     if len(spaces) != len(words):
         raise ValueError(f"{len(spaces)} spaces for {len(words)} words")
     return Tree(tuple(Token(*token) for token in zip(words, tags, spaces, strict=True)), root)
-
-
-def from_brackets(brackets: str, spaces: Sequence[str] | None = None) -> Tree:
-    """Return the tree that a Penn Treebank bracket string writes out."""
-    import nltk
-
-    return from_nltk(nltk.Tree.fromstring(brackets), spaces)
 
 
 def flat(tokens: Sequence[Token], label: str = "X") -> Tree:
@@ -311,15 +292,14 @@ class Verbs:
     """The verbs of a verb phrase as token indices.
 
     ``chain`` runs from the first verb through the auxiliaries to the main verb.  ``peers`` are the first
-    verbs of the phrases coordinated with the whole chain and ``joiners`` their coordinators;
-    ``main_peers`` and ``main_joiners`` those of the main verb alone, when auxiliaries stand before it.
+    verbs of the phrases coordinated with the whole chain and ``joiners`` their coordinators; ``main_peers``
+    are those coordinated with the main verb alone, when auxiliaries stand before it.
     """
 
     chain: tuple[int, ...]
     peers: tuple[int, ...] = ()
     joiners: tuple[str, ...] = ()
     main_peers: tuple[int, ...] = ()
-    main_joiners: tuple[str, ...] = ()
 
     @property
     def first(self) -> int:
@@ -364,7 +344,6 @@ def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = froze
     peers = tuple(index for index, _ in found[1:])
     chain = [found[0][0]]
     main_peers: tuple[int, ...] = ()
-    main_joiners: list[str] = []
     rest = found[0][1]
     while True:
         place = next(
@@ -372,14 +351,12 @@ def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = froze
         )
         if place is None or rest[place].label == "CC":
             break
-        found, below = (
-            ([(rest[place].start, rest[place + 1 :])], []) if rest[place].is_leaf else firsts(rest[place])
-        )
+        found = [(rest[place].start, rest[place + 1 :])] if rest[place].is_leaf else firsts(rest[place])[0]
         if not found or not auxiliary(tree.tokens[chain[-1]].lower, tree.tokens[found[0][0]].tag):
             break
         chain.append(found[0][0])
-        main_peers, main_joiners, rest = tuple(index for index, _ in found[1:]), below, found[0][1]
-    return Verbs(tuple(chain), peers, tuple(joiners), main_peers, tuple(main_joiners))
+        main_peers, rest = tuple(index for index, _ in found[1:]), found[0][1]
+    return Verbs(tuple(chain), peers, tuple(joiners), main_peers)
 
 
 # Changing the tokens.

@@ -1,0 +1,26 @@
+"""Trees as the bracket strings of the Penn Treebank, in which tests read and write them."""
+
+from collections.abc import Sequence
+
+import nltk
+
+from lextables.lawngnli.tree import Node, Tree, from_nltk
+
+_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+
+
+def from_brackets(brackets: str, spaces: Sequence[str] | None = None) -> Tree:
+    """Return the tree that a bracket string writes out."""
+    return from_nltk(nltk.Tree.fromstring(brackets), spaces)
+
+
+def to_brackets(tree: Tree) -> str:
+    """Return the tree as a bracket string on one line, brackets in words escaped."""
+
+    def write(node: Node) -> str:
+        if node.is_leaf:
+            word = tree.tokens[node.start].text
+            return f"({node.label} {_ESCAPES.get(word, word)})"
+        return f"({node.label} {' '.join(map(write, node.children))})"
+
+    return write(tree.root)

@@ -1,0 +1,87 @@
+"""What the census says of LawngNLI beside its tables, and what is said where the funnel leaves nothing."""
+
+import json
+
+import pytest
+
+from lextables.errors import BadInput
+from lextables.lawngnli.census import NOTE, check_left, ingested, total, volume_sources
+from lextables.lawngnli.step_counts import StepCounts, write
+
+
+def test_the_shards_are_added_up_in_the_order_of_the_steps(tmp_path):
+    steps = [
+        StepCounts(
+            {"citations": 9, "resolved": 4}, {"supra citations": 2}, ("1-0, character 7: never closed.",)
+        ),
+        StepCounts({"a pincite": 3}, {}),
+        StepCounts({"citations": 1, "resolved": 0}, {"supra citations": 0, "id citations": 1}),
+        StepCounts({"a pincite": 0}, {"rejected": 1}),
+    ]
+    for number, step in enumerate(steps):
+        write(step, tmp_path / f"{number}.json")
+    found = total(json.loads((tmp_path / f"{n}.json").read_text(encoding="utf-8")) for n in range(4))
+    assert list(found.funnel.items()) == [("citations", 10), ("resolved", 4), ("a pincite", 3)]
+    assert found.counts == {"supra citations": 2, "id citations": 1, "rejected": 1}
+
+
+def test_a_step_that_kept_nothing_anywhere_stays_in_the_funnel():
+    steps = [{"funnel": {"citations": 0, "resolved": 0}, "counts": {}}] * 2
+    assert total(steps).funnel == {"citations": 0, "resolved": 0}
+
+
+def test_opinions_and_volumes_set_aside_are_counted_over_the_shards():
+    reports = [{"opinions": 4, "set_aside": ["us/1"]}, {"opinions": 0, "set_aside": ["us/3", "us/2"]}]
+    notes, set_aside = ingested(iter(reports))
+    assert notes == {"opinions": 4, "volumes set aside": 3}
+    assert set_aside == ["us/1", "us/3", "us/2"]
+
+
+def volume(place, size, variant="published"):
+    words = {"source": "caselaw", "variant": variant, "licence": "CC0", "citation": "CAP"}
+    return words | {"obtained_from": place, "bytes": size, "digest": "sha256:0", "comparable": True}
+
+
+def test_volumes_that_are_alike_are_one_source_and_none_is_comparable():
+    one = {"volumes": [volume("https://static.case.law/us/1.zip", 5), volume("/mirror/caselaw", 7)]}
+    two = {
+        "volumes": [
+            volume("https://static.case.law/ill/2.zip?x=1", 6),
+            volume("https://static.case.law/us/9.zip", 1, "unverified"),
+        ]
+    }
+    shared = {"source": "caselaw", "licence": "CC0", "citation": "CAP", "comparable": False, "note": NOTE}
+    host = "https://static.case.law"
+    expected = [
+        ("published", host, "2 volumes", 11),
+        ("published", "/mirror/caselaw", "1 volumes", 7),
+        ("unverified", host, "1 volumes", 1),
+    ]
+    names = ("variant", "obtained_from", "file", "bytes")
+    assert volume_sources([one, two]) == [shared | dict(zip(names, e, strict=True)) for e in expected]
+    assert volume_sources([{"volumes": []}]) == []
+
+
+def test_a_data_set_that_keeps_an_example_is_let_through():
+    check_left([("citations", 200), ("balanced", 6), ("with twins", 12)])
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        (
+            [("citations", 1200), ("balanced", 0), ("with twins", 0)],
+            "LawngNLI: no example is left: 0 after the step 'balanced', 1,200 before it; "
+            "name more volumes in caselaw, such as those that these cite.",
+        ),
+        (
+            [("citations", 0), ("balanced", 0)],
+            "LawngNLI: no example is left: 0 after the step 'citations'; "
+            "name more volumes in caselaw, such as those that these cite.",
+        ),
+    ],
+)
+def test_an_empty_data_set_is_a_sentence_with_the_step_that_emptied_it(counts, sentence):
+    with pytest.raises(BadInput) as error:
+        check_left(counts)
+    assert str(error.value) == sentence

@@ -1,0 +1,43 @@
+"""LawngNLI, Appendix A.1.9 over one shard of opinions: the long premises, citations taken out."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from lextables import dataset
+from lextables.lawngnli.case_index import CaseIndex
+from lextables.lawngnli.citation_removal import remove_citations
+from lextables.lawngnli.majority_opinions import MajorityOpinion, MajorityOpinions
+from lextables.lawngnli.prepending import closing_paragraphs
+from lextables.lawngnli.schema.long_premises import LONG_PREMISES
+from lextables.models.token_count import TokenCounter
+
+
+def write_long_premises(
+    cases: Iterable[int], shard: int, index: CaseIndex, majorities: MajorityOpinions, path: str | Path
+) -> int:
+    """Write the majority opinions of ``cases`` that lie in ``shard``, with and without citations (A.1.9).
+
+    ``path`` becomes a table of `LONG_PREMISES`; returns how many rows it has.
+    """
+    counter = TokenCounter()
+    # Read in the order in which they lie on disk, written in that of the cases.
+    places = sorted(
+        (record.row, case)
+        for case in set(cases)
+        if (record := index.record(case)).shard == shard and record.row is not None
+    )
+    found = [_long_premise(case, majorities.at(shard, row), counter) for row, case in places]
+    return dataset.write(LONG_PREMISES, sorted(found, key=lambda row: row["case_id"]), path)
+
+
+def _long_premise(case: int, opinion: MajorityOpinion, counter: TokenCounter) -> dict[str, Any]:
+    text = remove_citations(opinion.text)
+    return {
+        "case_id": case,
+        "opinion_id": opinion.opinion_id,
+        "original": opinion.text,
+        "text": text,
+        "tokens": counter.sequence_length(text),
+        "closing_paragraphs": closing_paragraphs(text, counter.tokens),
+    }
