@@ -1,8 +1,8 @@
 """The registry of papers: `resources/papers/<paper>.yaml`, one form for all.
 
 A paper names its data sets and the files that they are read from, the task that each is given to, and its
-tables with the rows that they show.  A room whose reader or tables need more adds keys in a subclass of `Paper`
-(its module ``registry``); else a paper's file is all.
+tables with the rows that they show.  A room whose reader or tables need more adds keys in a subclass of
+`Paper` (its module ``registry``); else a paper's file is all.
 """
 
 from collections.abc import Mapping
@@ -34,9 +34,9 @@ ALL = "all"
 class DataSet(Entry):
     """A data set: what its room's reader is given, and what it must hold before any run starts.
 
-    ``files`` are published ones, as `<source>/<file>`; one that is there in ``instead`` is taken where a mirror
-    has it and lacks any of those.  ``facts`` are files of `resources/facts`.  ``given`` are keys of the paper's
-    registry.  The ``census`` goes by the variant of the first of the files, or of that called ``variant_of``.
+    ``files`` are published ones, as `<source>/<file>`; one that is there in ``instead`` is taken where a
+    mirror has it and lacks any of those.  ``facts`` are files of `resources/facts`.  ``given`` are keys of
+    the paper's registry.  The ``census`` goes by the variant of the first of the files.
     """
 
     files: Mapping[str, str | tuple[str, ...]] = Field(min_length=1)

@@ -110,7 +110,7 @@ def chosen(choice: Sequence[str | Path]) -> dict[str, Any]:
 
 
 def check_trained(choice: Mapping[str, Any], records: Iterable[str | Path]) -> None:
-    """Raise `BadInput` where a run of ``records`` (`run.json`) was trained with another choice than ``choice``.
+    """Raise `BadInput` where a run of ``records`` (`run.json`) was trained with another choice.
 
     A choice that comes out as it did repeats no training, so one that does not must say so.
     """

@@ -6,5 +6,8 @@ from lextables.job import job
 from lextables.run import recorded
 from lextables.tasks.spans.released import unpack
 
-with job(snakemake.log[0]), recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record:
+with (
+    job(snakemake.log[0]),
+    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
+):
     record["files"] = unpack(snakemake.input[0], snakemake.output.weights)

@@ -1,4 +1,4 @@
-"""Reading one contract of a user's with a trained model: every category's question, in memory and on scratch."""
+"""Reading one contract of a user's with a trained model: every category's question."""
 
 import json
 from collections.abc import Mapping

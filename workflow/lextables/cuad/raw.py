@@ -20,8 +20,8 @@ from pathlib import Path
 from lextables.cuad.released_pdfs import Pdf, read_pdfs
 from lextables.dataset import Published, Row, Rows
 from lextables.errors import BadInput
-from lextables.tasks.spans.squad import Document, answer_rows, example_row, question_rows, read_squad
 from lextables.sources import archives, strict_csv
+from lextables.tasks.spans.squad import Document, answer_rows, example_row, question_rows, read_squad
 
 ALL, TEST, TRAIN = "CUADv1.json", "test.json", "train_separate_questions.json"
 CLAUSE_TABLE = "master_clauses.csv"

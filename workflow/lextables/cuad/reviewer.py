@@ -22,7 +22,7 @@ WEIGHTS = "weights"  # the folder of weights in that of the run which a reading 
 
 @dataclass(frozen=True)
 class Reviewer:
-    """A run whose model reads a contract, and the run whose weights it read; None for a model as it was found.
+    """A run that read contracts, and the run whose weights it read; None for a model as it was found.
 
     ``planned`` says that the rules make it under this configuration.  Else it stands in the results from
     another one and is read as it is, and ``record`` is the digest of its `run.json`.

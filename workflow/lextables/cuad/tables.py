@@ -17,8 +17,8 @@ from typing import Any
 
 from lextables.dataset import Row, read
 from lextables.tables.cells import Cell, same_words
-from lextables.tables.inputs import Inputs, Scores, about
 from lextables.tables.cost import record, span_settings_in_words, time_in_words
+from lextables.tables.inputs import Inputs, Scores, about
 from lextables.tasks.spans.shares import part
 
 STRICT = ", strict"
@@ -276,7 +276,7 @@ def figure8(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
-    """Each category's place by the area of the model that the paper ranks by, and beside it the values of every row that ran."""
+    """Each category's place by the area of the model that the paper ranks by, beside the values of all rows."""
     ranked_by = results.entry.names["ranked_by"]
     (model,) = (system for system in results.systems if system["row"] == ranked_by)
     folders = _folders(model)

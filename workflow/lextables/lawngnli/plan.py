@@ -35,11 +35,6 @@ def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
     )
 
 
-def bulk_files(folder: Path) -> list[Path]:
-    """Return the files of the former bulk export in ``folder``, sorted."""
-    return sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.xz")])
-
-
 def _parser(
     config: Config, paper: Lawngnli, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> dict[str, Any]:

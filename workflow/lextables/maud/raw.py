@@ -78,7 +78,7 @@ def _answered(published: Published) -> Rows:
 
 
 def published_settings(settings: AuthorSettings) -> Iterator[Row]:
-    """Yield what the authors found best: for each head, and, with the abridged data, for all heads together."""
+    """Yield what the authors found best: for each head, and with the abridged data for all heads."""
     for row in settings.hyperparameters:
         yield _setting(row, "single", row["share"], row["head_id"], updates=row["updates"])
     best: dict[str, Row] = {}
@@ -111,8 +111,6 @@ def _extracted(published: Published) -> Rows:
             files[0], published.file("release"), catalogue, given["legalbench_queries"]
         )
     else:
-        of_split = {
-            split: path for split in release.SPLITS for path in files if path.stem.endswith(split)
-        }
+        of_split = {split: path for split in release.SPLITS for path in files if path.stem.endswith(split)}
         found = release.read_squad_release(of_split, catalogue, given["printed_types"])
     return Rows(vars(found), found.notes)

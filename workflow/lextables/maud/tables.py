@@ -19,8 +19,8 @@ from lextables.maud.registry import Maud
 from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.tables.cells import Cell
-from lextables.tables.inputs import Inputs, Scores, about, by_name
 from lextables.tables.cost import record, span_settings_in_words, time_in_words, training
+from lextables.tables.inputs import Inputs, Scores, about, by_name
 
 AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
 WHOLE = "100"  # per cent of the training examples
@@ -275,7 +275,10 @@ def settings_in_words(run: Mapping[str, Any]) -> str:
     """Return what a run's score depends on, from its `run.json`, in words."""
     trained = training(run)
     settings, trials = trained["settings"], trained["trials"].values()
-    rates, updates = ({trial["learning_rate"] for trial in trials}, {trial["updates"][-1] for trial in trials})
+    rates, updates = (
+        {trial["learning_rate"] for trial in trials},
+        {trial["updates"][-1] for trial in trials},
+    )
     chosen = ""
     if settings["published"]:
         chosen = ", the best that the authors found"
@@ -456,7 +459,9 @@ def table_validation(results: Results) -> list[Cell]:
 def _authors(results: Results) -> dict[str, dict[str, float]]:
     """{column: {question: validation AUPR}} in per cent, heads averaged into their question."""
     question = {head["head_id"]: head["question"] for head in results.heads}
-    rows = {panel.published: panel.row for panel in results.paper.tasks["maud"].models.values() if panel.published}
+    rows = {
+        panel.published: panel.row for panel in results.paper.tasks["maud"].models.values() if panel.published
+    }
     found: dict[str, dict[str, list[float]]] = {model: defaultdict(list) for model in rows}
     for row in read(results.data / "hyperparameters.parquet"):
         if row["model"] in rows and row["share"] == 1:

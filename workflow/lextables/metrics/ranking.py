@@ -20,7 +20,7 @@ Metric = Callable[[Qrels, Hits], dict[str, float]]  # {query id: score}, NaN whe
 
 
 def by_name(metric: str) -> Metric:
-    """Return the metric called ``NDCG@k``, ``Recall@k`` or ``<n>-star precision@k``; `BadInput` for another."""
+    """Return the metric of a name: ``NDCG@k``, ``Recall@k`` or ``<n>-star precision@k``; else `BadInput`."""
     name, _, cutoff = metric.rpartition("@")
     if not cutoff.isdigit() or int(cutoff) < 1:
         raise BadInput(f"the metric {metric!r} has no cutoff", where="metrics", do="write it as NDCG@10")

@@ -1,8 +1,8 @@
 """Scoring of n-best spans against gold spans: as the CUAD evaluator was released, and as its paper says.
 
-**Paper mode** gives what the released ``evaluate.py`` of CUAD gives on the same n-best file, to the last
-bit (MAUD's extraction task released the same evaluator with another ``low_thresholds`` and nothing relaxed).  Each
-of its quirks is named where it is followed: `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
+**Paper mode** gives what the released ``evaluate.py`` of CUAD gives on the same n-best file, to the last bit
+(MAUD's extraction task released the same evaluator with another ``low_thresholds`` and nothing relaxed).
+Each of its quirks is named where it is followed:  `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
 `substring_groups`, `counts`, `Curve`, `processed`, `aupr`, `precision_at_recall`.
 
 **Strict mode** follows the paper's text (CUAD, Section 4.1, Metrics, and A.1):
@@ -27,15 +27,12 @@ found at a threshold depends on the highest confidence among the predictions tha
 pair of a gold span and a prediction is compared once, whatever the number of thresholds and categories.
 """
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, repeat
-from numbers import Real
 from operator import contains, itemgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,10 +126,10 @@ def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
     """
     ordered = sorted(rows, key=itemgetter("question_id", "rank"))
     groups = {key: list(found) for key, found in groupby(ordered, key=itemgetter("question_id"))}
-    return _columns(groups, "released_text", "start", "end", where)
+    return nbest_columns(groups, "released_text", "start", "end", where)
 
 
-def _columns(
+def nbest_columns(
     groups: Mapping[str, Sequence[Mapping[str, Any]]], text: str, start: str, end: str, where: str
 ) -> Nbest:
     question_ids = tuple(sorted(groups))

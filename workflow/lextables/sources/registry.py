@@ -172,7 +172,7 @@ class SourceFile:
 
 
 def load(path: str | Path, *papers: str | Path) -> Registry:
-    """Read and check the registry at ``path``, and what the files of ``papers`` bring under their key `sources`.
+    """Read and check the registry at ``path``, and what ``papers`` bring under the key `sources`.
 
     Raises `BadInput` naming the file, the key, the value and what is allowed there, or the source that two
     files name.

@@ -49,8 +49,8 @@ class Grid(Entry):
 class Panel(Entry):
     """A model of a task's panel and its row in the tables.
 
-    An ``own`` row is ours.  A ``floor`` row says what a score is worth: to reach no more than it says nothing.
-    ``shares`` trains on each share of the training examples too.
+    An ``own`` row is ours.  A ``floor`` row says what a score is worth: to reach no more than it says
+    nothing.  ``shares`` trains on each share of the training examples too.
     """
 
     row: str
@@ -75,7 +75,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the tables: ``runs`` maps a condition to its runs, one a seed; without runs it has a ``reason``.
+    """A row of the tables: ``runs`` maps a condition to its runs, one a seed; without any there is a ``reason``.
 
     ``parameters`` counts those of its models together, None where a count is not public.  ``trained`` rows
     were trained here, and ``averages`` is how many runs a printed score of one is the mean of.  ``about`` is

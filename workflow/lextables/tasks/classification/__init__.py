@@ -1,1 +1,1 @@
-"""Classification: a text or a pair of texts, any number of heads; a probability for each answer comes back."""
+"""Classification: a text or a pair of texts, any number of heads; a probability an answer comes back."""

@@ -10,7 +10,7 @@ from lextables.own import Key
 from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks import plan
-from lextables.tasks.plan import PAPER_GRID, WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds
+from lextables.tasks.plan import WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds
 
 SETTINGS = ("single", "multi")  # single-task, and multi-task
 
@@ -18,8 +18,8 @@ SETTINGS = ("single", "multi")  # single-task, and multi-task
 class Panel(plan.Panel):
     """A model of the panel: whether it is trained ``single``-task, ``multi``-task, or both.
 
-    ``grid`` names the part of the grid that it is trained by, if not its setting's.  ``published`` is the name
-    that the authors' own settings give the model.
+    ``grid`` names the part of the grid that it is trained by, if not its setting's.  ``published`` is the
+    name that the authors' own settings give the model.
     """
 
     single: bool = False
@@ -32,8 +32,8 @@ class ClassificationGrid(Grid):
     """What is searched, and how heads are trained.
 
     ``updates`` are the numbers of updates that are tried, all of them in one training; or ``epochs`` are, of
-    ``updates_per_epoch`` each.  ``head`` is the kind of classification head; ``heads`` caps how many heads are
-    trained singly (none: all).
+    ``updates_per_epoch`` each.  ``head`` is the kind of classification head; ``heads`` caps how many heads
+    are trained singly (none: all).
     """
 
     updates: tuple[int, ...] = ()
@@ -58,11 +58,12 @@ class Names(Entry):
 class ClassificationTask(Entry):
     """What a paper fixed of a classification task.
 
-    A search trains on the splits ``training`` and reads ``validation``; what is chosen is trained on ``final``
-    and reads ``test``.  ``evaluator`` is `general`, with the ``metrics`` of `metrics.classification`, or the
-    name of a released one.  ``unit`` is the column of the examples whose values are drawn together for
-    intervals.  ``averages`` is how many runs a printed score is the mean of.  ``grids`` go by the size of the
-    search (`paper` is the paper's), then by `single`, `multi` or a name that models of the panel give.
+    A search trains on the splits ``training`` and reads ``validation``; what is chosen is trained on
+    ``final`` and reads ``test``.  ``evaluator`` is `general`, with the ``metrics`` of
+    `metrics.classification`, or the name of a released one.  ``unit`` is the column of the examples whose
+    values are drawn together for intervals.  ``averages`` is how many runs a printed score is the mean of.
+    ``grids`` go by the size of the search (`paper` is the paper's), then by `single`, `multi` or a name that
+    models of the panel give.
     """
 
     task: Literal["classification"]

@@ -1,6 +1,5 @@
 """Reading texts with a trained classifier: what each head gives each answer."""
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

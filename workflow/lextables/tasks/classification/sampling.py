@@ -54,9 +54,9 @@ def draws(labels: Mapping[str, Sequence[int]], total: int, seed: int, turn: int 
     """Return the ``total`` examples that are trained on, in order: int64 (total, 2), head number and example.
 
     Heads, numbered in sorted order, take turns; each round goes over all of them in a new order, and each
-    head has a queue of its own (A.4), which does not depend on the other heads.  ``labels`` are the
-    training labels of each head, of which ``turn`` are drawn before the next head's turn: 1 as the paper's text
-    has it; with the batch size each update is of one head, as in the released multi-task script, whose loss
+    head has a queue of its own (A.4), which does not depend on the other heads.  ``labels`` are the training
+    labels of each head, of which ``turn`` are drawn before the next head's turn: 1 as the paper's text has
+    it; with the batch size each update is of one head, as in the released multi-task script, whose loss
     keeps only the last of the four heads that it draws for an update.
     """
     queues = [queue(of_head, _generator(seed, "queue", head)) for head, of_head in sorted(labels.items())]

@@ -19,9 +19,9 @@ def score(
 ) -> list[Row]:
     """Score one run on the examples of the splits ``test``; rows of `run.SCORES`, sorted by its key.
 
-    ``task`` has the registry's ``evaluator``, and the ``metrics``, ``unit`` and ``multi_label`` of the general
-    one.  Of data that are not the paper's (``census``) parts may be missing: heads that no prediction is for
-    are then left out, where a released scorer stops.
+    ``task`` has the registry's ``evaluator``, and the ``metrics``, ``unit`` and ``multi_label`` of the
+    general one.  Of data that are not the paper's (``census``) parts may be missing: heads that no
+    prediction is for are then left out, where a released scorer stops.
     """
     sources = json.loads(Path(census).read_text(encoding="utf-8"))["sources"]
     whole = all(source["comparable"] for source in sources)

@@ -1,9 +1,10 @@
 """Training text classifiers: one model a head, or one encoder with a head for each (MAUD, A.4).
 
-Both are one engine (`_train`): a single-task model is a multi-head model with one head.  What is drawn is settled
-by the seed before training starts.  A search, and models that are trained singly, are read while they are
-trained, every number of updates of a grid in one pass, and let their weights go: 144 models would fill a disk.
-Their predictions are kept in a work folder, so that a killed job goes on at the model it was on.
+Both are one engine (`_train`): a single-task model is a multi-head model with one head.  What is drawn is
+settled by the seed before training starts.  A search, and models that are trained singly, are read while
+they are trained, every number of updates of a grid in one pass, and let their weights go: 144 models would
+fill a disk.  Their predictions are kept in a work folder, so that a killed job goes on at the model it was
+on.
 """
 
 import gc
@@ -113,8 +114,9 @@ def _by_head(
         if row["text_id"] not in tokens.position:
             raise BadInput(f"text {row['text_id']!r} has no tokens", where=where)
         if "label" in columns and not 0 <= row["label"] < len(answers[row["head_id"]]):
+            known = len(answers[row["head_id"]])
             raise BadInput(
-                f"label {row['label']} where head {row['head_id']!r} has {len(answers[row['head_id']])} answers",
+                f"label {row['label']} where head {row['head_id']!r} has {known} answers",
                 where=where,
             )
         found[row["head_id"]].append({name: row[name] for name in columns})
@@ -302,8 +304,9 @@ def _train(
     """
     settings, last = run.settings, max(trial["updates"])
     if settings["batch_size"] % settings["accumulation"]:
+        parts, size = settings["accumulation"], settings["batch_size"]
         raise BadInput(
-            f"accumulation = {settings['accumulation']} does not divide batch_size = {settings['batch_size']}",
+            f"accumulation = {parts} does not divide batch_size = {size}",
             where="settings",
         )
     training = [run.material.training[head] for head in heads]
@@ -340,9 +343,7 @@ def _train(
             remove_unused_columns=False,
             label_names=["label"],
         ),
-        train_dataset=_Drawn(
-            draws(labels, last * settings["batch_size"], run.seed), training, run.tokens
-        ),
+        train_dataset=_Drawn(draws(labels, last * settings["batch_size"], run.seed), training, run.tokens),
         data_collator=collate,
         callbacks=[Checkpoints(), AtUpdates(trial["updates"], lambda updates: visit(model, updates))],
     )

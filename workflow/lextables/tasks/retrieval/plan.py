@@ -1,7 +1,6 @@
-"""The runs of a retrieval task: a system is a retriever, maybe a reranker over its first hits, maybe tuned."""
+"""The runs of a retrieval task: a system is a retriever, maybe a reranker over its hits, maybe tuned."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import PositiveInt

@@ -52,7 +52,7 @@ def ranked(path: str | Path) -> dict[str, list[str]]:
 
 
 def reorder(hits: Mapping[str, Iterable[str]], scores: Mapping[tuple[str, str], float]) -> Hits:
-    """Reorder each query's hits by ``scores`` of (query id, document id), ties in the first ranking's order."""
+    """Reorder each query's hits by ``scores`` of (query id, document id), ties as they were ranked."""
     return {
         query_id: sorted(((d, scores[query_id, d]) for d in documents), key=lambda hit: -hit[1])
         for query_id, documents in sorted(hits.items())

@@ -9,7 +9,9 @@ from lextables.metrics.ranking import STRICT, by_name, strict_reading
 from lextables.tasks.retrieval.collection import Collection
 
 
-def scores(predictions: Iterable[Row], collection: Collection, only: Sequence[str] | None = None) -> list[Row]:
+def scores(
+    predictions: Iterable[Row], collection: Collection, only: Sequence[str] | None = None
+) -> list[Row]:
     """Score the hits of one run on the test queries, or on those in ``only``; rows as `run.SCORES`, sorted.
 
     Ranking is over the documents judged for a query: other hits are dropped, since their gain is unknown
@@ -34,7 +36,9 @@ def scores(predictions: Iterable[Row], collection: Collection, only: Sequence[st
     for metric, by_query in values.items():
         rows += _grouped(metric, by_query, lambda query: "all")
         for column in task["groups"]:
-            rows += _grouped(metric, by_query, lambda query, column=column: f"{column}: {queries[query][column]}")
+            rows += _grouped(
+                metric, by_query, lambda query, column=column: f"{column}: {queries[query][column]}"
+            )
         rows += _grouped(metric, by_query, lambda query: f"query: {query}")
     return sorted(rows, key=lambda row: (row["metric"], row["group"]))
 

@@ -77,7 +77,7 @@ def train(
     identity: Mapping[str, Any],
     output: str,
 ) -> dict[str, Any]:
-    """Train for the one number of ``settings["updates"]`` and save the model to ``output``; else as `search`."""
+    """Train for the one number of updates and save the model to ``output``; the rest as in `search`."""
     work = work_folder(work_root, {"settings": dict(settings), "seed": seed, "identity": dict(identity)})
     model, record = _train(collection, settings, seed, device, work, lambda model, updates: None)
     cross_encoder.save(model, output)

@@ -1,4 +1,4 @@
-"""The windows that a model reads: those of the training examples, of the held-out and of the test contracts."""
+"""The windows that a model reads: of the training examples, of the held-out and of the test contracts."""
 
 import tempfile
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The runs of a span-extraction task: models fine-tuned on contracts, or the authors' own fine-tuned models."""
+"""The runs of a span-extraction task: fine-tuned models, our own or the authors'."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,9 +17,9 @@ from lextables.tasks.plan import PAPER_GRID, WHOLE, Difference, Grid, Planner, R
 class Panel(plan.Panel):
     """A model of the panel; ``pretrained`` goes through masked-language-model training on contracts first.
 
-    ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans of
-    adjacent windows are joined.  Each part of a batch (`Grid`) is cut into ``accumulation`` parts more, which
-    lets a large model fit on one GPU.
+    ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
+    of adjacent windows are joined.  Each part of a batch (`Grid`) is cut into ``accumulation`` parts more,
+    which lets a large model fit on one GPU.
     """
 
     family: str = "ours"
@@ -161,9 +161,7 @@ class SpanPlanner(Planner):
         release = self.add(self.run("release", key, "as-released"), {"file": source})
         weights = Weights(self.weights_folder(release), None, "the authors' release")
         reading = self.run("read", key, "as-released")
-        return self.add(
-            reading, self.reading() | model_settings(panel.model, weights), weights_of=release
-        )
+        return self.add(reading, self.reading() | model_settings(panel.model, weights), weights_of=release)
 
     def pretrained(self, key: str, weights: Weights) -> Weights | Missing:
         """The model after masked-language-model training on contracts, or why there can be none."""

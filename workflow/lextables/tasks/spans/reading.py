@@ -1,7 +1,7 @@
 """Reading contracts: the likeliest spans that answer each question, by the released n-best rule.
 
-Prediction is that of the released CUAD code (utils.py, compute_predictions_logits), for any question-answering
-model of transformers.
+Prediction is that of the released CUAD code (utils.py, compute_predictions_logits), for any
+question-answering model of transformers.
 """
 
 import copy
@@ -293,7 +293,7 @@ def fit_ranker(train: Path, texts: Mapping[str, str], unseen: frozenset[str]) ->
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read: contracts and questions (parquet), and their windows, with those of training beside them."""
+    """What is read: contracts and questions (parquet), and their windows, beside those of training."""
 
     contracts: Path
     questions: Path

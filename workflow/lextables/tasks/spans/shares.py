@@ -14,7 +14,7 @@ def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
 
 
 def held_out_contracts(splits: Mapping[str, str], share: float | str, test: str = "test") -> frozenset[str]:
-    """The contracts on which a grid is searched: those of split ``share``, or that share of those in training.
+    """The contracts on which a grid is searched: those of split ``share``, or that share of training.
 
     ``splits`` maps a contract to its split; all but ``test`` are for training.
     """

@@ -1,4 +1,4 @@
-"""Training a span-extraction model: on which windows, and as the released CUAD code does it (train.py, run.sh)."""
+"""Training a span-extraction model: the windows, and the released CUAD code's ways (train.py, run.sh)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -112,9 +112,7 @@ def train(
     held = int((windows.start_positions[rows] > 0).sum())
     return {
         "trial": {name: settings[name] for name in ("learning_rate", "epochs")},
-        "updates": updates(
-            len(rows), settings["batch_size"], settings["epochs"], settings["max_updates"]
-        ),
+        "updates": updates(len(rows), settings["batch_size"], settings["epochs"], settings["max_updates"]),
         "training_windows": {"with an answer": held, "without": len(rows) - held},
         "resumed_from_update": resumed,
         "work": work.name,

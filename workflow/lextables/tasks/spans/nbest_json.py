@@ -1,0 +1,69 @@
+"""N-best lists as the field exchanges them: the ``nbest_predictions_.json`` of the released evaluators."""
+
+import json
+from collections.abc import Mapping
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from lextables.errors import BadInput
+from lextables.metrics.spans import Nbest, nbest_columns
+
+
+def released_nbest(content: Any, where: str) -> Nbest:
+    """Return the n-best spans in the content of a released ``nbest_predictions_.json``.
+
+    {question id: [{text, probability, token_doc_start, token_doc_end, ...}, ...]}.  The places are the
+    release's, in words of the contract, and serve to tell spans apart; they may be missing.
+
+    Raises `BadInput`, naming the question, for anything else, and for a probability that is not a number
+    from 0 to 1.
+    """
+    if not isinstance(content, Mapping):
+        found = type(content).__name__
+        raise BadInput(f"is a {found} and not a dict of question ids", where=where, do="see `released_nbest`")
+    for question_id, entries in content.items():
+        place = f"{where}, question {question_id!r}"
+        if not isinstance(entries, list):
+            raise BadInput(f"is a {type(entries).__name__} and not a list of predictions", where=place)
+        for rank, entry in enumerate(entries):
+            if fault := _fault(entry):
+                raise BadInput(fault, where=f"{place}, prediction {rank}")
+    return nbest_columns(content, "text", "token_doc_start", "token_doc_end", where)
+
+
+def _fault(entry: Any) -> str:
+    """What is wrong with the types of a released prediction, or nothing."""
+    if not isinstance(entry, Mapping):
+        return f"is a {type(entry).__name__} and not a dict with text and probability"
+    if not isinstance(entry.get("text"), str):
+        return "text is not a string"
+    probability = entry.get("probability")
+    if not isinstance(probability, Real) or isinstance(probability, bool):
+        return f"the probability {probability!r} is not a number from 0 to 1"
+    if {type(entry.get(name)) for name in ("token_doc_start", "token_doc_end")} not in ({int}, {type(None)}):
+        return "token_doc_start and token_doc_end are not two whole numbers"
+    return ""
+
+
+def read_nbest(path: str | Path) -> Nbest:
+    """Read a released ``nbest_predictions_.json``, such as the authors' own; see `released_nbest`.
+
+    Raises `BadInput` too for what is not JSON, and for a name that appears twice in one object, where
+    the released evaluator would keep the last.
+    """
+    where = str(path)
+
+    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise BadInput(f"{twice!r} appears twice in one object", where=where, do="drop one of the two")
+        return record
+
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=named_once)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"not JSON ({error})", where=where, do="write it again") from None
+    return released_nbest(content, where)
