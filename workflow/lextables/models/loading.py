@@ -14,7 +14,7 @@ from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoTokenizer,
-    PreTrainedConfig,
+    PretrainedConfig,
     PreTrainedModel,
 )
 
@@ -29,7 +29,7 @@ AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet")
 LEAST = 0.9
 
 
-def positions(config: PreTrainedConfig) -> int | None:
+def positions(config: PretrainedConfig) -> int | None:
     """Return the most tokens that a model has positions for; None where there is no such limit."""
     found = getattr(config, "max_position_embeddings", None)
     if not found or found < 0:

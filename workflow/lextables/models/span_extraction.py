@@ -6,8 +6,6 @@ Training is that of the released CUAD code (train.py and run.sh), prediction its
 
 import copy
 import itertools
-import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +27,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from lextables.atomic import replacing_folder
 from lextables.dataset import Column, Table
 from lextables.errors import BadInput
 from lextables.models.checkpoints import Checkpoints, arguments, train
@@ -92,23 +91,9 @@ def load(folder: str, device: torch.device, seed: int = 0, *, trained: bool = Fa
 
 def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> None:
     """Write model and tokenizer to ``folder`` as safetensors and JSON, whole or not at all."""
-    folder = Path(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-    try:
-        with quiet():
-            model.save_pretrained(temporary)
-            tokenizer.save_pretrained(temporary)
-        for path in sorted(temporary.iterdir()):
-            with path.open("rb") as written:
-                os.fsync(written.fileno())
-        if folder.exists():
-            folder.rename(old)
-        temporary.rename(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+    with replacing_folder(folder) as temporary, quiet():
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
 
 
 def updates(windows: int, batch_size: int, epochs: float, most: int | None = None) -> int:
