@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from lextables.metrics import minority_aupr
+from lextables.metrics import classification, minority_aupr
 from lextables.metrics.intervals import mean_interval, share_interval
 from lextables.metrics.spans import Counts, interval_over_contracts, paper_values
 
@@ -109,6 +109,30 @@ def overall(heads: list[minority_aupr.Answered]) -> float:
     return float(np.nanmean([minority_aupr.head_aupr(head) for head in heads]))
 
 
+def answered_head(rng: np.random.Generator, documents: int) -> classification.Head:
+    """One head of five answers, from 40 to 5 % of the examples; a document's three are alike in ease."""
+    labels = rng.choice(5, 3 * documents, p=[0.4, 0.3, 0.15, 0.1, 0.05])
+    logits = rng.normal(size=(len(labels), 5))
+    logits[np.arange(len(labels)), labels] += 1.2 + np.repeat(rng.normal(size=documents), 3)
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    right, chosen = (classification.one_of(indices, 5) for indices in (labels, logits.argmax(axis=1)))
+    return classification.Head("", None, None, right, chosen, shares, np.repeat(np.arange(documents), 3))
+
+
+def classifiers(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Interval]]:
+    """The scores of a classification task over documents, one at a time and in groups."""
+    whole = answered_head(rng, 100_000)
+    names = ("accuracy", "balanced accuracy", "macro F1", "AUPR")
+    truths = {name: classification.by_head(classification.METRICS[name], [whole])[""] for name in names}
+    for documents in (80, 2 * classification.MOST_UNITS):
+        for _ in range(sets):
+            head = answered_head(rng, documents)
+            for name in names:
+                found = classification.intervals(name, [head], classification.METRICS[name])
+                ends = (found[0]["value"], found[1]["value"]) if found else None
+                yield f"{name} of a classifier, {documents:,} documents", truths[name], ends
+
+
 THRESHOLDS = np.linspace(1, 0, 60)
 
 
@@ -143,7 +167,8 @@ def parts(each: Counts) -> list[np.ndarray]:
 
 
 SIMULATIONS: dict[str, Simulation] = {
-    "means": means, "changes": changes, "shares": shares, "areas": areas, "spans": spans,
+    "means": means, "changes": changes, "shares": shares, "areas": areas, "classifiers": classifiers,
+    "spans": spans,
 }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ def test_the_jackknife_of_a_mean_is_student_s_interval():
     left_out = (values.sum() - values) / 19
     assert jackknife_interval(values.mean(), left_out) == pytest.approx(mean_interval(values.tolist()))
     assert jackknife_interval(0.5, np.array([0.5, 0.5])) is None
+    assert jackknife_interval(0.3, np.array([0.1 + 0.2, 0.3])) is None  # equal up to rounding
     assert jackknife_interval(0.5, np.array([0.4, NAN])) is None
 
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files and folders that appear whole or not at all."""
 
 import os
 import shutil
@@ -25,18 +25,25 @@ def replacing(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write ``text`` to ``path`` as UTF-8 with Unix line ends, whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
 @contextmanager
 def replacing_folder(folder: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``folder``; on success flush its files to disk and put it in its place.
+    """Yield an empty folder beside ``folder``; on success flush its files and let it take ``folder``'s place.
 
-    On any error ``folder`` keeps what it held before.
+    On any error it is removed and ``folder`` holds what it held before.
     """
     folder = Path(folder)
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
+    for left in (temporary, old):  # by a killed process of the same number
+        shutil.rmtree(left, ignore_errors=True)
     try:
+        temporary.mkdir(parents=True)
         yield temporary
         for path in sorted(path for path in temporary.rglob("*") if path.is_file()):
             with path.open("rb") as written:
@@ -45,11 +52,7 @@ def replacing_folder(folder: str | Path) -> Iterator[Path]:
             folder.rename(old)
         temporary.rename(folder)
     finally:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write ``text`` to ``path`` as UTF-8 with Unix line ends, whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -96,11 +96,11 @@ rule classification_search:
         splits=splits_of("training", "validation"),
         device=CONFIG.device,
         work=work("search"),
-        code=code("classification_singly.py"),
+        code=code("classification_search.py"),
     message:
         "Training {wildcards.model} on {wildcards.dataset} and reading the validation examples ({wildcards.condition}, seed {wildcards.seed})."
     script:
-        "../scripts/classification_singly.py"
+        "../scripts/classification_search.py"
 
 
 SINGLY = run_folder("singly")

@@ -276,7 +276,7 @@ def figure8(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
-    """Each category's place by the area of the model that the paper ranks by, beside the values of all rows."""
+    """Each category's place by the area of the model that the paper ranks by, beside every row's."""
     ranked_by = results.entry.names["ranked_by"]
     (model,) = (system for system in results.systems if system["row"] == ranked_by)
     folders = _folders(model)

@@ -16,6 +16,7 @@ import numpy as np
 RESAMPLES = 10_000
 LEVEL = 0.95
 UNBOUNDED = (-np.inf, np.inf)
+_ROUNDING = 1e-12  # scores, as shares of one, that are no further apart are equal
 
 
 def mean_interval(
@@ -47,7 +48,7 @@ def jackknife_interval(
     """
     finite = left_out[~np.isnan(left_out)]
     units = len(finite)
-    if units < 2 or np.ptp(finite) == 0:
+    if units < 2 or np.ptp(finite) < _ROUNDING:
         return None
     bias = (units - 1) * (float(finite.mean()) - estimate)
     half = _half_width(np.sqrt((units - 1) / units * np.sum((finite - finite.mean()) ** 2)), units)

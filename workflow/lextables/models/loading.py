@@ -15,7 +15,7 @@ from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoTokenizer,
-    PreTrainedConfig,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -54,7 +54,7 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
         tokenizer.save_pretrained(temporary)
 
 
-def positions(config: PreTrainedConfig) -> int | None:
+def positions(config: PretrainedConfig) -> int | None:
     """Return the most tokens that a model has positions for; None where there is no such limit."""
     found = getattr(config, "max_position_embeddings", None)
     if not found or found < 0:

@@ -9,31 +9,111 @@ Two kinds of head, both of MAUD's released code:
   with dropout before both, whatever the family.  That is the released multi-task model; for RoBERTa with
   one head the two kinds are one architecture.
 
-The loss is the released one in both settings, though neither is multilabel: binary cross-entropy of each
-answer's logit against right or wrong, mean over the head's answers, then over the batch.
+Two losses (`LOSSES`), each the mean over the texts of a batch:
+
+- ``binary_cross_entropy`` of each answer's logit against right or wrong, mean over the head's answers: the
+  released one in both settings, though neither is multilabel, and that of a multi-label task.
+- ``cross_entropy`` of the head's logits against the one right answer.
 """
 
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Literal
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional
-from transformers import AutoModel, AutoModelForSequenceClassification, set_seed
+from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedModel, set_seed
 
-from lextables.models.loading import check_whole, fresh_encoder
+from lextables.atomic import replacing_folder
+from lextables.errors import BadInput
+from lextables.models.loading import check_whole, fresh, fresh_encoder
 
 HeadKind = Literal["family", "own"]
+Loss = Literal["binary_cross_entropy", "cross_entropy"]
+Labels = torch.Tensor | Sequence[torch.Tensor | Sequence[float]]
+Weights = Sequence[torch.Tensor | None]
+
+_ABOUT, _OWN = "heads.json", "heads.safetensors"
+
+
+def binary_cross_entropy(
+    logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return each text's loss (texts,); ``logits`` (texts, answers).
+
+    ``labels`` are the indices of the right answers (texts,), or 1 for right and 0 for wrong (texts,
+    answers).  ``weights`` (answers,) multiply the terms of right answers.
+    """
+    if labels.dim() == 1:
+        labels = functional.one_hot(labels, logits.shape[1])
+    terms = functional.binary_cross_entropy_with_logits(
+        logits, labels.to(logits), pos_weight=weights, reduction="none"
+    )
+    return terms.mean(dim=1)
+
+
+def cross_entropy(
+    logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return each text's loss (texts,), times the weight of its right answer; else as the binary one.
+
+    `BadInput` for labels that allow several right answers.
+    """
+    if labels.dim() > 1:
+        raise BadInput(
+            "cross_entropy takes one right answer a text", where="loss", do="take binary_cross_entropy"
+        )
+    return functional.cross_entropy(logits, labels, weight=weights, reduction="none")
+
+
+LOSSES: dict[str, Callable[..., torch.Tensor]] = {
+    "binary_cross_entropy": binary_cross_entropy,
+    "cross_entropy": cross_entropy,
+}
+
+
+def balanced_weights(labels: Sequence[int], answers: int) -> torch.Tensor:
+    """Return weights of a head's answers under which each counts alike in training, float32 (answers,).
+
+    n / (k × count), with the n ``labels`` of the training examples and the k answers among them, as
+    scikit-learn's ``class_weight="balanced"``: their mean over the examples is 1.  1 for an answer that no
+    example has.
+    """
+    counts = Counter(labels)
+    return torch.tensor(
+        [
+            len(labels) / (len(counts) * counts[answer]) if answer in counts else 1.0
+            for answer in range(answers)
+        ]
+    )
 
 
 class MultiHead(nn.Module):
-    """The encoder and its heads; ``sizes`` are the numbers of answers, head by head."""
+    """The encoder and its heads; ``sizes`` are the numbers of answers, head by head.
 
-    def __init__(self, body: nn.Module, own: nn.ModuleList | None, sizes: Sequence[int]) -> None:
+    ``weights``, one (answers,) a head or None, weigh the answers in the loss: they are no part of what is
+    saved.  The weighted losses are divided by the number of texts, not by the sum of their weights, so that
+    a batch of rare answers counts as much as their weights say.
+    """
+
+    def __init__(
+        self,
+        body: PreTrainedModel,
+        own: nn.ModuleList | None,
+        sizes: Sequence[int],
+        loss: Loss = "binary_cross_entropy",
+        weights: Weights | None = None,
+    ) -> None:
         super().__init__()
-        self.body, self.own, self.sizes = body, own, tuple(sizes)
+        self.body, self.own, self.sizes, self.loss = body, own, tuple(sizes), loss
         self.spans = tuple(pairwise(accumulate(self.sizes, initial=0)))
+        self.register_buffer("weights", _side_by_side(weights, self.sizes), persistent=False)
 
     @property
     def mixed_precision(self) -> bool:
@@ -58,26 +138,57 @@ class MultiHead(nn.Module):
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor,
         head: torch.Tensor,
-        label: torch.Tensor,
+        label: Labels,
     ) -> dict[str, torch.Tensor]:
-        """Return the loss of a batch; ``head`` and ``label`` (texts,) are a text's head and right answer."""
+        """Return the loss of a batch; ``head`` (texts,) is the number of the head that a text is asked.
+
+        ``label``: the index of each text's right answer (texts,); or, for any number of them, 1 for right
+        and 0 for wrong, as a matrix (texts, answers), of which heads with fewer answers read the first
+        columns, or as a list of rows (answers,).
+        """
         represented = self.represent(input_ids, attention_mask)
         losses = []
         for number in head.unique().tolist():
             chosen = head == number
             logits = self.answer(represented[chosen], number)
-            target = functional.one_hot(label[chosen], self.sizes[number]).to(logits)
-            loss = functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
-            losses.append(loss.mean(dim=1).sum())
+            labels = _chosen(label, chosen, self.sizes[number]).to(logits.device)
+            losses.append(LOSSES[self.loss](logits, labels, self._weights(number)).sum())
         return {"loss": torch.stack(losses).sum() / len(head)}
+
+    def _weights(self, head: int) -> torch.Tensor | None:
+        return None if self.weights is None else self.weights[slice(*self.spans[head])]
+
+
+def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor | None:
+    if weights is None:
+        return None
+    found = [torch.ones(size) if one is None else one for one, size in zip(weights, sizes, strict=True)]
+    if [len(one) for one in found] != list(sizes):
+        raise ValueError(f"weights of {[len(one) for one in found]} answers for heads of {list(sizes)}")
+    return torch.cat(found).float()
+
+
+def _chosen(label: Labels, chosen: torch.Tensor, size: int) -> torch.Tensor:
+    """Return the labels of the ``chosen`` texts, all of one head, as a loss takes them."""
+    if isinstance(label, torch.Tensor):
+        return label[chosen] if label.dim() == 1 else label[chosen, :size]
+    return torch.stack([torch.as_tensor(label[at]) for at in chosen.nonzero().flatten().tolist()])
 
 
 def load(
-    folder: str, sizes: Sequence[int], kind: HeadKind, seed: int, gradient_checkpointing: bool = False
+    folder: str,
+    sizes: Sequence[int],
+    kind: HeadKind,
+    seed: int,
+    gradient_checkpointing: bool = False,
+    *,
+    loss: Loss = "binary_cross_entropy",
+    weights: Weights | None = None,
 ) -> MultiHead:
     """Load an encoder and draw its heads with ``seed``; all weights in single precision.
 
     ``gradient_checkpointing`` trades time for memory: activations are computed again on the way back.
+    ``weights`` as in `MultiHead`.
     """
     set_seed(seed)
     if kind == "family":
@@ -89,11 +200,78 @@ def load(
         body, report = AutoModel.from_pretrained(folder, output_loading_info=True)
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
     check_whole(folder, fresh_encoder(body, report))
-    if getattr(body.config, "reference_compile", False) is None:
-        body.config.reference_compile = False  # ModernBERT in transformers 4 would compile for each length
+    _settle_compiling(body)
     if gradient_checkpointing:
         body.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-    return MultiHead(body, own, sizes).float()
+    return _in_memory(MultiHead(body, own, sizes, loss, weights).float())
+
+
+def save(model: MultiHead, folder: str | Path, heads: Mapping[str, Sequence[str]]) -> None:
+    """Write a trained model to ``folder`` as safetensors and JSON, whole or not at all.
+
+    ``heads`` maps the model's heads, in its order, to their answers.  With the encoder, or what transformers
+    has as a whole (``family``), goes its configuration; heads of their ``own`` have a file of their own.
+    """
+    if (sizes := tuple(map(len, heads.values()))) != model.sizes:
+        raise ValueError(f"heads of {list(sizes)} answers where the model has {list(model.sizes)}")
+    about = {
+        "kind": "family" if model.own is None else "own",
+        "loss": model.loss,
+        "heads": [{"head_id": head, "answers": list(answers)} for head, answers in heads.items()],
+    }
+    with replacing_folder(folder) as temporary:
+        model.body.save_pretrained(temporary)
+        if model.own is not None:
+            save_file(model.own.state_dict(), temporary / _OWN)
+        (temporary / _ABOUT).write_text(
+            json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+
+
+def load_trained(folder: str | Path, device: torch.device) -> tuple[MultiHead, dict[str, list[str]]]:
+    """Return a model that `save` wrote, ready to score, and its {head: answers} in the model's order.
+
+    `BadInput` where a file is missing, cut short, or not what `save` wrote.
+    """
+    folder = Path(folder)
+    try:
+        about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+        heads = {head["head_id"]: head["answers"] for head in about["heads"]}
+        model = _trained(folder, about["kind"], [len(answers) for answers in heads.values()], about["loss"])
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise BadInput(
+            f"it holds no whole trained classifier ({type(error).__name__}: {lines[0] if lines else ''})",
+            where=str(folder),
+            do="train it again",
+        ) from error
+    return model.to(device), heads
+
+
+def _trained(folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss) -> MultiHead:
+    loader = AutoModelForSequenceClassification if kind == "family" else AutoModel
+    body, report = loader.from_pretrained(folder, local_files_only=True, output_loading_info=True)
+    check_whole(folder, fresh(report))
+    _settle_compiling(body)
+    own = None
+    if kind == "family" and body.config.num_labels != sum(sizes):
+        raise ValueError(f"heads of {sum(sizes)} answers where the weights have {body.config.num_labels}")
+    if kind == "own":
+        own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
+        own.load_state_dict(load_file(folder / _OWN))
+    return _in_memory(MultiHead(body, own, sizes, loss).float().eval())
+
+
+def _in_memory(model: MultiHead) -> MultiHead:
+    """Move the weights out of the file: how its map lies in memory can change the last bit of a logit."""
+    for parameter in model.parameters():
+        parameter.data = parameter.data.clone()
+    return model
+
+
+def _settle_compiling(body: PreTrainedModel) -> None:
+    if getattr(body.config, "reference_compile", False) is None:
+        body.config.reference_compile = False  # ModernBERT in transformers 4 would compile for each length
 
 
 def _own_head(config, size: int) -> nn.Sequential:

@@ -75,7 +75,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the tables: ``runs`` maps a condition to its runs, one a seed; without any there is a ``reason``.
+    """A row of the tables: ``runs`` maps a condition to its runs, one a seed; else a ``reason``.
 
     ``parameters`` counts those of its models together, None where a count is not public.  ``trained`` rows
     were trained here, and ``averages`` is how many runs a printed score of one is the mean of.  ``about`` is

@@ -1,0 +1,293 @@
+"""Scores of any classification task: scikit-learn's values, means over heads, intervals, what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    balanced_accuracy_score,
+    f1_score,
+    recall_score,
+)
+
+from lextables.dataset import write
+from lextables.errors import BadInput
+from lextables.metrics.classification import GROUPS, METRICS, MOST_UNITS, Head, dealt, left_out, scores
+from lextables.metrics.intervals import jackknife_interval
+from lextables.run import SCORES
+
+BOTH = pytest.mark.parametrize("multi_label", [False, True], ids=["single-label", "multi-label"])
+TIES = pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
+
+
+def softmax(logits):
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def drawn(seed, multi_label, n=120, rounded=False):
+    """Right answers bool, logits and probabilities (n, 6): rare answers, and one that no example has.
+
+    Of a multi-label task some examples have no right answer, and one answer most examples.
+    """
+    rng = np.random.default_rng(seed)
+    frequency = np.array([0.7, 0.4, 0.2, 0.1, 0.05, 0])
+    if multi_label:
+        right = rng.random((n, 6)) < frequency
+    else:
+        right = rng.choice(6, n, p=frequency / frequency.sum())[:, None] == np.arange(6)
+    logits = rng.normal(size=right.shape) + 1.5 * right - 0.7
+    logits = np.round(logits) if rounded else logits
+    return right, logits, 1 / (1 + np.exp(-logits)) if multi_label else softmax(logits)
+
+
+def rows(right, logits, probabilities, name="h", units=None, **columns):
+    """The rows of one head that `scores` takes; units, if any, in the column ``document``."""
+    keys = [{"head_id": name, "example_id": f"{name}/{i:05}"} for i in range(len(right))]
+    return (
+        [key | {"logits": logits[i].tolist(), "probabilities": probabilities[i].tolist()}
+         for i, key in enumerate(keys)],
+        [key | {"labels": np.flatnonzero(right[i]).tolist(), "document": None if units is None else units[i]}
+         for i, key in enumerate(keys)],
+        [{"head_id": name, "answers": [str(i) for i in range(right.shape[1])], **columns}],
+    )  # fmt: skip
+
+
+def together(*heads):
+    return [[row for part in parts for row in part] for parts in zip(*heads, strict=True)]
+
+
+def by_key(found):
+    return {(row["metric"], row["group"]): row["value"] for row in found}
+
+
+def sides(right, probabilities):
+    """The rarer side of each answer that has two, and its scores."""
+    for positive, score in zip(right.T, probabilities.T, strict=True):
+        if 0 < positive.sum() < len(positive):
+            yield (~positive, -score) if positive.sum() > len(positive) / 2 else (positive, score)
+
+
+def by_scikit_learn(right, logits, probabilities, multi_label):
+    if multi_label:
+        labels, chosen = right, probabilities > 0.5
+        present = np.flatnonzero((labels | chosen).any(axis=0))
+        recall = recall_score(labels, chosen, labels=np.flatnonzero(labels.any(axis=0)), average="macro")
+    else:
+        labels, chosen, present = right.argmax(axis=1), logits.argmax(axis=1), None
+        recall = balanced_accuracy_score(labels, chosen)
+    return {
+        "accuracy": accuracy_score(labels, chosen),
+        "balanced accuracy": recall,
+        "micro F1": f1_score(labels, chosen, average="micro"),
+        "macro F1": f1_score(labels, chosen, labels=present, average="macro", zero_division=0),
+        "AUPR": np.mean([average_precision_score(*side) for side in sides(right, probabilities)]),
+        "random AUPR": np.mean([positive.mean() for positive, _ in sides(right, probabilities)]),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
+@BOTH
+@TIES
+def test_every_metric_is_scikit_learn_s(multi_label, rounded):
+    for seed in range(5):
+        head = drawn(seed, multi_label, rounded=rounded)
+        found = by_key(scores(*rows(*head), metrics=list(METRICS), multi_label=multi_label))
+        want = by_scikit_learn(*head, multi_label)
+        for group in ("head: h", "all"):
+            assert {name: found[name, group] for name in METRICS} == pytest.approx(want, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
+@BOTH
+@TIES
+def test_weights_count_an_example_as_often(multi_label, rounded):
+    right, logits, probabilities = drawn(1, multi_label, n=40, rounded=rounded)
+    chosen = probabilities > 0.5 if multi_label else logits.argmax(axis=1)[:, None] == np.arange(6)
+    head = Head("h", None, None, right, chosen, probabilities, np.arange(40))
+    weights = np.random.default_rng(0).integers(0, 4, (4, 40))
+    for at, row in enumerate(weights):
+        repeated = (np.repeat(part, row, axis=0) for part in (right, logits, probabilities))
+        found = {name: metric(head, weights)[at] for name, metric in METRICS.items()}
+        assert found == pytest.approx(by_scikit_learn(*repeated, multi_label), abs=1e-12)
+
+
+def test_of_equal_logits_the_first_is_chosen_and_one_half_is_no_choice():
+    right = np.array([[1, 0], [0, 1]], dtype=bool)
+    tied = np.zeros((2, 2)), np.full((2, 2), 0.5)
+    found = by_key(scores(*rows(right, *tied), metrics=["accuracy"]))
+    assert found["accuracy", "all"] == 0.5
+    found = by_key(scores(*rows(right, *tied), metrics=["balanced accuracy"], multi_label=True))
+    assert found["balanced accuracy", "all"] == 0
+
+
+def test_where_nothing_is_right_and_nothing_chosen():
+    nothing = np.zeros((3, 2), dtype=bool), np.full((3, 2), -2.0), np.full((3, 2), 0.1)
+    found = by_key(scores(*rows(*nothing), metrics=list(METRICS), multi_label=True))
+    assert (found["accuracy", "all"], found["micro F1", "all"]) == (1, 0)
+    undefined = ("balanced accuracy", "macro F1", "AUPR", "random AUPR")
+    assert all(math.isnan(found[name, "all"]) for name in undefined)
+    assert not any(name.endswith((", low", ", high")) for name, _ in found)
+
+
+def test_heads_are_averaged_into_questions_first(tmp_path):
+    named = {"A": ("Q1", "C1"), "B": ("Q1", "C1"), "C": ("Q2", "C1"), "D": ("Q3", "C2")}
+    heads = [
+        rows(*drawn(at, False), name=name, question=question, category=category)
+        for at, (name, (question, category)) in enumerate(named.items())
+    ]
+    found = scores(*together(*heads), metrics=["accuracy", "macro F1"])
+    assert write(SCORES, found, tmp_path / "scores.parquet") == len(found)
+    value, n = by_key(found), {(row["metric"], row["group"]): row["n"] for row in found}
+    for metric in ("accuracy", "macro F1"):
+        a, b, c, d = (value[metric, f"head: {name}"] for name in named)
+        assert value[metric, "question: Q1"] == pytest.approx((a + b) / 2)
+        assert value[metric, "category: C1"] == pytest.approx(((a + b) / 2 + c) / 2)
+        assert value[metric, "category: C2"] == d
+        assert value[metric, "all"] == pytest.approx(((a + b) / 2 + c + d) / 3)
+        groups = ("head: A", "question: Q1", "category: C1", "all")
+        assert [n[metric, group] for group in groups] == [120, 2, 2, 3]
+        for group in ("all", "category: C1", "category: C2"):
+            assert value[f"{metric}, low", group] < value[metric, group] < value[f"{metric}, high", group]
+        assert (n[f"{metric}, low", "category: C1"], n[f"{metric}, low", "all"]) == (360, 480)
+
+
+def test_a_head_without_a_question_is_its_own():
+    alone = rows(*drawn(0, False), name="A"), rows(*drawn(1, False), name="B")
+    empty = [], [], [{"head_id": "C", "answers": ["no", "yes"], "question": None, "category": None}]
+    found = scores(*together(*alone, empty), metrics=["accuracy"])
+    value = by_key(found)
+    groups = {group for metric, group in value if metric == "accuracy"}
+    assert groups == {"all", "head: A", "head: B", "head: C"}
+    assert math.isnan(value["accuracy", "head: C"])
+    assert value["accuracy", "all"] == (value["accuracy", "head: A"] + value["accuracy", "head: B"]) / 2
+    assert next(row["n"] for row in found if row["group"] == "all" and row["metric"] == "accuracy") == 2
+
+
+@BOTH
+@pytest.mark.parametrize("named", [False, True], ids=["examples", "documents"])
+def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
+    units = [i % 15 for i in range(60)] if named else None
+    heads = [
+        rows(*drawn(at, multi_label, n=60), name=name, units=units, question=question)
+        for at, (name, question) in enumerate([("A", "Q1"), ("B", "Q1"), ("C", "Q2")])
+    ]
+    predictions, examples, tasks = together(*heads)
+    settings = {
+        "metrics": list(METRICS), "multi_label": multi_label, "unit": "document" if named else None
+    }  # fmt: skip
+    whole = scores(predictions, examples, tasks, **settings)
+    value = by_key(whole)
+    unit = "document" if named else "example_id"
+    without = [
+        by_key(scores(predictions, [row for row in examples if row[unit] != one], tasks, **settings))
+        for one in sorted({row[unit] for row in examples})
+    ]
+    assert len(without) == (15 if named else 180)
+    for metric in METRICS:
+        left = np.array([found[metric, "all"] for found in without])
+        ends = jackknife_interval(value[metric, "all"], left, within=(0, 1))
+        names = (f"{metric}, low", f"{metric}, high")
+        found = [value[name, "all"] for name in names if (name, "all") in value]
+        assert found == pytest.approx(ends or [], abs=1e-9)
+    assert {row["n"] for row in whole if row["metric"].endswith("low")} == {len(without)}
+
+
+def test_an_example_without_a_unit_stands_for_itself():
+    units = [0, 0, 1, 1, *[None] * 116]
+    found = scores(*rows(*drawn(0, False), units=units), metrics=["accuracy"], unit="document")
+    assert next(row["n"] for row in found if row["metric"] == "accuracy, low") == 118
+
+
+def test_many_units_are_left_out_in_groups():
+    assert dealt(MOST_UNITS).tolist() == list(range(MOST_UNITS))
+    sizes = np.bincount(dealt(MOST_UNITS + 1))
+    assert len(sizes) == GROUPS and np.ptp(sizes) == 1
+    n = 5000
+    right, chosen = (np.random.default_rng(seed).random((n, 1)) < 0.3 for seed in (0, 1))
+    head = Head("h", None, None, right, chosen, chosen.astype(float), np.arange(n))
+    groups = dealt(n)
+    assert groups[:8].tolist() != sorted(groups[:8])  # neighbours are apart
+    without = left_out(METRICS["accuracy"], [head], np.arange(n), groups)
+    exact = (right == chosen).all(axis=1)
+    assert without == pytest.approx([exact[groups != group].mean() for group in range(GROUPS)], abs=1e-12)
+    low, high = jackknife_interval(float(exact.mean()), without)
+    # The half-width of a share, up to the error of a deviation that is estimated from so many groups.
+    half = 1.96 * math.sqrt(exact.mean() * (1 - exact.mean()) / n)
+    assert (high - low) / 2 == pytest.approx(half, rel=4 / math.sqrt(2 * GROUPS))
+
+
+def population(rng, documents):
+    """Five answers of unlike frequency; the three examples of a document share how hard they are."""
+    n = 3 * documents
+    labels = rng.choice(5, n, p=[0.4, 0.3, 0.15, 0.1, 0.05])
+    ease = 1.2 + np.repeat(rng.normal(size=documents), 3)
+    logits = rng.normal(size=(n, 5))
+    logits[np.arange(n), labels] += ease
+    return (
+        labels[:, None] == np.arange(5),
+        logits,
+        softmax(logits),
+        "h",
+        [f"{i:06}" for i in np.repeat(np.arange(documents), 3)],
+    )
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "balanced accuracy", "macro F1", "AUPR"])
+def test_the_interval_covers_what_a_large_test_set_would_give(metric):
+    rng = np.random.default_rng(5)
+    truth = by_key(scores(*rows(*population(rng, 20_000)), metrics=[metric], unit="document"))[metric, "all"]
+    covered = 0
+    for _ in range(120):
+        found = by_key(scores(*rows(*population(rng, 80)), metrics=[metric], unit="document"))
+        covered += found[f"{metric}, low", "all"] <= truth <= found[f"{metric}, high", "all"]
+    # Of 120 intervals that cover 95 times in a hundred, fewer than 107 do once in a thousand.
+    assert covered >= 107
+
+
+def test_probabilities_serve_where_there_are_no_logits():
+    predictions, examples, heads = rows(*drawn(0, False))
+    shares = [row | {"logits": None} for row in predictions]
+    want = scores(predictions, examples, heads, metrics=list(METRICS))
+    assert scores(shares, examples, heads, metrics=list(METRICS)) == want
+
+
+def test_predictions_for_other_examples_are_passed_over():
+    predictions, examples, heads = rows(*drawn(0, False))
+    some = [row for row in examples if row["example_id"] < "h/00050"]
+    fewer = [row for row in predictions if row["example_id"] < "h/00050"]
+    assert scores(predictions, some, heads, metrics=["AUPR"]) == scores(fewer, some, heads, metrics=["AUPR"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda p, e, h: p.pop(),
+            "predictions: 1 examples of head 'h' have no prediction, the first 'h/00119'",
+        ),
+        (lambda p, e, h: p.append(p[3]), "example h/00003: head 'h' has two predictions"),
+        (lambda p, e, h: p[0].update(logits=[1.0]), "example h/00000: 1 scores where head 'h' has 6 answers"),
+        (lambda p, e, h: p[2].update(probabilities=[0.5] * 7), "example h/00002: 7 scores where head 'h'"),
+        (lambda p, e, h: p[1].update(logits=[math.nan] * 6), "example h/00001: a score of head 'h' is not a"),
+        (lambda p, e, h: e[4].update(labels=[6]), "example h/00004: label 6 where head 'h' has 6 answers"),
+        (lambda p, e, h: e[4].update(labels=[-1]), "example h/00004: label -1 where head 'h' has 6 answers"),
+        (lambda p, e, h: e[5].update(labels=[]), "example h/00005: 0 right answers where head 'h' takes one"),
+        (lambda p, e, h: e[5].update(labels=[0, 1]), "example h/00005: 2 right answers where head 'h'"),
+        (lambda p, e, h: e[6].update(head_id="g"), "example h/00006: head 'g' is not among the heads"),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(change, message):
+    task = rows(*drawn(0, False))
+    change(*task)
+    with pytest.raises(BadInput, match=message):
+        scores(*task, metrics=["accuracy"])
+
+
+def test_an_unknown_metric_is_named_with_those_that_are_known():
+    with pytest.raises(
+        BadInput, match="there is no metric 'F1'; use accuracy, balanced accuracy, micro F1, "
+    ):
+        scores([], [], [], metrics=["accuracy", "F1"])

@@ -1,0 +1,230 @@
+"""An encoder with its heads: losses by name, and a trained one that is kept and read again."""
+
+import os
+
+# Nothing here is on the hub.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from sklearn.utils.class_weight import compute_class_weight
+from torch import nn
+from transformers import AutoModel, BertConfig, RobertaConfig
+
+from lextables.errors import BadInput
+from lextables.models import multi_head
+from lextables.models.multi_head import (
+    MultiHead,
+    balanced_weights,
+    binary_cross_entropy,
+    cross_entropy,
+    load,
+    load_trained,
+    save,
+)
+
+CPU = torch.device("cpu")
+SMALL = {
+    "num_hidden_layers": 2,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_attention_heads": 2,
+    "vocab_size": 40,
+    "pad_token_id": 1,
+}
+CONFIGS = {
+    "bert": BertConfig(**SMALL, max_position_embeddings=64),
+    "roberta": RobertaConfig(**SMALL, max_position_embeddings=66, type_vocab_size=1),
+}
+HEADS = {"1": ["no", "yes"], "2": ["none", "some", "“all” of it"]}
+BATCH = {
+    "input_ids": torch.tensor([[0, 5, 9, 2], [0, 7, 2, 1], [0, 30, 31, 2]]),
+    "attention_mask": torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 1, 1]]),
+}
+HEAD, LABEL = torch.tensor([1, 0, 1]), torch.tensor([2, 0, 1])
+
+
+@pytest.fixture
+def encoder(tmp_path):
+    """Makes a folder with a family's encoder, random weights."""
+
+    def make(family="bert"):
+        torch.manual_seed(0)
+        folder = tmp_path / f"encoder-{family}"
+        AutoModel.from_config(CONFIGS[family]).save_pretrained(folder)
+        return str(folder)
+
+    return make
+
+
+def trained(folder, kind, **settings):
+    """A model after two updates."""
+    model = load(folder, [2, 3], kind, seed=1, **settings).train()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _ in range(2):
+        model(**BATCH, head=HEAD, label=LABEL)["loss"].backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    return model.eval()
+
+
+@torch.no_grad()
+def logits(model):
+    represented = model.represent(**BATCH)
+    return [model.answer(represented, head) for head in range(2)]
+
+
+def same(one, other):
+    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["family", "own"])
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_a_trained_model_is_read_again_without_its_encoder(encoder, tmp_path, family, kind):
+    model = trained(
+        encoder(family), kind, loss="cross_entropy", weights=[None, torch.tensor([1.0, 2.0, 3.0])]
+    )
+    assert not same(logits(model), logits(load(encoder(family), [2, 3], kind, seed=1).eval()))
+    save(model, tmp_path / "trained", HEADS)
+    shutil.rmtree(tmp_path / f"encoder-{family}")
+    found, heads = load_trained(tmp_path / "trained", CPU)
+    assert same(logits(found), logits(model))
+    # Weights in a file's map, wherever that lies, add up to another last bit.
+    assert {parameter.data_ptr() % 64 for parameter in found.parameters()} == {0}
+    assert list(heads.items()) == list(HEADS.items())
+    assert (found.sizes, found.loss, found.training) == ((2, 3), "cross_entropy", False)
+    files = {path.name for path in (tmp_path / "trained").iterdir()}
+    assert files - {"heads.safetensors"} == {"config.json", "heads.json", "model.safetensors"}
+    assert ("heads.safetensors" in files) == (kind == "own")
+    assert str(tmp_path) not in (tmp_path / "trained/heads.json").read_text()
+
+
+def test_saving_replaces_a_folder_whole_or_not_at_all(encoder, tmp_path, monkeypatch):
+    model, folder = trained(encoder(), "own"), tmp_path / "kept" / "model"
+    folder.mkdir(parents=True)
+    (folder / "old").touch()
+
+    def full(*arguments):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(multi_head, "save_file", full)
+        with pytest.raises(OSError, match="disk full"):
+            save(model, folder, HEADS)
+    assert [path.name for path in folder.iterdir()] == ["old"]
+    save(model, folder, HEADS)
+    assert not (folder / "old").exists()
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+    with pytest.raises(ValueError, match=r"heads of \[3, 2\] answers where the model has \[2, 3\]"):
+        save(model, folder, dict(reversed(HEADS.items())))
+    assert same(logits(load_trained(folder, CPU)[0]), logits(model))
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["missing", "short"])
+@pytest.mark.parametrize("name", ["config.json", "heads.json", "heads.safetensors", "model.safetensors"])
+def test_a_file_that_is_missing_or_short_is_refused(encoder, tmp_path, name, cut):
+    save(trained(encoder(), "own"), tmp_path / "trained", HEADS)
+    path = tmp_path / "trained" / name
+    content = path.read_bytes()
+    path.unlink()
+    if cut:
+        path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(
+        BadInput, match=r"trained: it holds no whole trained classifier \(.+\); train it again"
+    ):
+        load_trained(tmp_path / "trained", CPU)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "heads.safetensors"])
+def test_a_tensor_too_few_is_refused(encoder, tmp_path, name):
+    save(trained(encoder(), "own"), tmp_path / "trained", HEADS)
+    path = tmp_path / "trained" / name
+    tensors = load_file(path)
+    tensors.pop(sorted(tensors)[0])
+    save_file(tensors, path, {"format": "pt"})
+    with pytest.raises(BadInput, match="trained: (the weights lack 1 tensors|it holds no whole)"):
+        load_trained(tmp_path / "trained", CPU)
+
+
+def test_heads_of_another_size_are_refused(encoder, tmp_path):
+    save(trained(encoder(), "family"), tmp_path / "trained", HEADS)
+    path = tmp_path / "trained/heads.json"
+    about = json.loads(path.read_text())
+    about["heads"][0]["answers"].append("perhaps")
+    path.write_text(json.dumps(about))
+    with pytest.raises(BadInput, match="heads of 6 answers where the weights have 5"):
+        load_trained(tmp_path / "trained", CPU)
+
+
+def drawn(texts=7, answers=4):
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.rand(answers, generator=generator) + 0.5
+    labels = torch.randint(answers, (texts,), generator=generator)
+    return torch.randn(texts, answers, generator=generator), labels, weights
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_are_torch_s(weighted):
+    found, labels, weights = drawn()
+    weights = weights if weighted else None
+    loss = nn.CrossEntropyLoss(weight=weights, reduction="sum")(found, labels)
+    assert torch.allclose(cross_entropy(found, labels, weights).sum(), loss)
+    assert cross_entropy(found, labels, weights).shape == (7,)
+    right = nn.functional.one_hot(labels, 4).float()
+    loss = nn.BCEWithLogitsLoss(pos_weight=weights)(found, right)
+    assert torch.allclose(binary_cross_entropy(found, labels, weights).mean(), loss)
+    several = (torch.rand(7, 4, generator=torch.Generator().manual_seed(1)) < 0.4).float()
+    loss = nn.BCEWithLogitsLoss(pos_weight=weights)(found, several)
+    assert torch.allclose(binary_cross_entropy(found, several, weights).mean(), loss)
+
+
+def test_cross_entropy_refuses_several_right_answers():
+    found, labels, _ = drawn()
+    with pytest.raises(BadInput, match="cross_entropy takes one right answer a text"):
+        cross_entropy(found, nn.functional.one_hot(labels, 4).float())
+
+
+@pytest.mark.parametrize("loss", ["binary_cross_entropy", "cross_entropy"])
+def test_a_batch_s_loss_is_the_mean_over_its_texts(encoder, loss):
+    weights = [torch.tensor([0.5, 4.0]), None]
+    model = load(encoder(), [2, 3], "own", seed=0, loss=loss, weights=weights).eval()
+    per_text = multi_head.LOSSES[loss]
+    first, second = logits(model)
+    expected = [
+        per_text(second[[0]], torch.tensor([2])),
+        per_text(first[[1]], torch.tensor([0]), weights[0]),
+        per_text(second[[2]], torch.tensor([1])),
+    ]
+    assert torch.allclose(model(**BATCH, head=HEAD, label=LABEL)["loss"], torch.cat(expected).mean())
+
+
+def test_labels_may_be_one_index_or_right_and_wrong_of_each_answer(encoder):
+    model = load(encoder(), [2, 3], "family", seed=0).eval()
+    right = [[0.0, 0.0, 1.0], [1.0, 0.0], [0.0, 1.0, 0.0]]
+    padded = torch.tensor([row + [0.0] * (3 - len(row)) for row in right])
+    index = model(**BATCH, head=HEAD, label=LABEL)["loss"]
+    for label in (right, list(map(torch.tensor, right)), padded):
+        assert torch.equal(model(**BATCH, head=HEAD, label=label)["loss"], index)
+    padded[0, 0] = 1
+    assert model(**BATCH, head=HEAD, label=padded)["loss"] != index
+
+
+def test_weights_are_no_part_of_a_checkpoint_and_fit_the_heads(encoder):
+    plain = load(encoder(), [2, 3], "own", seed=0)
+    weighed = load(encoder(), [2, 3], "own", seed=0, weights=[torch.ones(2), torch.ones(3)])
+    assert plain.state_dict().keys() == weighed.state_dict().keys()
+    assert "weights" in dict(weighed.named_buffers())
+    with pytest.raises(ValueError, match=r"weights of \[3, 2\] answers for heads of \[2, 3\]"):
+        MultiHead(plain.body, plain.own, [2, 3], weights=[torch.ones(3), torch.ones(2)])
+
+
+def test_balanced_weights_are_scikit_learn_s():
+    labels = [*np.random.default_rng(0).choice(4, 50, p=[0.6, 0.3, 0.08, 0.02]).tolist(), 3]
+    want = compute_class_weight("balanced", classes=np.arange(4), y=labels)
+    assert balanced_weights(labels, 4).tolist() == pytest.approx(want.tolist())
+    assert balanced_weights([0, 0, 2], 4).tolist() == [0.75, 1.0, 1.5, 1.0]
