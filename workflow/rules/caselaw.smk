@@ -10,9 +10,6 @@
 
 import hashlib
 
-VOLUMES = LAWNGNLI.shards
-
-
 def volume_content(wildcards):
     """Which bytes of a shard's volumes stand now, as one digest."""
     record = Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")

@@ -22,6 +22,39 @@ TRIED = Table(
     (Column("updates", pa.int32(), "optimiser updates done"), *_ANSWERS),
     key=("updates", "head_id", "example_id"),
 )
+# The tables of an ordinary data set; one with more columns, or other names, has a schema of its own.
+EXAMPLES = Table(
+    "examples",
+    "What is asked of which text.",
+    (
+        Column("example_id", pa.string(), "the example"),
+        Column("split", pa.string(), "the split that it is in"),
+        Column("head_id", pa.string(), "the head that answers it"),
+        Column("text_id", pa.string(), "the text"),
+        Column("label", pa.int32(), "place of the right answer among the head's"),
+    ),
+    key=("example_id",),
+    labels=("split",),
+)
+HEADS = Table(
+    "heads",
+    "What is asked, and the answers that there are.",
+    (
+        Column("head_id", pa.string(), "the head"),
+        Column("answers", pa.list_(pa.string()), "its answers, in the order of labels"),
+    ),
+    key=("head_id",),
+)
+TEXTS = Table(
+    "texts",
+    "The different texts.",
+    (
+        Column("text_id", pa.string(), "the text"),
+        Column("text", pa.string(), "the text as published"),
+    ),
+    key=("text_id",),
+    row_group=1024,
+)
 PUBLISHED_SETTINGS = Table(
     "published_settings",
     "The settings that a paper's authors found best, by model and share of the training data.",

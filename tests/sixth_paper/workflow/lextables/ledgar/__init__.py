@@ -1,0 +1,1 @@
+"""A LEDGAR-like paper: labels of contract provisions."""

@@ -1,0 +1,26 @@
+"""Its tables: provisions by label, and the models."""
+
+from collections import Counter
+
+from lextables.dataset import read
+from lextables.tables.cells import Cell
+from lextables.tables.inputs import Inputs
+from lextables.tables.scored import score_cells
+
+
+def cells(table: str, inputs: Inputs) -> list[Cell]:
+    """Return the computed cells of ``table``."""
+    return {"table1": provisions, "table2": models}[table](inputs)
+
+
+def provisions(inputs: Inputs) -> list[Cell]:
+    """How many provisions have each label."""
+    (head,) = read(inputs.data / "heads.parquet")
+    counts = Counter(head["answers"][row["label"]] for row in read(inputs.data / "examples.parquet"))
+    return [Cell(cell.row, cell.column, float(counts[cell.row])) for cell in inputs.published]
+
+
+def models(inputs: Inputs) -> list[Cell]:
+    """Every model's scores on the test provisions."""
+    columns = {"micro F1": "Micro F1", "macro F1": "Macro F1"}
+    return [cell for system in inputs.rows for cell in score_cells(inputs, system, columns)]

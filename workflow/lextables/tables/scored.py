@@ -1,0 +1,42 @@
+"""Cells of a table whose rows are models and whose columns are scores."""
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lextables.tables.cells import Cell
+from lextables.tables.inputs import Inputs, about
+
+LOW, HIGH = ", low", ", high"
+
+
+def score_cells(
+    inputs: Inputs, system: Mapping[str, Any], columns: Mapping[str, str], *, group: str = "all",
+    condition: str | None = None, scale: float = 100, decimals: int = 1,
+) -> Iterator[Cell]:  # fmt: skip
+    """Yield a cell for each of ``columns`` ({metric: column}) in the row of one system (`plan.Row.plain`).
+
+    A score is the mean over the runs of ``condition`` (by default the first that the table shows), which differ
+    in their seed, times ``scale``; so are the ends of its sampling interval, where every run has one.
+    """
+    conditions = system["runs"]
+    folders = tuple(conditions.get(condition or next(iter(conditions), ""), ()))
+    for metric, column in columns.items():
+        said = about(system, f"{column}, {group}", system["row"])
+        if not folders:
+            yield Cell(system["row"], column, None, reason=system["reason"], **said)
+            continue
+        scores = [inputs.scores[folder] for folder in folders]
+        values = [scale * of_run.get((metric, group), (math.nan, 0))[0] for of_run in scores]
+        low, high = (
+            statistics.fmean(scale * of_run[metric + end, group][0] for of_run in scores)
+            if all((metric + end, group) in of_run for of_run in scores)
+            else None
+            for end in (LOW, HIGH)
+        )
+        seeds = tuple(values) if system["trained"] else None
+        value = statistics.fmean(values)
+        yield Cell(
+            system["row"], column, value, low, high, decimals=decimals, runs=folders, seeds=seeds, **said
+        )
