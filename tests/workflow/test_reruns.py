@@ -72,16 +72,19 @@ def finished(tmp_path_factory):
     return folder
 
 
-def make_up(project, targets=TARGETS):
+FOLDERS = {"weights", "reading", "index"}  # of a run, and LawngNLI's
+
+
+def make_up(project, targets=TARGETS, papers="[acord]"):
     """Empty outputs of all that is asked for, but for those that are there."""
-    listed = snakemake(project, "--summary", targets=targets)
+    listed = snakemake(project, "--summary", targets=targets, papers=papers)
     assert listed.returncode == 0, listed.stderr[-3000:]
     for line in listed.stdout.splitlines():
         path = project / line.split("\t")[0]
         if str(path).startswith(str(project / RESULTS)) and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-    touched = snakemake(project, "--touch", "--forceall", targets=targets)
+            path.mkdir() if path.name in FOLDERS else path.touch()
+    touched = snakemake(project, "--touch", "--forceall", targets=targets, papers=papers)
     assert touched.returncode == 0, touched.stderr[-3000:]
 
 
@@ -128,7 +131,7 @@ def other_archive(project):
     path.write_bytes(path.read_bytes() + b" ")
 
 
-OWN = {"acord_retrieve": 1, "acord_score": 1}
+OWN = {"acord_retrieve_dense": 1, "retrieval_score": 1}
 TABLES = {"table": len(TARGETS)}
 
 
@@ -137,9 +140,9 @@ TABLES = {"table": len(TARGETS)}
     [
         (lambda project: os.utime(weights(project)), {}, ["table"]),
         (lambda project: (project.parent / "mine/README.md").write_text("a card"), {}, ["table"]),
-        (rewrite_weights, OWN, ["acord_data", "acord_finetune", "fetch_source"]),
-        (rewrite_record, {"table": 2}, ["acord_retrieve", "acord_score"]),
-        (registry("of our own writing", "that we wrote"), TABLES, ["acord_data", "acord_finetune"]),
+        (rewrite_weights, OWN, ["acord_data", "retrieval_train", "fetch_source"]),
+        (rewrite_record, {"table": 2}, ["acord_retrieve_dense", "retrieval_score"]),
+        (registry("of our own writing", "that we wrote"), TABLES, ["acord_data", "retrieval_train"]),
         (lambda project: os.utime(project / "resources/sample/acord/ACORD.zip"), {}, ["fetch_source"]),
         (other_archive, {"fetch_source": 1, "acord_data": 1}, []),
     ],
@@ -242,7 +245,7 @@ def test_what_one_paper_lacks_stops_no_other(plan, lack):
     release = ("data=release", "models=available", "mirror=resources/sample", lack)
     code, said = plan("all", "--config", "papers=[acord]", *release)
     assert code == 0, said[-3000:]
-    assert "acord_retrieve" in said
+    assert "acord_retrieve_lexical" in said
     assert "lawngnli" not in said.split("Job stats:")[1]
 
 
@@ -253,21 +256,22 @@ def test_a_parser_that_is_missing_stops_its_own_paper(plan):
     assert "Traceback" not in said
 
 
-def test_a_run_of_a_paper_that_is_left_out_is_planned_when_it_is_named(plan):
-    maud, none = (f"{RESULTS}/runs/maud/single/minilm/{name}/seed0/run.json" for name in ("sample", "none"))
-    code, said = plan(maud, "--config", "papers=[acord]")
-    assert code == 0, said[-3000:]
-    assert "maud_train" in said
-    code, said = plan(none, "--config", "papers=[acord]")
+def test_a_run_of_a_paper_that_is_left_out_says_so(plan):
+    theirs = f"{RESULTS}/runs/maud/singly/minilm/single-sample/seed0/run.json"
+    code, said = plan(theirs, "--config", "papers=[acord]")
     assert code != 0
-    assert "runs/maud/single/minilm/none/seed0: there is no such run under this configuration" in said
+    assert f"{theirs.removesuffix('/run.json')}: config key papers leaves its paper out" in said
+    none = f"{RESULTS}/runs/maud/singly/minilm/none/seed0"
+    code, said = plan(f"{none}/run.json", "--config", "papers=[maud]")
+    assert code != 0
+    assert f"{none}: there is no such run under this configuration" in said
 
 
 def test_windows_of_two_grids_lie_apart(tmp_path):
     """Each in a folder of its length and step, so that one grid never reads or replaces the other's."""
     folders = {}
     for grid in ("sample", "small", "paper"):
-        run = f"{RESULTS}/runs/cuad/finetune/minilm/{grid}-p100/seed0/predictions.parquet"
+        run = f"{RESULTS}/runs/cuad/read/minilm/{grid}-p100/seed0/predictions.parquet"
         config = ("papers=[cuad]", f"grid={grid}", "models=available")
         command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run", run]
         found = subprocess.run(
@@ -278,6 +282,147 @@ def test_windows_of_two_grids_lie_apart(tmp_path):
         )
         said = found.stdout + found.stderr
         assert found.returncode == 0, said[-3000:]
-        folders[grid] = set(re.findall(r"features/cuad/minilm/(\d+x\d+)/test/features\.json", said))
+        folders[grid] = set(re.findall(r"features/spans/cuad/minilm/(\d+x\d+)/test/features\.json", said))
     assert all(len(found) == 1 for found in folders.values())
     assert len(set.union(*folders.values())) == len(folders)
+
+
+# What reruns after a change of code, of all papers together.
+
+ALL = "[acord,cuad,lawngnli,maud]"
+SHOWN = ("acord_table_d4", "cuad_table2", "maud_table3", "maud_table4", "maud_table12", "lawngnli_table3")
+
+
+@pytest.fixture(scope="module")
+def made(finished, tmp_path_factory):
+    """A project with outputs made up for every paper."""
+    folder = tmp_path_factory.mktemp("made")
+    project = folder / "one"
+    shutil.copytree(finished / "one", project, symlinks=True)
+    shutil.copytree(finished / "mine", folder / "mine")
+    fetched = snakemake(project, "--until", "fetch_source", "caselaw_volumes", targets=SHOWN, papers=ALL)
+    assert fetched.returncode == 0, fetched.stderr[-3000:]
+    make_up(project, SHOWN, ALL)
+    assert rerun(project) == set()
+    return project
+
+
+def rerun(project):
+    """The rules that would run."""
+    return set(planned(project, SHOWN, ALL)) - set(SHOWN)
+
+
+def edited(file, old, new):
+    """A change of a module: ``old``, which must be there, becomes ``new``."""
+
+    def change(project):
+        path = project / "workflow/lextables" / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return change
+
+
+def grown(file):
+    """A change of what a module does, however small."""
+
+    def change(project):
+        path = project / "workflow/lextables" / file
+        path.write_text(path.read_text(encoding="utf-8") + "\n_GROWN = 1\n", encoding="utf-8")
+
+    return change
+
+
+def commented(file):
+    def change(project):
+        path = project / "workflow/lextables" / file
+        path.write_text(path.read_text(encoding="utf-8") + "\n# A remark.\n", encoding="utf-8")
+
+    return change
+
+
+def registered(file, old, new):
+    def change(project):
+        path = project / "resources" / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return change
+
+
+TRAININGS = {
+    *("retrieval_search", "retrieval_train", "retrieval_rerank_tuned", "spans_pretrain", "spans_train"),
+    *("spans_read", "classification_search", "classification_train", "classification_singly"),
+    *("classification_read", "acord_retrieve_dense", "lawngnli_contradictions"),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"),
+    [
+        (commented("metrics/spans.py"), set()),
+        (commented("config.py"), set()),
+        (commented("run.py"), set()),
+        (grown("metrics/spans.py"), {"spans_score", "table"}),
+        (grown("metrics/ranking.py"), {"retrieval_choose", "retrieval_score", "table"}),
+        (
+            grown("metrics/minority_aupr.py"),
+            {"classification_choose", "classification_score", "table"},
+        ),
+        (grown("tasks/spans/choosing.py"), set()),
+        (grown("tasks/spans/plan.py"), {"table"}),
+        (grown("tasks/plan.py"), {"table"}),
+        (grown("papers.py"), {"table"}),
+        (grown("tables/cells.py"), {"table"}),
+        (grown("tables/figures.py"), None),
+        (grown("lawngnli/twins.py"), {"lawngnli_examples", "table"}),
+        (grown("lawngnli/balance.py"), {"lawngnli_examples", "table"}),
+        (grown("tasks/spans/joining.py"), {"spans_join", "spans_score", "table"}),
+        (registered("papers/cuad.yaml", "Models fine-tuned on CUAD", "Models tuned on CUAD"), {"table"}),
+        (registered("papers/maud.yaml", "Single-task AUPR by", "Single-task areas by"), {"table"}),
+        (
+            registered("papers/maud.yaml", "epochs: [1, 2, 3, 4, 5, 6]", "epochs: [1, 2, 3, 4, 5]"),
+            {"table"},
+        ),
+    ],
+    ids=lambda value: None if not callable(value) else "",
+)
+def test_a_change_reaches_what_it_can_change_and_nothing_else(made, tmp_path, change, runs):
+    shutil.copytree(made.parent, tmp_path / "copy", symlinks=True)
+    project = tmp_path / "copy/one"
+    change(project)
+    found = rerun(project)
+    if runs is None:  # seen by the drawings alone, and by tables, whose script may draw
+        runs = {"table"}
+    assert found == runs
+    assert not found & TRAININGS
+
+
+@pytest.mark.parametrize(
+    ("change", "first", "stays"),
+    [
+        (grown("models/bm25.py"), "acord_retrieve_lexical", {"acord_retrieve_dense", "spans_train"}),
+        (grown("models/bi_encoder.py"), "acord_retrieve_dense", {"acord_retrieve_lexical", "spans_train"}),
+        (grown("tasks/retrieval/training.py"), "retrieval_search", {"acord_retrieve_dense", "spans_train"}),
+        (grown("tasks/spans/training.py"), "spans_train", {"spans_features", "retrieval_train"}),
+        (grown("tasks/spans/reading.py"), "spans_read", {"spans_features", "spans_train", "retrieval_train"}),
+        (grown("tasks/spans/windows.py"), "spans_features", {"retrieval_train", "classification_train"}),
+        (grown("tasks/classification/training.py"), "classification_train", {"spans_train"}),
+        (grown("tasks/classification/sampling.py"), "classification_singly", {"classification_features"}),
+        (grown("lawngnli/contradiction.py"), "lawngnli_contradictions", {"lawngnli_parentheticals"}),
+        (
+            registered("papers/cuad.yaml", "max_updates: 3\n", "max_updates: 2\n"),
+            "spans_train",
+            {"spans_features", "cuad_data", "retrieval_train"},
+        ),
+    ],
+)
+def test_a_change_of_what_is_trained_or_read_is_trained_or_read_again(made, tmp_path, change, first, stays):
+    shutil.copytree(made.parent, tmp_path / "copy", symlinks=True)
+    project = tmp_path / "copy/one"
+    change(project)
+    found = rerun(project)
+    assert first in found
+    assert not found & stays

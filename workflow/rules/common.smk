@@ -163,6 +163,9 @@ def run_of(wildcards, **fixed):
 
 def spec(run):
     """The spec of a run; `BadInput` where there is no such run under this configuration."""
+    if PAPER_OF.get(run.paper) not in CONFIG.papers:
+        where = f"{RESULTS}/{run.folder}"
+        raise BadInput("config key papers leaves its paper out", where=where, do="add it there")
     if run not in SPECS:
         raise BadInput("there is no such run under this configuration", where=f"{RESULTS}/{run.folder}")
     return SPECS[run]
