@@ -106,6 +106,17 @@ def test_a_bar_that_a_fault_cuts_short_does_not_stand_behind_the_ending(tmp_path
     assert "windows:   0%" in (tmp_path / "job.log").read_text()
 
 
+def test_garbage_is_looked_for_in_the_work_and_not_among_imports(tmp_path):
+    body = """
+    import gc
+    print(gc.get_threshold(), gc.get_freeze_count() > 0)
+    """
+    assert run(tmp_path / "job.log", body).stdout == "(700, 10, 10) True\n"
+    slow = [sys.executable, "-c", "import gc; print(gc.isenabled(), gc.get_threshold()[0])"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
+    assert subprocess.check_output(slow, env=environment, text=True) == "True 1000000\n"
+
+
 def test_a_job_that_ends_well_leaves_no_ending(tmp_path):
     assert run(tmp_path / "job.log", "log.info('bad luck: none')").returncode == 0
     assert ending(tmp_path / "job.log") is None

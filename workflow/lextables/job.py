@@ -7,6 +7,7 @@ The last line of a failed job's log is its `Ending`, which the run that started 
 (`lextables.last_words`).
 """
 
+import gc
 import io
 import logging
 import re
@@ -25,6 +26,7 @@ from lextables.leases import lent
 _ENDS = re.compile(r"[\r\n]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _CLEAR = "\r\x1b[K"
+GARBAGE = (700, 10, 10)  # Python's usual pace of collections, which `sitecustomize` slows down
 
 
 class Ending(StrEnum):
@@ -86,6 +88,9 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
                 filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", force=True
             )
             logger = logging.getLogger("lextables")
+            # What the script imported is never garbage, and a collection, as each training does, skips it.
+            gc.freeze()
+            gc.set_threshold(*GARBAGE)
             with (
                 closing(Lines(on(sys.stdout))) as words,
                 closing(Lines(logger.info)) as progress,
