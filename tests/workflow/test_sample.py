@@ -204,7 +204,7 @@ def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
     while not list(tmp_path.glob("results/sample/work/acord/finetune/*/*/seed*/*/checkpoint-2/whole")):
         assert victim.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.01)
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
     assert not (tmp_path / TRAINED / "run.json").exists()
