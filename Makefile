@@ -15,8 +15,7 @@ CORES ?= 2
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.run
-	$(BIN)/snakemake --cores $(CORES) --quiet rules
-	@echo "The report is at results/sample/report/index.html"
+	$(BIN)/snakemake --cores $(CORES)
 
 test: lint
 	$(BIN)/python -m pytest -n $(CORES) --dist loadfile

@@ -1,8 +1,10 @@
-"""Python imports this by itself in every job, which has it on PYTHONPATH: Ctrl-C leaves no traceback.
+"""Python imports this by itself in every job, which has it on PYTHONPATH.
 
-A job imports its libraries for seconds before any code of its script runs.
+A job imports its libraries for seconds before any code of its script runs.  Ctrl-C then leaves no traceback,
+and garbage, of which imports make none, is hardly looked for until `lextables.job` sets the pace.
 """
 
+import gc
 import sys
 from types import TracebackType
 
@@ -13,3 +15,4 @@ def _say(kind: type[BaseException], error: BaseException, trace: TracebackType |
 
 
 sys.excepthook = _say
+gc.set_threshold(1_000_000)

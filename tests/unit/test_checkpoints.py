@@ -1,6 +1,13 @@
-"""Work folders: one a run, in it one for each state of inputs, settings and code."""
+"""Work folders: one a run, in it one for each state of inputs, settings and code.  And what training says."""
 
-from lextables.models.checkpoints import clear, latest, work_folder
+import re
+
+import pytest
+import torch
+from torch.utils.data import Dataset
+from transformers import Trainer, TrainingArguments
+
+from lextables.models.checkpoints import arguments, clear, latest, train, work_folder
 
 
 def whole(folder, update):
@@ -24,3 +31,39 @@ def test_a_finished_run_clears_what_earlier_code_left_and_no_other_runs_work(tmp
 def test_a_run_that_kept_no_work_has_nothing_to_clear(tmp_path):
     clear(tmp_path / "none")
     assert list(tmp_path.iterdir()) == []
+
+
+class Line(torch.nn.Module):
+    """y = weight x, with its squared error as loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+
+    def forward(self, x, y):
+        return {"loss": ((self.weight * x - y) ** 2).mean()}
+
+
+class Points(Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, at):
+        return {"x": torch.tensor(float(at)), "y": torch.tensor(2.0 * at)}
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_training_says_in_the_log_how_far_it_is_and_prints_nothing(tmp_path, caplog, capfd, silent):
+    settings = TrainingArguments(
+        **arguments(tmp_path, 4, seed=0, save_every=0, device=torch.device("cpu")),
+        logging_steps=2,
+        disable_tqdm=silent,
+        remove_unused_columns=False,
+    )
+    caplog.set_level("INFO", logger="lextables")
+    assert train(Trainer(model=Line(), args=settings, train_dataset=Points()), tmp_path) == 0
+    assert [re.sub(r"[0-9.]+$", "x", line) for line in caplog.messages] == [
+        "update 2 of 4, loss x",
+        "update 4 of 4, loss x",
+    ]
+    assert capfd.readouterr() == ("", "")

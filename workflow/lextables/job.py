@@ -1,20 +1,32 @@
 """What every script of a rule does around its work: a log, and errors that a user can read.
 
+What a script prints is for the user and stands on the screen.  What it writes to standard error, as libraries
+do their warnings and progress, is a line of the log.
+
 The last line of a failed job's log is its `Ending`, which the run that started the job reads
 (`lextables.last_words`).
 """
 
+import gc
+import io
 import logging
+import re
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from enum import StrEnum
 from pathlib import Path
+from typing import TextIO
 
 from lextables import disk
 from lextables.errors import BadInput, NotNow
 from lextables.leases import lent
+
+_ENDS = re.compile(r"[\r\n]")
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_CLEAR = "\r\x1b[K"
+GARBAGE = (700, 10, 10)  # Python's usual pace of collections, which `sitecustomize` slows down
 
 
 class Ending(StrEnum):
@@ -23,6 +35,40 @@ class Ending(StrEnum):
     BAD_INPUT = "bad input"  # the same input would end the job again
     NOT_NOW = "not now"
     FAULT = "fault"
+
+
+class Lines(io.TextIOBase):
+    """A stream that hands on each whole line to ``take``, without what only a terminal can show.
+
+    A progress bar that is drawn anew is a line as well.  What comes after `close` is dropped, such as the
+    last words of a bar that a fault cut short: a log ends with its `Ending`.
+    """
+
+    def __init__(self, take: Callable[[str], object]) -> None:
+        self._take, self._rest = take, ""
+
+    def write(self, text: str) -> int:
+        if self.closed:
+            return len(text)
+        *whole, self._rest = _ENDS.split(self._rest + text)
+        for line in whole:
+            if line := _ESCAPES.sub("", line).rstrip():
+                self._take(line)
+        return len(text)
+
+    def close(self) -> None:
+        """Hand on what no line end followed."""
+        self.write("\n")
+        super().close()
+
+
+def on(stream: TextIO) -> Callable[[str], None]:
+    """Return what writes a line to ``stream``; on a terminal, in place of the run's bar (`console`)."""
+
+    def write(line: str) -> None:
+        print(f"{_CLEAR if stream.isatty() else ''}{line}", file=stream, flush=True)
+
+    return write
 
 
 @contextmanager
@@ -41,7 +87,17 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
             logging.basicConfig(
                 filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", force=True
             )
-            yield logging.getLogger("lextables")
+            logger = logging.getLogger("lextables")
+            # What the script imported is never garbage, and a collection, as each training does, skips it.
+            gc.freeze()
+            gc.set_threshold(*GARBAGE)
+            with (
+                closing(Lines(on(sys.stdout))) as words,
+                closing(Lines(logger.info)) as progress,
+                redirect_stdout(words),
+                redirect_stderr(progress),
+            ):
+                yield logger
     except NotNow as error:
         _end(Ending.NOT_NOW, str(error), log)
     except BadInput as error:
@@ -57,7 +113,7 @@ def _end(ending: Ending, sentence: str, log: Path) -> None:
     logger = logging.getLogger("lextables")
     logger.error("the job failed\n%s", traceback.format_exc().rstrip())
     logger.error("%s: %s", ending, one_line(sentence))
-    print(one_line(sentence), file=sys.stderr)
+    on(sys.stderr)(one_line(sentence))
     sys.exit(1)
 
 

@@ -1,5 +1,5 @@
 # The run itself, last of all since it knows every target: whether it may write here, whether another run has
-# this folder, and what is said last on the screen when something fails.
+# this folder, what is on the screen while it goes on, and what is said last when something fails.
 #
 #   in    .snakemake/locks, which a run that was killed leaves
 #   out   .snakemake/leases/<host>-<process>, for as long as this run is alive; sentences
@@ -9,6 +9,7 @@ import atexit
 from snakemake.logging import logger
 
 from lextables import disk, leases
+from lextables.console import Console
 
 
 def known_targets():
@@ -37,4 +38,5 @@ if workflow.is_main_process:
     atexit.register(lease.release)
     if freed:
         logger.info(freed)
+    Console.replace(logger, workflow.output_settings)
     last_words.LastWords(known_targets(), kept, give_up, RESULTS).listen(logger)

@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import sys
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -176,12 +175,9 @@ def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> Non
         f"at least {least} at {pages.pace.per_second:g} requests a second over all jobs"
     )
     _log.info("%s", said)
-    print(said, file=sys.stderr, flush=True)
+    print(said, flush=True)
 
 
 def _progress(chosen: Collection[Filing], quarter: Quarter) -> Iterator[Filing]:
-    # A line a second where a person watches, one a minute where a log is kept.
-    pause = 1 if sys.stderr.isatty() else 60
-    return iter(
-        tqdm(chosen, f"EDGAR {quarter}", unit=" filings", mininterval=pause, miniters=1, file=sys.stderr)
-    )
+    # A line a minute of the job's log.
+    return iter(tqdm(chosen, f"EDGAR {quarter}", unit=" filings", mininterval=60, miniters=1))

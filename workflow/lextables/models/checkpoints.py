@@ -6,17 +6,19 @@ other data or another setting is never picked up.
 
 import hashlib
 import json
+import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import Trainer, TrainerCallback
+from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
 
 from lextables.atomic import write_text
 
 _WHOLE = "whole"
+_log = logging.getLogger("lextables")
 
 
 def work_folder(root: str | Path, settings: Mapping[str, Any]) -> Path:
@@ -55,6 +57,14 @@ class AtUpdates(TrainerCallback):
             self.visit(state.global_step)
 
 
+class InTheLog(TrainerCallback):
+    """Say in the log how far training is, in place of the bars and dictionaries that a trainer prints."""
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        if "loss" in logs:
+            _log.info("update %d of %d, loss %.3g", state.global_step, state.max_steps, logs["loss"])
+
+
 def arguments(
     work: str | Path, updates: int, *, seed: int, save_every: int, device: torch.device
 ) -> dict[str, Any]:
@@ -80,6 +90,9 @@ def arguments(
 
 def train(trainer: Trainer, work: str | Path) -> int:
     """Train from the newest whole checkpoint in ``work``; return its update, 0 for a fresh start."""
+    for printing in (PrinterCallback, ProgressCallback):
+        trainer.remove_callback(printing)
+    trainer.add_callback(InTheLog())
     found = latest(work)
     trainer.train(resume_from_checkpoint=str(found) if found else None)
     return int(found.name.rpartition("-")[2]) if found else 0

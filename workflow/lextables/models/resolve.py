@@ -28,11 +28,16 @@ Kind = Literal[
     "language-model-api",
 ]
 MIRROR = "mirror:"
+STANDS_IN = "a tiny encoder of the sample's own in its place"
 PARSER = "own-parser"
 
 
 class Model(BaseModel):
-    """One entry of `resources/models.yaml`."""
+    """One entry of `resources/models.yaml`.
+
+    ``sample`` marks the panel of ``models: sample``; on the sample's data the entry ``stand_in`` runs there
+    in the model's place.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     kind: Kind
@@ -44,6 +49,7 @@ class Model(BaseModel):
     parameters: int | None = None
     max_length: int | None = None
     sample: bool = False
+    stand_in: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,11 @@ def resolve(
     mirrors: Sequence[Path],
     llm: str,
 ) -> Weights | Missing:
-    """Return the `Weights` of ``model`` under the config's choice of models, or `Missing` with a reason."""
+    """Return the `Weights` of ``model`` under the config's choice of models, or `Missing` with a reason.
+
+    A stand-in lies in the sample's folder, which is a mirror of the sample's data alone: it never runs on a
+    release.
+    """
     if model.kind == "embedding-api":
         if choice == "sample":
             return Missing("sample data")
@@ -106,6 +116,8 @@ def resolve(
         return Missing(f"{model.hub} is a gated model; language-model rerankers are not built yet")
     if choice == "sample" and not model.sample:
         return Missing("sample data")
+    if choice == "sample" and model.stand_in and _in_mirrors(model.stand_in, mirrors):
+        return Weights(f"{MIRROR}{model.stand_in}", None, STANDS_IN)
     if _in_mirrors(name, mirrors):
         return Weights(f"{MIRROR}{name}", None, "mirror folder")
     if model.package and package_folder(model.package):

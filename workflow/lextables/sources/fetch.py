@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -86,7 +85,7 @@ def fetch(
     variants: Iterable[str] = PUBLISHED,
     client: Client = CLIENT,
     free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
-    say: Callable[[str], None] = lambda line: print(line, file=sys.stderr),
+    say: Callable[[str], None] = print,
 ) -> Provenance:
     """Bring ``wanted`` to ``destination``, write ``<destination>.json`` beside it, and return its content.
 

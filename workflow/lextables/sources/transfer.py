@@ -8,7 +8,6 @@ same version from the same address are ever continued.
 import json
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -214,12 +213,11 @@ def _receive(
     if start:
         for data in chunks(part.path):
             digests.update(data)
-    # A terminal can take two updates a second; a log is for reading later.
-    pace = 0.5 if sys.stderr.isatty() else 10
     with (
         part.path.open("ab" if start else "wb") as file,
+        # A line of the job's log every ten seconds.
         tqdm(
-            total=total, initial=start, desc=part.path.stem, unit="B", unit_scale=True, mininterval=pace
+            total=total, initial=start, desc=part.path.stem, unit="B", unit_scale=True, mininterval=10
         ) as bar,
     ):
         try:

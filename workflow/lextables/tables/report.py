@@ -232,7 +232,9 @@ def opening(
     config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord], made_by: str = ""
 ) -> Markup:
     """Say what this is, which data it is made from, which models, and by which version."""
-    names = dict.fromkeys(run.record["settings"].get("model") for run in runs)
+    # In the sample other weights may stand in for a model's own.
+    stands_in = config["models"] == "sample"
+    names = {run.weights if stands_in else run.record["settings"].get("model") for run in runs}
     return Markup(
         _OPENING.render(
             papers="one paper" if len(parts) == 1 else f"{len(parts)} papers",
