@@ -1,13 +1,14 @@
 """Work folders: one a run, in it one for each state of inputs, settings and code.  And what training says."""
 
 import re
+import shutil
 
 import pytest
 import torch
 from torch.utils.data import Dataset
 from transformers import Trainer, TrainingArguments
 
-from lextables.models.checkpoints import arguments, clear, latest, train, work_folder
+from lextables.models.checkpoints import arguments, clear, finished, keep, latest, train, work_folder
 
 
 def whole(folder, update):
@@ -31,6 +32,26 @@ def test_a_finished_run_clears_what_earlier_code_left_and_no_other_runs_work(tmp
 def test_a_run_that_kept_no_work_has_nothing_to_clear(tmp_path):
     clear(tmp_path / "none")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_that_was_finished_is_taken_up_and_takes_no_room(tmp_path):
+    root, made, record = tmp_path / "work", tmp_path / "run/weights", tmp_path / "run/run.json"
+    work, earlier = (work_folder(root, {"code": code}) for code in "ab")
+    whole(work, 2)
+    assert finished(work, made) is None
+    assert not made.exists()
+    made.mkdir(parents=True)
+    (made / "model.safetensors").write_bytes(b"weights")
+    record.write_text('{"seconds": 3}')
+    keep(root, work.name, made, record)
+    assert not earlier.exists()
+    assert [path.name for path in work.iterdir()] == ["finished"]
+    inode = (made / "model.safetensors").stat().st_ino
+    shutil.rmtree(made)
+    assert finished(work, made) == {"seconds": 3}
+    assert (made / "model.safetensors").read_bytes() == b"weights"
+    assert (made / "model.safetensors").stat().st_ino == inode
+    assert finished(work_folder(root, {"code": "c"}), made) is None
 
 
 class Line(torch.nn.Module):

@@ -52,7 +52,9 @@ def part(module):
 
 
 def test_every_part_of_the_package_has_a_place():
-    parts = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    parts = {
+        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
     assert parts - {"__init__", "__pycache__"} == PLACE.keys()
 
 
@@ -81,7 +83,7 @@ def test_no_import_is_in_a_circle():
     seen, path = set(), []
 
     def walk(module):
-        assert module not in path, f"{' -> '.join([*path[path.index(module):], module])}"
+        assert module not in path, f"{' -> '.join([*path[path.index(module) :], module])}"
         if module in seen:
             return
         path.append(module)
@@ -118,7 +120,10 @@ def words(path):
     """Identifiers and strings of a file's code, without comments and docstrings."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
-        return [re.sub(r'#.*|""".*?"""', "", line) for line in re.sub(r'""".*?"""', "", text, flags=re.S).splitlines()]
+        return [
+            re.sub(r'#.*|""".*?"""', "", line)
+            for line in re.sub(r'""".*?"""', "", text, flags=re.S).splitlines()
+        ]
     tree = ast.parse(text)
     found = []
     for node in ast.walk(tree):

@@ -366,11 +366,7 @@ TRAININGS = {
         (commented("config.py"), set()),
         (commented("run.py"), set()),
         (grown("metrics/spans.py"), {"spans_score", "table"}),
-        (grown("metrics/ranking.py"), {"retrieval_choose", "retrieval_score", "table"}),
-        (
-            grown("metrics/minority_aupr.py"),
-            {"classification_choose", "classification_score", "table"},
-        ),
+        (commented("metrics/ranking.py"), set()),
         (grown("tasks/spans/choosing.py"), set()),
         (grown("tasks/spans/plan.py"), {"table"}),
         (grown("tasks/plan.py"), {"table"}),

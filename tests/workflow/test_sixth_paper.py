@@ -70,7 +70,9 @@ def test_it_runs_from_its_file_to_its_tables(project):
     run = snakemake(project, "ledgar", "data", "--config", "papers=[ledgar]")
     assert run.returncode == 0, run.stderr[-4000:]
     counts = table(project, "table1")
-    assert [counts[row, "Provisions"]["ours"] for row in ("Governing Laws", "Notices", "Amendments")] == ["12"] * 3
+    assert [counts[row, "Provisions"]["ours"] for row in ("Governing Laws", "Notices", "Amendments")] == [
+        "12"
+    ] * 3
     scores = table(project, "table2")
     assert scores["BERT", "Macro F1"]["verdict"] == "not run"
     ours = scores["MiniLM encoder", "Macro F1"]

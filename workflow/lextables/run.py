@@ -8,7 +8,7 @@ import json
 import platform
 import resource
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from lextables.atomic import write_text
 from lextables.dataset import Column, Table
-from lextables.errors import BadInput
 from lextables.version import made_by
 
 LIBRARIES = (
@@ -75,10 +74,11 @@ def recorded(folder: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[s
     record: dict[str, Any] = {"settings": dict(settings), "device": processor()}
     start = time.monotonic()
     yield record
-    record["seconds"] = round(time.monotonic() - start, 1)
-    record["peak_memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    record["libraries"] = versions()
-    record["lextables"] = made_by()
+    # What was finished before has said these already.
+    record.setdefault("seconds", round(time.monotonic() - start, 1))
+    record.setdefault("peak_memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    record.setdefault("libraries", versions())
+    record.setdefault("lextables", made_by())
     write_text(Path(folder) / "run.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
 
 
@@ -107,23 +107,6 @@ def counts_of(census: str | Path) -> dict[str, Any]:
 def chosen(choice: Sequence[str | Path]) -> dict[str, Any]:
     """Return what the choice says whose record is in ``choice``; nothing where there was none to make."""
     return loaded(choice[0])["choice"] if choice else {}
-
-
-def check_trained(choice: Mapping[str, Any], records: Iterable[str | Path]) -> None:
-    """Raise `BadInput` where a run of ``records`` (`run.json`) was trained with another choice.
-
-    A choice that comes out as it did repeats no training, so one that does not must say so.
-    """
-    for record in map(Path, records):
-        if record.is_file():
-            found = loaded(record)
-            used = found.get("choice", choice)
-            if used != json.loads(json.dumps(choice)):
-                raise BadInput(
-                    "the best settings are no longer those that this run was trained with",
-                    where=str(record.parent),
-                    do="remove the folder and run again",
-                )
 
 
 def processor() -> str:

@@ -163,7 +163,6 @@ rule classification_choose:
     params:
         settings=of_run("choice"),
         splits=splits_of("validation"),
-        trained=trained_by,
         code=code("classification_choose.py"),
     message:
         "Choosing the settings of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."

@@ -214,21 +214,15 @@ def needed_by(experiment):
 def choice_for(experiment):
     """What gives the record of the choice that a run goes by; nothing where its grid is one trial.
 
-    It is ancient: a choice that is made again and comes out the same repeats no training, and one that comes
-    out otherwise stops with a sentence (`checked_choice`).
+    A choice that is made again and comes out the same has the training start again, which then finds its
+    finished work (`checkpoints.finished`) and ends at once.
     """
 
     def record(wildcards):
         choice = spec(run_of(wildcards, experiment=experiment)).choice
-        return [ancient(f"{RESULTS}/{choice.folder}/run.json")] if choice else []
+        return [f"{RESULTS}/{choice.folder}/run.json"] if choice else []
 
     return record
-
-
-def trained_by(wildcards):
-    """The records of the trainings that go by a choice, which are no inputs of it."""
-    choice = run_of(wildcards, experiment="choice")
-    return [f"{RESULTS}/{run.folder}/run.json" for run, entry in sorted(SPECS.items()) if entry.choice == choice]
 
 
 def weights_for(experiment):

@@ -179,7 +179,6 @@ rule retrieval_choose:
             [run.seed, spec(run).settings["learning_rate"]]
             for run in spec(run_of(wildcards, experiment="choice")).needs[1:]
         ],
-        trained=trained_by,
         code=code("retrieval_choose.py"),
     message:
         "Choosing the settings of {wildcards.model} on the validation queries of {wildcards.dataset}."

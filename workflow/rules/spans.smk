@@ -213,7 +213,6 @@ rule spans_choose:
         ENVIRONMENT
     params:
         settings=of_run("choice"),
-        trained=trained_by,
         code=code("spans_choose.py"),
     message:
         "Choosing the settings of {wildcards.model} on the held-out contracts of {wildcards.dataset}."

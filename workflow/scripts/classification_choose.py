@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lextables.dataset import read
 from lextables.job import job
-from lextables.run import check_trained, recorded
+from lextables.run import recorded
 from lextables.tasks.classification import choosing
 
 with job(snakemake.log[0]) as log:
@@ -19,6 +19,5 @@ with job(snakemake.log[0]) as log:
             searches = list(zip(settings["learning_rates"], snakemake.input.searched, strict=True))
             rows = [row for row in examples if row["split"] in validation]
             choice = choosing.searched(settings, searches, rows, heads)
-        check_trained(choice, snakemake.params.trained)
         record["choice"] = choice
         log.info("chosen: %s", choice)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lextables.job import job
 from lextables.models import device
-from lextables.models.checkpoints import clear
+from lextables.models.checkpoints import keep
 from lextables.run import chosen, counts_of, identity, recorded
 from lextables.tasks.classification.training import prepare, train
 from lextables.tasks.classification.trials import trials
@@ -27,4 +27,4 @@ with job(snakemake.log[0]) as log:
         (trial,) = trials(settings, run.material.answers, choice).values()
         record |= train(run, trial, snakemake.output.weights)
         log.info("%s", record)
-    clear(snakemake.params.work)
+    keep(snakemake.params.work, record["work"][0], snakemake.output.weights, snakemake.output.record)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lextables.job import job
-from lextables.run import check_trained, recorded
+from lextables.run import recorded
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.choosing import choose
 from lextables.tasks.retrieval.schema import ranked
@@ -14,6 +14,5 @@ with job(snakemake.log[0]) as log:
     with recorded(Path(snakemake.output[0]).parent, snakemake.params.settings) as record:
         data = collection.load(snakemake.input.data, snakemake.params.task)
         choice, means = choose(runs, data, ranked(hits))
-        check_trained(choice, snakemake.params.trained)
         record |= {"choice": choice, "validation": means}
         log.info("chosen: %s", choice)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lextables.job import job
 from lextables.models import device
-from lextables.models.checkpoints import clear
+from lextables.models.checkpoints import keep
 from lextables.run import chosen, counts_of, identity, recorded
 from lextables.tasks.retrieval import collection, training
 
@@ -23,4 +23,4 @@ with job(snakemake.log[0]) as log:
             snakemake.output.weights,
         )
         log.info("%s", record)
-    clear(snakemake.params.work)
+    keep(snakemake.params.work, record["work"], snakemake.output.weights, snakemake.output.record)

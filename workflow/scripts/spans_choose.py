@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lextables.dataset import read
 from lextables.job import job
-from lextables.run import check_trained, recorded
+from lextables.run import recorded
 from lextables.tasks.spans.choosing import choose
 from lextables.tasks.spans.shares import held_out_contracts
 
@@ -22,6 +22,5 @@ with job(snakemake.log[0]) as log:
             settings["relaxed"],
             settings["low_thresholds"],
         )
-        check_trained(choice, snakemake.params.trained)
         record |= {"choice": choice, "validation_aupr": areas}
         log.info("chosen: %s of %s", choice, areas)

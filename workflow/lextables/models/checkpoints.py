@@ -1,12 +1,14 @@
 """Checkpoints that survive a kill: only one that was written whole is ever resumed from.
 
 They lie in a work folder keyed by a fingerprint of the inputs and settings, so that a checkpoint of
-other data or another setting is never picked up.
+other data or another setting is never picked up.  Of a training that is finished its weights stay there, as
+hard links that take no room: where it is asked for again with nothing changed, it ends at once.
 """
 
 import hashlib
 import json
 import logging
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,9 +17,9 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
 
-from lextables.atomic import write_text
+from lextables.atomic import replacing_folder, write_text
 
-_WHOLE = "whole"
+_WHOLE, _FINISHED = "whole", "finished"
 _log = logging.getLogger("lextables")
 
 
@@ -37,6 +39,42 @@ def clear(root: str | Path) -> None:
     """
     if Path(root).is_dir():
         shutil.rmtree(root)
+
+
+def keep(root: str | Path, work: str, weights: str | Path, record: str | Path) -> None:
+    """Keep what a run's training made, the folder ``weights`` and its ``record``, and drop all other work.
+
+    ``work`` is the name of the training's folder under ``root``; `finished` finds it there.
+    """
+    folder = Path(root) / work
+    with replacing_folder(folder / _FINISHED) as temporary:
+        shutil.copytree(weights, temporary / "weights", copy_function=_linked)
+        shutil.copy2(record, temporary / "run.json")
+    for left in (*Path(root).iterdir(), *folder.iterdir()):
+        if left not in (folder, folder / _FINISHED):
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def finished(work: Path, weights: str | Path) -> dict[str, Any] | None:
+    """Put the weights that `keep` kept in ``work`` in their place, and return their training's record.
+
+    None where that training has not been finished, with the same inputs, settings, code and libraries.
+    """
+    kept = work / _FINISHED
+    if not kept.is_dir():
+        return None
+    with replacing_folder(weights) as temporary:
+        shutil.copytree(kept / "weights", temporary, copy_function=_linked, dirs_exist_ok=True)
+    _log.info("this training was finished before, with nothing changed since: its weights are taken up")
+    return json.loads((kept / "run.json").read_text(encoding="utf-8"))
+
+
+def _linked(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:  # no links on this file system
+        shutil.copy2(source, target)
+    return target
 
 
 class Checkpoints(TrainerCallback):

@@ -17,8 +17,8 @@ def score_cells(
 ) -> Iterator[Cell]:  # fmt: skip
     """Yield a cell for each of ``columns`` ({metric: column}) in the row of one system (`plan.Row.plain`).
 
-    A score is the mean over the runs of ``condition`` (by default the first that the table shows), which differ
-    in their seed, times ``scale``; so are the ends of its sampling interval, where every run has one.
+    A score is the mean over the runs of ``condition`` (by default the first that the table shows), which
+    differ in their seed, times ``scale``; so are the ends of its sampling interval, where every run has one.
     """
     conditions = system["runs"]
     folders = tuple(conditions.get(condition or next(iter(conditions), ""), ()))

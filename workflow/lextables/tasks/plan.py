@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lextables.config import Config
-from lextables.models.resolve import Missing, Model, Weights, find
+from lextables.models.resolve import STANDS_IN, Missing, Model, Weights, find
 from lextables.registry import Entry
 from lextables.run import Run
 
@@ -155,8 +155,16 @@ class Context:
 
     def parameters(self, *models: str) -> int | None:
         """How many parameters models have together; None where one's count is not public."""
-        counts = [self.models[name].parameters if name in self.models else None for name in models]
+        counts = [
+            self.models[ran].parameters if ran in self.models else None for ran in map(self._ran, models)
+        ]
         return None if None in counts else sum(counts)
+
+    def _ran(self, model: str) -> str:
+        """The model whose weights run under this name: on the sample's data, what stands in for it."""
+        weights = self.weights(model)
+        stands_in = isinstance(weights, Weights) and weights.found == STANDS_IN
+        return self.models[model].stand_in if stands_in else model
 
 
 class Planner(ABC):

@@ -190,6 +190,8 @@ def train(run: Training, trial: Trial, output: str | Path) -> dict[str, Any]:
     """Train one model with all heads and save it to ``output``; return what `run.json` records."""
     heads = sorted(run.material.answers)
     work = _work(run, heads, trial)
+    if record := checkpoints.finished(work, output):
+        return record
     model, resumed = _train(run, heads, trial, work, lambda model, updates: None)
     multi_head.save(model, output, {head: run.material.answers[head] for head in heads})
     record = {"work": work.name, "finished_before": False, "resumed_from": resumed}

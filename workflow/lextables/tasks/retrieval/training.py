@@ -13,7 +13,7 @@ import torch
 from sentence_transformers import CrossEncoder
 
 from lextables.dataset import read, write
-from lextables.models import cross_encoder
+from lextables.models import checkpoints, cross_encoder
 from lextables.models.checkpoints import work_folder
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
@@ -79,6 +79,8 @@ def train(
 ) -> dict[str, Any]:
     """Train for the one number of updates and save the model to ``output``; the rest as in `search`."""
     work = work_folder(work_root, {"settings": dict(settings), "seed": seed, "identity": dict(identity)})
+    if record := checkpoints.finished(work, output):
+        return record
     model, record = _train(collection, settings, seed, device, work, lambda model, updates: None)
     cross_encoder.save(model, output)
     return record

@@ -173,7 +173,8 @@ class SpanPlanner(Planner):
             return Missing(f"no pretraining without a GPU: set grid={PAPER_GRID}")
         run = self.run("pretrain", key, "contracts")
         self.add(run, entry.model_dump() | model_settings(key, weights))
-        return Weights(self.weights_folder(run), None, "contracts pretraining")
+        found = f"{weights.found}, then contracts pretraining"
+        return Weights(self.weights_folder(run), None, found)
 
     def reading(self) -> dict[str, Any]:
         """The settings of cutting contracts into windows and reading them."""

@@ -92,6 +92,8 @@ def train(
         work_root,
         {"settings": dict(settings), "seed": seed, "search": search, "identity": dict(identity)},
     )
+    if record := checkpoints.finished(work, output):
+        return record
     model = span_head.load(folder, device, seed)
     resumed = finetune(
         model,
