@@ -10,6 +10,7 @@
 
 import hashlib
 
+
 def volume_content(wildcards):
     """Which bytes of a shard's volumes stand now, as one digest."""
     record = Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")

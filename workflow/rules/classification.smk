@@ -43,9 +43,7 @@ def splits_of(*parts):
 rule classification_features:
     input:
         examples=data("{dataset}", "examples"),
-        texts=lambda wildcards: data(
-            wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts
-        ),
+        texts=lambda wildcards: data(wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts),
     output:
         tokens=TOKENS,
     log:

@@ -64,9 +64,7 @@ WEIGHTS_HERE = told(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
 PAPERS = {name: told(papers.load, path) for name, path in PAPER_FILES.items()}
 # What a paper lacks stops no other: only those that are asked for are planned.
-PLANS = {
-    name: told(papers.plan, PAPERS[name], Context(CONFIG, MODELS, ROOT, GPU)) for name in CONFIG.papers
-}
+PLANS = {name: told(papers.plan, PAPERS[name], Context(CONFIG, MODELS, ROOT, GPU)) for name in CONFIG.papers}
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
 RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
@@ -144,9 +142,7 @@ RUN = f"{RESULTS}/runs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{
 def run_folder(experiment, **fixed):
     """The pattern of the folders of an experiment's runs; ``fixed`` are the parts that are no wildcards."""
     parts = {name: f"{{{name}}}" for name in ("dataset", "model", "condition", "seed")} | fixed
-    return (
-        f"{RESULTS}/runs/{parts['dataset']}/{experiment}/{parts['model']}/{parts['condition']}/seed{parts['seed']}"
-    )
+    return f"{RESULTS}/runs/{parts['dataset']}/{experiment}/{parts['model']}/{parts['condition']}/seed{parts['seed']}"
 
 
 def run_of(wildcards, **fixed):

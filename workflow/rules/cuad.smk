@@ -25,7 +25,9 @@ def contract_reviewer():
 def contract(wildcards):
     """A user's contract: read before anything is made, so that no training is for a bad one."""
     if not CONFIG.contract:
-        raise BadInput("contract is empty", where="config", do="name a file, as in --config contract=path.txt")
+        raise BadInput(
+            "contract is empty", where="config", do="name a file, as in --config contract=path.txt"
+        )
     # What reads pdf and Word files is loaded for a review alone.
     from lextables.cuad.contract_text import read_contract
 

@@ -79,7 +79,7 @@ rule table:
     benchmark:
         f"{RESULTS}/benchmarks/table/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
-        table="|".join(sorted(name for name in SHOWN if not name.startswith("figure"))),
+        table=any_of(name for name in SHOWN if not name.startswith("figure")),
     conda:
         ENVIRONMENT
     params:
@@ -101,7 +101,7 @@ use rule table as figure with:
     benchmark:
         f"{RESULTS}/benchmarks/figure/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
-        table="|".join(sorted(name for name in SHOWN if name.startswith("figure"))),
+        table=any_of(name for name in SHOWN if name.startswith("figure")),
     params:
         **TABLE_PARAMS,
 
