@@ -21,11 +21,14 @@ SLOW = (
 # Scripts of which the sample alone starts many.
 OFTEN = (
     "table",
-    "acord_retrieve",
-    "acord_rerank_finetuned",
-    "acord_score",
-    "maud_score",
-    "span_score",
+    "data",
+    "retrieval_choose",
+    "retrieval_score",
+    "classification_choose",
+    "classification_score",
+    "spans_choose",
+    "spans_join",
+    "spans_score",
     "report",
 )
 

@@ -12,7 +12,19 @@ ROOMS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
 # A part may import those before it and what stands in its own line.  What is not named here is a module of the
 # package itself, which the first two lines list.
 LAYERS = (
-    ("errors", "atomic", "fingerprint", "registry", "disk", "leases", "version", "job", "console", "last_words", "own"),
+    (
+        "errors",
+        "atomic",
+        "fingerprint",
+        "registry",
+        "disk",
+        "leases",
+        "version",
+        "job",
+        "console",
+        "last_words",
+        "own",
+    ),
     ("dataset", "run", "config"),
     ("sources", "content"),
     ("models", "caselaw", "edgar"),

@@ -27,11 +27,6 @@ _ASCII_MARKS = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _CONTINUES = "##"
 
 
-def collapsed(text: str) -> str:
-    """Return ``text`` with a single blank wherever white space parts two words, as the release joins them."""
-    return _PARTING.sub(" ", text)
-
-
 def basic_words(word: str, lower: bool) -> list[str]:
     """Return what BERT's basic tokenizer makes of a word that holds none of what parts words.
 

@@ -24,7 +24,8 @@ from lextables.models import span_head
 from lextables.models.tokenizer import load_tokenizer
 from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.features import question_texts, window_settings
-from lextables.tasks.spans.final_text import FinalText, Spelling, collapsed
+from lextables.tasks.spans.final_text import FinalText, Spelling
+from lextables.tasks.spans.released_text import collapsed
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.windows import Collator, WindowDataset, max_context
 
