@@ -1,7 +1,7 @@
 """What the task of answers reads and predicts: questions with options about documents.
 
-A person who answered, or a model, gives each question of a document a distribution over the question's options,
-and may mark the sentences that say so.
+A person who answered, or a model, gives each question of a document a distribution over the question's
+options, and may mark the sentences that say so.
 """
 
 import pyarrow as pa

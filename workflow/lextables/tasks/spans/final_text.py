@@ -14,9 +14,8 @@ from itertools import accumulate
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from lextables.tasks.spans.tokens import PARTING, Tokens, Words, backend
+from lextables.tasks.spans.tokens import Tokens, Words, backend
 
-_PARTING = re.compile(f"[{PARTING}]+")
 # Blocks of Chinese characters, each of which is a word to the basic tokenizer.
 _CHINESE = re.compile(
     "([\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f"

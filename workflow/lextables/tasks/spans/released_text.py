@@ -1,4 +1,10 @@
-"""A span as the released code writes it down."""
+"""White space as the released code reads and writes it."""
+
+import re
+
+# What parts two words for it: no tab of another kind, and no other blank.
+PARTING = " \t\r\n\u202f"
+_PARTING = re.compile(f"[{PARTING}]+")
 
 
 def collapsed(text: str) -> str:

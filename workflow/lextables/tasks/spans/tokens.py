@@ -13,10 +13,10 @@ import tokenizers
 from transformers import PreTrainedTokenizerBase
 
 from lextables.errors import BadInput
+from lextables.tasks.spans.released_text import PARTING
 
 MAX_CHARACTERS = 5_000_000
 # What parts words in transformers 4's SquadExample; other Unicode spaces stay inside a word.
-PARTING = " \t\r\n\u202f"
 _WORD = re.compile(f"[^{PARTING}]+")
 # Begins a word in SentencePiece's vocabularies.
 _MARK = "\u2581"
