@@ -89,13 +89,13 @@ FAULTS = {
     ),
     "a run that there is none of": (
         None,
-        ["results/sample/runs/acord/retrieve/bm26/short/seed0/scores.parquet"],
+        ["results/sample/runs/acord/rerank-tuned/bm26/sample/seed0/scores.parquet"],
         r"results/sample/runs/acord/.*/seed0: there is no such run under this configuration\.",
     ),
     "windows that nothing reads": (
         None,
-        ["results/sample/features/cuad/zzz/64x32/train/features.json"],
-        r"results/sample/features/cuad/zzz: no run under this configuration reads this model's windows\.",
+        ["results/sample/features/spans/cuad/zzz/64x32/train/features.json"],
+        r"results/sample/features/spans/cuad/zzz: no run under this configuration reads this model's windows\.",
     ),
     "a target of a paper that is left out": (
         None,

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-TRAINED = "results/sample/runs/acord/finetune/minilm-fresh-head/sample-lr1e-04/seed0"
+SEARCHED = "results/sample/runs/acord/search/minilm-fresh-head/sample-lr1e-04/seed0"
 
 
 def command(folder, *arguments):
@@ -118,9 +118,12 @@ def test_maud_answers_every_question(finished):
     answered = {
         setting: {
             row["head_id"]
-            for row in pq.read_table(runs / f"{setting}/minilm/sample/seed0/predictions.parquet").to_pylist()
+            for row in pq.read_table(runs / f"{run}/seed0/predictions.parquet").to_pylist()
         }
-        for setting in ("single", "multi")
+        for setting, run in (
+            ("single", "singly/minilm/single-sample"),
+            ("multi", "read/minilm/multi-sample"),
+        )
     }
     assert answered["multi"] == {row["head_id"] for row in heads}
     # The sample's grid trains 8 heads singly, spread over the categories with several questions.
@@ -134,7 +137,7 @@ def test_maud_answers_every_question(finished):
 
 
 def test_a_span_is_a_slice_of_its_contract(finished):
-    for task, run in (("cuad", "finetune/minilm"), ("maud_extraction", "joined/minilm")):
+    for task, run in (("cuad", "read/minilm"), ("maud_extraction", "join/minilm")):
         data = finished / f"results/sample/data/{task}"
         texts = {
             row["contract_id"]: row["text"] for row in pq.read_table(data / "contracts.parquet").to_pylist()
@@ -192,36 +195,59 @@ def test_the_report_shows_what_earlier_runs_left(finished):
     assert snakemake(finished).returncode == 0
 
 
-def test_checkpoints_are_gone_when_the_run_is_done(finished):
-    assert [path for path in finished.glob("results/sample/work/**/*") if path.is_file()] == []
+def test_no_work_is_left_but_finished_trainings_which_take_no_room(finished):
+    runs = finished / "results/sample/runs"
+    kept = [path for path in finished.glob("results/sample/work/**/*") if path.is_file()]
+    assert all(path.parts[-3] == "finished" or path.name == "run.json" for path in kept)
+    made = {path.stat().st_ino for path in runs.glob("*/train/**/weights/*")}
+    weights = [path for path in kept if path.name == "model.safetensors"]
+    assert len(weights) > 5
+    assert {path.stat().st_ino for path in weights} <= made
+
+
+def test_a_training_is_not_repeated_for_a_choice_that_comes_out_the_same(finished):
+    """A choice that is made again has what goes by it start again, which takes up what was finished."""
+    (record,) = finished.glob("results/sample/runs/acord/train/bm25*/sample/seed0/run.json")
+    weights = record.parent / "weights/model.safetensors"
+    before, inode = json.loads(record.read_text()), weights.stat().st_ino
+    run = snakemake(finished, "acord_table_d4", "--forcerun", "retrieval_choose")
+    assert run.returncode == 0, run.stderr[-4000:]
+    assert "Fine-tuning minilm-fresh-head" in bm25_trainings(run.stderr)
+    assert json.loads(record.read_text()) == before
+    assert weights.stat().st_ino == inode
+    assert "was finished before" in (record.parent / "log.txt").read_text()
+
+
+def bm25_trainings(said):
+    return "".join(line for line in said.splitlines() if "Fine-tuning" in line).replace("bm25+", "")
 
 
 def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
-    call = command(tmp_path, "--nolock", f"{TRAINED}/predictions.parquet")
+    call = command(tmp_path, "--nolock", f"{SEARCHED}/predictions.parquet")
     silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     victim = subprocess.Popen(call, **silence, start_new_session=True)
     deadline = time.monotonic() + 300
-    while not list(tmp_path.glob("results/sample/work/acord/finetune/*/*/seed*/*/checkpoint-2/whole")):
+    while not list(tmp_path.glob("results/sample/work/acord/search/*/*/seed*/*/checkpoint-2/whole")):
         assert victim.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.01)
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
-    assert not (tmp_path / TRAINED / "run.json").exists()
+    assert not (tmp_path / SEARCHED / "run.json").exists()
     # What the same run left under other code is cleared with it, what another run left is not.
-    (work,) = tmp_path.glob("results/sample/work/acord/finetune/*/*/seed*")
+    (work,) = tmp_path.glob("results/sample/work/acord/search/*/*/seed*")
     other = work.with_name("seed9") / "0123/checkpoint-2"
     for folder in (work / "0123/checkpoint-2", other):
         folder.mkdir(parents=True)
 
     run = subprocess.run(call, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-4000:]
-    resumed = json.loads((tmp_path / TRAINED / "run.json").read_text())
+    resumed = json.loads((tmp_path / SEARCHED / "run.json").read_text())
     assert resumed["resumed_from_update"] == 2
     assert not work.exists()
     assert other.exists()
-    whole = finished / TRAINED / "predictions.parquet"
-    assert (tmp_path / TRAINED / "predictions.parquet").read_bytes() == whole.read_bytes()
+    whole = finished / SEARCHED / "predictions.parquet"
+    assert (tmp_path / SEARCHED / "predictions.parquet").read_bytes() == whole.read_bytes()
 
 
 def test_a_users_model_becomes_a_row(finished):
