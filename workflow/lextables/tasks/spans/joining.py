@@ -19,7 +19,7 @@ def join(
 ) -> Iterator[dict[str, Any]]:
     """Yield the n-best spans of each question with overlapping and touching ones joined.
 
-    ``predictions`` are rows of `span_extraction.NBEST`, sorted by question; ``texts`` gives a question's
+    ``predictions`` are rows of `schema.NBEST`, sorted by question; ``texts`` gives a question's
     contract.  Spans touch when only white space lies between them.  A span joins only with those at least
     ``share`` as probable as the likeliest of the run of spans that it lies in; the rest are dropped, since
     a passage is named once.  The joined span takes the sum of its parts' probabilities, which share out
