@@ -94,7 +94,7 @@ def our_side(folder: Path, tokenizer: str, processes: int, keep: bool) -> None:
     """Write the features, then ask for the sequence of every window once."""
     from transformers import AutoTokenizer
 
-    from lextables.models.span_windows import WindowDataset, WindowSettings, write_features
+    from lextables.tasks.spans.windows import WindowDataset, WindowSettings, write_features
 
     fast = AutoTokenizer.from_pretrained(tokenizer)
     settings = WindowSettings(MAX_LENGTH, STEP, MAX_QUESTION_LENGTH)

@@ -42,10 +42,10 @@ from lextables.metrics.spans import (
     paper_counts,
     paper_matches,
     paper_values,
-    read_nbest,
     scores,
     sweep,
 )
+from lextables.tasks.spans.nbest_json import read_nbest
 from make_nbest import make_nbest, table_rows
 
 PASSES = 10

@@ -206,11 +206,11 @@ def our_side(
     import pyarrow.parquet as pq
     import torch
 
-    from lextables.models.final_text import FinalText, Spelling
-    from lextables.models.span_extraction import Best, nbest, top
-    from lextables.models.span_tokens import layout, question_ids, tokenise
-    from lextables.models.span_windows import WindowDataset, WindowSettings, spans, write_features
     from lextables.models.tokenizer import load_tokenizer
+    from lextables.tasks.spans.final_text import FinalText, Spelling
+    from lextables.tasks.spans.reading import Best, nbest, top
+    from lextables.tasks.spans.tokens import layout, question_ids, tokenise
+    from lextables.tasks.spans.windows import WindowDataset, WindowSettings, spans, write_features
 
     tokenizer = load_tokenizer(folder / kind)
     settings = WindowSettings(MAX_LENGTH, STEP, MAX_QUESTION_LENGTH)

@@ -15,3 +15,14 @@ def mirror() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data: there is no folder {folder} (set LEXTABLES_MIRROR to a mirror)")
     return folder
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """Sums in one order, so that the same training gives the same weights."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

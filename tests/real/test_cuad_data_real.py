@@ -156,7 +156,7 @@ def test_what_is_odd(rows):
 
 
 def test_the_tables_take_every_row(rows, tmp_path):
-    for table in TABLES:
+    for table in TABLES["cuad"]:
         write(table, getattr(rows, table.name), tmp_path / table.name)
         assert census(table, tmp_path / table.name)["rows"] == len(getattr(rows, table.name))
 

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from transformers import AutoTokenizer
 
-from lextables.models.span_tokens import Words, answer_tokens
-from lextables.models.span_windows import WindowDataset, WindowSettings, max_context, write_features
+from lextables.tasks.spans.tokens import Words, answer_tokens
+from lextables.tasks.spans.windows import WindowDataset, WindowSettings, max_context, write_features
 
 SETTINGS = WindowSettings(max_length=512, step=256, max_question_length=64)
 

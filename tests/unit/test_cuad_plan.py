@@ -4,17 +4,22 @@ from pathlib import Path
 
 import pytest
 
+from lextables import papers
 from lextables.config import load as load_config
-from lextables.cuad.plan import SHOWN, Cuad, plan
 from lextables.cuad.tables import TABLES
+from lextables.errors import BadInput
 from lextables.models.resolve import load_models
-from lextables.papers import load
+from lextables.run import Run
 from lextables.tables.published import load as load_published
+from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
-PAPER = load(ROOT / "resources/papers/cuad.yaml", Cuad)
+PAPER = papers.load(ROOT / "resources/papers/cuad.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 PRINTED = load_published(ROOT / "resources/published/cuad.csv")
+SHOWN = [name for name, table in PAPER.tables.items() if table.rows]
+# Every printed model, trained with the paper's settings.
+WHOLE = {"data": "release", "models": "paper", "grid": "paper", "released_checkpoints": False}
 
 
 def config(**values):
@@ -22,7 +27,7 @@ def config(**values):
 
 
 def laid_out(gpu=False, **values):
-    return plan(config(**values), PAPER, MODELS, ROOT, gpu)
+    return papers.plan(PAPER, Context(config(**values), MODELS, ROOT, gpu))
 
 
 def rows(table="table2", **values):
@@ -31,7 +36,7 @@ def rows(table="table2", **values):
 
 def test_every_table_is_registered_printed_and_built():
     assert set(PAPER.tables) == set(TABLES) == {cell.table for cell in PRINTED}
-    assert set(SHOWN) <= set(TABLES)
+    assert set(SHOWN) == {"table2", "figure3", "figure4", "figure5", "figure6", "figure8"}
 
 
 def test_every_printed_model_is_planned():
@@ -52,7 +57,7 @@ def test_the_sample_trains_what_is_installed_and_says_so_of_the_rest():
 
 def test_models_paper_takes_the_released_weights_and_trains_the_rest():
     found = laid_out(data="release", models="paper", grid="paper")
-    assert {run.model for run in found.specs if run.experiment == "released"} == {
+    assert {run.model for run in found.specs if run.experiment == "release"} == {
         "roberta-base",
         "roberta-large",
         "deberta-xlarge",
@@ -72,7 +77,7 @@ def test_released_weights_can_be_left_aside_and_pretraining_wants_quarters():
         released_checkpoints=False,
         edgar_quarters=["2020-QTR1"],
     )
-    assert not [run for run in found.specs if run.experiment == "released"]
+    assert not [run for run in found.specs if run.condition == "as-released"]
     assert any((run.experiment, run.model) == ("pretrain", "roberta-base-contracts") for run in found.specs)
 
 
@@ -117,7 +122,7 @@ def test_the_authors_weights_read_in_short_windows_are_no_printed_row(tmp_path):
     found = rows(**values, grid="small")
     assert found["RoBERTa-base"]["reason"] == "the paper's settings want grid=paper"
     name = "RoBERTa-base, small budget: windows of 256 tokens, 4 windows a question, bfloat16"
-    assert found[name]["runs"] == {"100": ["runs/cuad/released/roberta-base/as-released/seed0"]}
+    assert found[name]["runs"] == {"100": ["runs/cuad/read/roberta-base/as-released/seed0"]}
 
 
 def test_pretraining_on_contracts_of_ones_own_is_no_printed_row(tmp_path):
@@ -129,19 +134,20 @@ def test_pretraining_on_contracts_of_ones_own_is_no_printed_row(tmp_path):
 
 def test_as_many_updates_with_fewer_contracts():
     """Section 4.2: with 30 % of the contracts the epochs are 3 and 12 (the paper rounds)."""
-    specs = laid_out(data="release", models="paper", grid="paper", released_checkpoints=False).specs
-    epochs = {
-        spec.settings["percent"]: {point["epochs"] for point in spec.settings["points"]}
-        for run, spec in specs.items()
-        if (run.experiment, run.model) == ("finetune", "roberta-base")
-    }
+    specs = laid_out(**WHOLE).specs
+    epochs = {}
+    for run, spec in specs.items():
+        if (run.experiment, run.model) == ("search", "roberta-base"):
+            epochs.setdefault(spec.settings["percent"], set()).add(spec.settings["epochs"])
     assert epochs == {100: {1, 4}, 30: {3, 13}, 10: {10, 40}, 3: {33, 133}}
 
 
 def test_only_figure6_shows_models_trained_on_a_part():
-    values = {"data": "release", "models": "paper", "grid": "paper", "released_checkpoints": False}
-    assert set(rows("figure6", **values)["RoBERTa-base"]["runs"]) == {"3", "10", "30", "100"}
-    assert set(rows("table2", **values)["RoBERTa-base"]["runs"]) == {"100"}
+    assert set(rows("figure6", **WHOLE)["RoBERTa-base"]["runs"]) == {"3", "10", "30", "100"}
+    for table in SHOWN:
+        if table != "figure6":
+            shares = {share for row in rows(table, **WHOLE).values() for share in row["runs"]}
+            assert shares == {"100"}, table
 
 
 def test_a_users_models_become_rows(tmp_path):
@@ -149,21 +155,108 @@ def test_a_users_models_become_rows(tmp_path):
     mine = {"name": "My Model", "kind": "encoder", "model": str(tmp_path)}
     ready = {"name": "Ready", "kind": "question-answering", "model": str(tmp_path)}
     found = laid_out(extra_models=[mine, ready], data="release", grid="paper")
-    assert {run.experiment for run in found.specs if run.model == "own-my-model"} == {"search", "finetune"}
-    assert {run.experiment for run in found.specs if run.model == "own-ready"} == {"released"}
+    experiments = {"search", "choice", "train", "read"}
+    assert {run.experiment for run in found.specs if run.model == "own-my-model"} == experiments
+    (ready,) = [run for run in found.specs if run.model == "own-ready"]
+    assert ready == Run("cuad", "read", "own-ready", "as-it-is")
+    assert found.specs[ready].weights_of is None
+    assert found.specs[ready].settings["weights"] == "own-ready"
     assert [row["own"] for row in found.rows["table2"] if row["row"] in ("My Model", "Ready")] == [True, True]
 
 
 def test_a_batch_is_that_of_the_released_script_in_parts_that_fit_one_gpu():
     # run.sh: 40 windows for each of two GPUs; 40 more go through at once, or fewer of a large model.
-    found = laid_out(data="release", models="paper", grid="paper", released_checkpoints=False)
-    trained = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "finetune"}
+    found = laid_out(**WHOLE)
+    trained = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "train"}
     assert {settings["batch_size"] for settings in trained.values()} == {80}
     assert {trained[name]["accumulation"] for name in ("bert-base", "roberta-base", "minilm")} == {2}
     assert trained["deberta-xlarge"]["accumulation"] == 16
+    task = PAPER.tasks["cuad"]
     for grid in ("paper", "small", "sample"):
-        parts = [
-            PAPER.spans.grids[grid].accumulation * panel.accumulation for panel in PAPER.spans.models.values()
-        ]
-        assert all(PAPER.spans.grids[grid].batch_size % part == 0 for part in parts)
+        parts = [task.grids[grid].accumulation * panel.accumulation for panel in task.models.values()]
+        assert all(task.grids[grid].batch_size % part == 0 for part in parts)
     assert {settings["n_best"] for settings in trained.values()} == {20}
+
+
+def of(specs, experiment, model="roberta-base", condition=None):
+    return {
+        run: spec
+        for run, spec in specs.items()
+        if (run.experiment, run.model) == (experiment, model) and condition in (None, run.condition)
+    }
+
+
+def test_trials_are_searched_one_is_chosen_and_trained_with_each_seed_and_read():
+    specs = laid_out(**WHOLE, seeds=[4, 5, 6]).specs
+    name = "paper-p100"
+    searched = [run for run in of(specs, "search") if run.condition.startswith(f"{name}-")]
+    rates, epochs = (3e-5, 1e-4, 3e-4), (1, 4)
+    trials = [{"learning_rate": rate, "epochs": count} for rate in rates for count in epochs]
+    assert [run.condition for run in searched] == [
+        f"{name}-lr{rate:.0e}-e{count}" for rate in rates for count in epochs
+    ]
+    assert {run.seed for run in searched} == {0}
+    for run, trial in zip(searched, trials, strict=True):
+        assert trial.items() <= specs[run].settings.items()
+    # The choice reads the searches in the order of its trials, and scores as the paper does.
+    ((choice, chosen),) = of(specs, "choice", condition=name).items()
+    assert chosen.needs == tuple(searched)
+    assert chosen.settings == {
+        "trials": trials, "held_out": 0.1, "relaxed": "Parties", "low_thresholds": [0.001, 0.0],
+    }  # fmt: skip
+    trained = of(specs, "train", condition=name)
+    assert [run.seed for run in trained] == [4, 5, 6]
+    for spec in trained.values():
+        assert spec.choice == choice and not spec.needs
+        assert not {"learning_rate", "epochs"} & spec.settings.keys()
+    read = of(specs, "read", condition=name)
+    assert [(spec.weights_of, run.seed) for run, spec in read.items()] == [(r, r.seed) for r in trained]
+    for spec in read.values():
+        assert spec.settings["weights"].endswith(f"/{spec.weights_of.folder}/weights")
+        assert spec.settings["tried"] == 6
+        assert not {"percent", "batch_size", "max_updates"} & spec.settings.keys()
+
+
+def test_one_trial_is_trained_as_it_is():
+    specs = laid_out().specs
+    assert not of(specs, "search", "minilm") and not of(specs, "choice", "minilm")
+    ((_, trained),) = of(specs, "train", "minilm").items()
+    assert trained.choice is None
+    assert {"learning_rate": 3e-4, "epochs": 1}.items() <= trained.settings.items()
+    ((_, read),) = of(specs, "read", "minilm").items()
+    assert read.settings["tried"] == 1
+
+
+def test_the_authors_weights_are_unpacked_and_read(tmp_path):
+    (tmp_path / "cuad_checkpoints").mkdir()
+    (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")
+    values = {"data": "release", "models": "available", "grid": "paper", "mirror": str(tmp_path)}
+    specs = laid_out(**values).specs
+    release = Run("cuad", "release", "roberta-base", "as-released")
+    assert specs[release].settings == {"file": "cuad_checkpoints/roberta-base.zip"}
+    read = specs[Run("cuad", "read", "roberta-base", "as-released")]
+    assert read.weights_of == release
+    assert read.settings["weights"].endswith(f"/{release.folder}/weights")
+    assert "tried" not in read.settings
+
+
+def test_pretrained_weights_are_what_searches_and_trainings_start_from():
+    found = laid_out(**WHOLE, edgar_quarters=["2020-QTR1"])
+    name = "roberta-base-contracts"
+    ((pretrained, spec),) = of(found.specs, "pretrain", name).items()
+    assert (spec.settings["updates"], spec.settings["max_length"]) == (30000, 512)
+    for experiment in ("search", "train"):
+        started = of(found.specs, experiment, name)
+        assert started and {entry.weights_of for entry in started.values()} == {pretrained}
+        for entry in started.values():
+            assert entry.settings["weights"].endswith(f"/{pretrained.folder}/weights")
+    plain = [entry for name in ("search", "train") for entry in of(found.specs, name).values()]
+    assert {entry.weights_of for entry in plain} == {None}
+
+
+def test_a_table_that_shows_the_rows_of_no_task_is_refused(tmp_path):
+    text = (ROOT / "resources/papers/cuad.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "cuad.yaml"
+    path.write_text(text.replace("    of: cuad\n", "    of: cuads\n", 1), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"^cuad.yaml: .*table table2 shows rows of 'cuads', which is no task"):
+        papers.load(path)

@@ -11,9 +11,11 @@ import pytest
 from pypdf import PdfWriter
 
 from lextables.cuad.raw import ALL, TEST, TRAIN, read_release
+from lextables.cuad.raw import read as read_published
 from lextables.cuad.schema import TABLES
-from lextables.dataset import read, write
+from lextables.dataset import Published, check_census, read, write, write_all
 from lextables.errors import BadInput
+from lextables.papers import load
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/cuad"
@@ -68,10 +70,22 @@ def altered(tmp_path):
 
 
 def test_rows_come_sorted_and_fit_their_schemas(rows, tmp_path):
-    for table in TABLES:
+    for table in TABLES["cuad"]:
         assert write(table, getattr(rows, table.name), tmp_path / table.name) > 0
         assert next(read(tmp_path / table.name)).keys() == {column.name for column in table.columns}
-    assert {table.name for table in TABLES} == rows.__dataclass_fields__.keys() - {"notes"}
+    assert {table.name for table in TABLES["cuad"]} == rows.__dataclass_fields__.keys() - {"notes"}
+
+
+def test_the_data_set_of_the_registry_is_read_from_the_files_that_it_names(tmp_path):
+    paper = load(ROOT / "resources/papers/cuad.yaml")
+    entry = paper.data["cuad"]
+    files = {name: [ROOT / "resources/sample" / file] for name, (file,) in entry.named([]).items()}
+    facts = {name: ROOT / "resources/facts" / file for name, file in entry.facts.items()}
+    given = {key: getattr(paper, key) for key in entry.given}
+    found = read_published("cuad", Published(files, facts, given))
+    assert found.notes["contracts_without_a_pdf"] == 0
+    check_census(write_all(TABLES["cuad"], found.of, tmp_path), entry.census["sample"], "the sample")
+    assert set(entry.census["sample"]) == set(entry.census["rebuilt"]) == {t.name for t in TABLES["cuad"]}
 
 
 def test_contracts(rows):

@@ -88,15 +88,21 @@ def test_scores_leave_out_what_is_not_shown() -> None:
 
 
 def test_the_model_in_words() -> None:
-    settings = {"model": "minilm", "found": "hub cache", "percent": 100}
-    trained = {"updates": 1600, "training_windows": {"with an answer": 9000, "without": 9001}}
-    assert review.model_of({"settings": settings} | trained) == (
+    settings = {"model": "minilm", "found": "hub cache"}
+    trained = {
+        "settings": {"percent": 100},
+        "updates": 1600,
+        "training_windows": {"with an answer": 9000, "without": 9001},
+    }
+    assert review.model_of({"settings": settings, "trained": trained}) == (
         "minilm (hub cache), fine-tuned on the training contracts of CUAD: "
         "1,600 updates on 18,001 windows of text"
     )
-    part = {"settings": settings | {"percent": 30}} | trained
+    part = {"settings": settings, "trained": trained | {"settings": {"percent": 30}}}
     assert "fine-tuned on 30 % of the training contracts" in review.model_of(part)
-    assert review.model_of({"settings": settings}) == "minilm (hub cache), as it was released"
+    # A model as it was found, and the authors' weights, which were unpacked and not trained.
+    for record in ({"settings": settings}, {"settings": settings, "trained": {"files": ["config.json"]}}):
+        assert review.model_of(record) == "minilm (hub cache), as it was released"
 
 
 @pytest.mark.parametrize(("most", "windows", "said"), [(None, 99, 0), (8, 8, 0), (8, 9, 1)])

@@ -1,83 +1,139 @@
 """Which model reads a user's contract: the best that is there, else the first that can be made."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lextables import papers
 from lextables.config import load as load_config
-from lextables.cuad.plan import Cuad, plan
-from lextables.cuad.reviewer import choose, finished
+from lextables.cuad.reviewer import FILES, Reviewer, choose, finished
 from lextables.errors import BadInput
 from lextables.models.resolve import load_models
-from lextables.papers import load
 from lextables.run import Run
+from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
-PAPER = load(ROOT / "resources/papers/cuad.yaml", Cuad)
+PAPER = papers.load(ROOT / "resources/papers/cuad.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 
 
 def chosen(results, **values):
     config = load_config({"papers": "cuad"} | values, ["cuad"], ROOT)
-    return choose(config, PAPER, plan(config, PAPER, MODELS, ROOT, gpu=False), results)
+    return choose(config, PAPER, papers.plan(PAPER, Context(config, MODELS, ROOT, gpu=False)), results)
 
 
-def stand(results: Path, experiment: str, model: str, condition: str, aupr: float, without: str = "") -> Run:
-    """Leave a finished run in ``results``, without one of its files."""
+def stand(
+    results: Path, model: str, condition: str, aupr: float, *, experiment: str = "read", without: str = ""
+) -> Run:
+    """Leave a finished run in ``results``, and the run whose weights it read, without one of the files."""
     run = Run("cuad", experiment, model, condition)
     folder = results / run.folder
-    (folder / "model").mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps({"settings": {"model": model}}))
+    (folder / "reading").mkdir(parents=True)
+    location = f"own-{model}"
+    if source := source_of(run):
+        # Weights are named by where they lay when the run was made.
+        location = f"results/elsewhere/{source.folder}/weights"
+        (results / source.folder / "weights").mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps({"settings": {"model": model, "weights": location}}))
     rows = [{"metric": metric, "group": "all", "value": aupr} for metric in ("AUPR", "AUPR, low")]
     pq.write_table(pa.Table.from_pylist(rows), folder / "scores.parquet")
-    if without:
-        (folder / without).rmdir() if without == "model" else (folder / without).unlink()
+    if without == "weights":
+        shutil.rmtree(results / source.folder)
+    elif without:
+        (folder / without).rmdir() if without == "reading" else (folder / without).unlink()
     return run
 
 
+def source_of(run: Run) -> Run | None:
+    made = {"as-released": "release", "as-it-is": None}.get(run.condition, "train")
+    return Run(run.paper, made, run.model, run.condition, run.seed) if made else None
+
+
 def test_with_nothing_there_it_is_the_first_that_has_a_run_or_the_one_that_is_named(tmp_path):
-    assert chosen(tmp_path).run.model == "minilm"
-    assert chosen(tmp_path).planned
-    assert chosen(tmp_path, data="release", models="paper").run.model == "deberta-xlarge"
+    found = chosen(tmp_path)
+    assert (found.run.model, found.planned) == ("minilm", True)
+    assert (found.run.experiment, found.weights_of) == ("read", source_of(found.run))
+    best = chosen(tmp_path, data="release", models="paper")
+    assert best.run == Run("cuad", "read", "deberta-xlarge", "as-released")
+    assert best.weights_of == Run("cuad", "release", "deberta-xlarge", "as-released")
     assert chosen(tmp_path, review_model="minilm-contracts").run.model == "minilm-contracts"
     with pytest.raises(BadInput, match="review_model = 'bert-base' has no run .* minilm, minilm-contracts"):
         chosen(tmp_path, review_model="bert-base")
 
 
 def test_what_is_there_is_read_before_anything_is_trained_and_the_best_of_it(tmp_path):
-    stand(tmp_path, "finetune", "roberta-base", "paper-p100", 0.42)
-    best = stand(tmp_path, "released", "roberta-large", "as-released", 0.48)
-    stand(tmp_path, "finetune", "bert-base", "paper-p100", 0.31)
+    stand(tmp_path, "roberta-base", "paper-p100", 0.42)
+    best = stand(tmp_path, "roberta-large", "as-released", 0.48)
+    stand(tmp_path, "bert-base", "paper-p100", 0.31)
     found = chosen(tmp_path, data="release", models="sample")
-    assert (found.run, found.planned) == (best, False)
+    assert (found.run, found.planned, found.weights_of) == (best, False, source_of(best))
     assert len(found.record) == 16
-    (tmp_path / best.folder / "run.json").write_text("{}")
+    record = tmp_path / best.folder / "run.json"
+    record.write_text(record.read_text() + "\n")
     assert chosen(tmp_path, data="release", models="sample").record != found.record
     named = chosen(tmp_path, data="release", models="sample", review_model="RoBERTa base")
     assert named.run.model == "roberta-base"
 
 
+def test_a_users_model_as_it_was_found_is_read_where_the_configuration_names_it(tmp_path):
+    mine = stand(tmp_path, "own-mine", "as-it-is", 0.5)
+    (tmp_path / "mine").mkdir()
+    model = {"name": "Mine", "kind": "question-answering", "model": str(tmp_path / "mine")}
+    found = chosen(tmp_path, extra_models=[model])
+    assert found == Reviewer(mine, None, planned=True)
+    assert found.weights(tmp_path) == ""
+    # Nothing else says where its weights are.
+    assert chosen(tmp_path).run.model == "minilm"
+    with pytest.raises(BadInput, match="review_model = 'Mine' has no run under this configuration"):
+        chosen(tmp_path, review_model="Mine")
+
+
 def test_a_run_of_this_configuration_stays_one_of_the_rules(tmp_path):
-    made = stand(tmp_path, "finetune", "minilm", "sample-p100", 0.1)
-    found = chosen(tmp_path)
-    assert (found.run, found.planned, found.record) == (made, True, "")
+    made = stand(tmp_path, "minilm", "sample-p100", 0.1)
+    assert chosen(tmp_path) == Reviewer(made, source_of(made), planned=True)
+
+
+def test_the_review_reads_the_run_and_the_weights_in_these_results(tmp_path):
+    made = stand(tmp_path, "minilm", "sample-p100", 0.1)
+    found, source = chosen(tmp_path), source_of(made)
+    weights = f"{source.folder}/weights"
+    assert list(found.files) == [*(f"{made.folder}/{name}" for name in FILES), weights]
+    assert all((tmp_path / path).exists() for path in found.files)
+    assert found.weights(tmp_path) == f"{tmp_path}/{weights}"
+    assert list(Reviewer(made, None, planned=True).files) == [f"{made.folder}/{name}" for name in FILES]
+
+
+def test_what_is_finished_goes_with_its_score_and_its_weights(tmp_path):
+    runs = [
+        stand(tmp_path, "roberta-base", "paper-p100", 0.42),
+        stand(tmp_path, "roberta-large", "as-released", 0.48),
+        stand(tmp_path, "own-mine", "as-it-is", 0.5),
+    ]
+    scores = (0.42, 0.48, 0.5)
+    assert finished(tmp_path) == {
+        run: (score, source_of(run)) for run, score in zip(runs, scores, strict=True)
+    }
 
 
 @pytest.mark.parametrize(
     ("experiment", "condition", "without"),
     [
-        ("finetune", "paper-p100", "model"),
-        ("finetune", "paper-p100", "scores.parquet"),
-        ("finetune", "paper-p100", "run.json"),
-        ("finetune", "paper-p10", ""),
+        ("read", "paper-p100", "weights"),
+        ("read", "as-released", "weights"),
+        ("read", "paper-p100", "reading"),
+        ("read", "paper-p100", "scores.parquet"),
+        ("read", "paper-p100", "run.json"),
+        ("read", "paper-p10", ""),
         ("search", "paper-p100", ""),
-        ("joined", "paper-p100", ""),
+        ("train", "paper-p100", ""),
+        ("join", "paper-p100", ""),
     ],
 )
 def test_what_is_not_whole_does_not_count(tmp_path, experiment, condition, without):
-    stand(tmp_path, experiment, "roberta-base", condition, 0.9, without)
+    stand(tmp_path, "roberta-base", condition, 0.9, experiment=experiment, without=without)
     assert finished(tmp_path) == {}
     assert chosen(tmp_path).run.model == "minilm"

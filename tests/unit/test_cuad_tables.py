@@ -9,18 +9,18 @@ import pytest
 from lextables.cuad import tables
 from lextables.cuad.schema import CATEGORIES, CLAUSES, CONTRACTS
 from lextables.dataset import write
-from lextables.models.contract_shares import part
-from lextables.models.squad import ANSWERS, EXAMPLES, QUESTIONS
-from lextables.papers import Paper, TableEntry
+from lextables.papers import load as load_paper
 from lextables.run import SCORES
 from lextables.tables.cells import build
+from lextables.tables.cost import span_settings_in_words, time_in_words
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load
-from lextables.tables.spent import span_settings_in_words
+from lextables.tasks.spans.shares import part
+from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
 
 ROOT = Path(__file__).parents[2]
 PRINTED = load(ROOT / "resources/published/cuad.csv")
-PAPER = Paper(title="CUAD", citation="", tables={"table1": TableEntry(title="", where="")})
+PAPER = load_paper(ROOT / "resources/papers/cuad.yaml")
 TITLES = {  # category: (title, description)
     "Governing Law": (
         "Governing Law",
@@ -109,14 +109,14 @@ def run(root, name, aupr, **more):
     folder = root / "runs" / name
     folder.mkdir(parents=True, exist_ok=True)
     write(SCORES, rows, folder / "scores.parquet")
+    trained = {
+        "settings": {"batch_size": 32}, "trial": {"learning_rate": 3e-4, "epochs": 1}, "updates": 600,
+        "device": "a processor", "seconds": 90.0,
+    }  # fmt: skip
     settings = {
-        "grid": "small", "points": [{"learning_rate": 3e-4, "epochs": 1}], "batch_size": 32,
-        "max_length": 256, "step": 128, "windows_per_question": 8, "bf16": True,
+        "grid": "small", "tried": 1, "max_length": 256, "step": 128, "windows_per_question": 8, "bf16": True,
     }  # fmt: skip
-    record = {
-        "settings": settings, "point": settings["points"][0], "updates": 600, "device": "a processor",
-        "seconds": 100.0,
-    }  # fmt: skip
+    record = {"settings": settings, "trained": trained, "device": "a processor", "seconds": 10.0}
     (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
     return f"runs/{name}"
 
@@ -132,13 +132,14 @@ def system(row, runs=None, own=False, reason="not here", **more):
 
 def computed(data, table, *systems):
     printed = [cell for cell in PRINTED if cell.table == table]
-    inputs = Inputs(data, data, systems, printed, PAPER)
+    inputs = Inputs(data, data, systems, printed, PAPER, table)
     return {(cell.row, cell.column): cell for cell in tables.cells(table, inputs)}
 
 
 def verdicts(data, table, *systems):
     printed = [cell for cell in PRINTED if cell.table == table]
-    lines = build(printed, tables.cells(table, Inputs(data, data, systems, printed, PAPER)), comparable=True)
+    inputs = Inputs(data, data, systems, printed, PAPER, table)
+    lines = build(printed, tables.cells(table, inputs), comparable=True)
     return {(line.row, line.column): line for line in lines}
 
 
@@ -204,20 +205,36 @@ def test_table2_sets_scores_intervals_strict_and_budget(data):
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("tried", "more", "words"),
     [
         (
-            {"point": {"learning_rate": 1e-4, "epochs": 4}, "updates": 900},
+            6,
+            {"trial": {"learning_rate": 1e-4, "epochs": 4}, "updates": 900, "settings": {"batch_size": 40}},
             "learning rate 0.0001 for 4 epochs, the best of 6 settings on held-out contracts, "
             "900 updates of 40 windows",
         ),
-        ({}, "not trained here"),
+        (
+            1,
+            {"trial": {"learning_rate": 1e-4, "epochs": 1}, "updates": 9, "settings": {"batch_size": 8}},
+            "learning rate 0.0001 for 1 epoch, 9 updates of 8 windows",
+        ),
+        (None, {"files": ["config.json"], "settings": {}}, "not trained here"),
+        (None, None, "not trained here"),
     ],
 )
-def test_settings_of_a_grid_and_of_released_weights(more, words):
+def test_settings_of_a_grid_and_of_released_weights(tried, more, words):
     settings = {"grid": "paper", "max_length": 512, "step": 256, "windows_per_question": None, "bf16": False}
-    record = {"settings": settings | {"points": [{}] * 6, "batch_size": 40}} | more
+    record = {"settings": settings | ({"tried": tried} if tried else {})}
+    record |= {"trained": more} if more else {}
     assert span_settings_in_words(record) == f"grid paper: {words}, windows of 512 tokens, 256 apart"
+
+
+def test_the_time_is_that_of_training_and_reading_with_the_devices_of_both():
+    read = {"seconds": 30.0, "device": "a processor"}
+    assert time_in_words([read]) == "30.0 s on a processor"
+    trained = read | {"trained": {"seconds": 170.0, "device": "a card"}}
+    assert time_in_words([trained]) == "3 min 20 s on a card, a processor"
+    assert time_in_words([trained, trained]) == "2 seeds, 6 min 40 s on a card, a processor"
 
 
 def test_figure3_is_the_best_precision_at_a_recall_or_above(data):
@@ -276,6 +293,20 @@ def test_figures_4_and_8_without_deberta_keep_its_reason_and_our_values(data):
     cells = computed(data, "figure4", system("DeBERTa-xlarge", reason="gated"), mine)
     assert {cell.reason for (_, column), cell in cells.items() if column == "Rank"} == {"gated"}
     assert cells["Governing Law", "AUPR: Mine"].value == pytest.approx(90)
+
+
+def test_figures_4_and_8_rank_by_the_row_that_the_registry_names(data):
+    other = PAPER.tables["figure4"].model_copy(update={"names": {"ranked_by": "Mine"}})
+    paper = PAPER.model_copy(update={"tables": {**PAPER.tables, "figure4": other}})
+    values = {("AUPR", "category: Effective Date"): 0.95}
+    systems = [
+        system("DeBERTa-xlarge", [run(data, "d/seed0", 0.4)]),
+        system("Mine", [run(data, "r/seed0", 0.2, values=values)], own=True),
+    ]
+    printed = [cell for cell in PRINTED if cell.table == "figure4"]
+    found = tables.cells("figure4", Inputs(data, data, systems, printed, paper, "figure4"))
+    ranks = {cell.row: cell.value for cell in found if cell.column == "Rank" and cell.value}
+    assert ranks == {"Effective Date": 1, "Governing Law": 2, "Irrevocable Or Perpetual License": 3}
 
 
 def test_figure5_averages_printed_values_and_ours_when_all_ran(data):

@@ -14,8 +14,7 @@ from lextables.dataset import write
 from lextables.errors import BadInput
 from lextables.metrics.intervals import percentile_interval, resampled_weights
 from lextables.metrics.spans import (
-    CUAD_TAIL,
-    MAUD_TAIL,
+    LOW_THRESHOLDS,
     UNMATCHED,
     Counts,
     Curve,
@@ -32,8 +31,6 @@ from lextables.metrics.spans import (
     paper_words,
     precision_at_recall,
     processed,
-    read_nbest,
-    released_nbest,
     scores,
     strict_curve,
     strict_matches,
@@ -43,10 +40,14 @@ from lextables.metrics.spans import (
     sweep,
     threshold_group,
 )
+from lextables.papers import load
 from lextables.run import SCORES
+from lextables.tasks.spans.nbest_json import released_nbest
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden/cuad_scores.json").read_text(encoding="utf-8"))
+ROOT = Path(__file__).parents[2]
+GOLDEN = json.loads((ROOT / "tests/golden/cuad_scores.json").read_text(encoding="utf-8"))
 RELEASED = GOLDEN["released"]
+MAUDS = (1e-4, 1e-5, 0.0)  # the low thresholds of the evaluator that MAUD released
 
 
 def answer_rows(questions):
@@ -131,7 +132,7 @@ def test_the_sweep_is_what_arange_makes():
     assert (len(thresholds), thresholds[0], list(thresholds[-2:])) == (101, 0.99, [0.001, 0.0])
     assert (np.diff(thresholds) < 0).all()
     assert sum(float(t) < round(float(t), 2) for t in thresholds[:99]) == 93
-    assert list(sweep(MAUD_TAIL)[-3:]) == [1e-4, 1e-5, 0.0]
+    assert list(sweep(MAUDS)[-3:]) == [1e-4, 1e-5, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -516,12 +517,19 @@ def test_threshold_names():
     assert [threshold_group(t) for t in sweep()[[0, 6, 9, 98, 99, 100]]] == [
         f"threshold: {t}" for t in ("0.99", "0.93", "0.9", "0.01", "0.001", "0")
     ]
-    assert [threshold_group(t) for t in MAUD_TAIL] == [
+    assert [threshold_group(t) for t in MAUDS] == [
         "threshold: 0.0001",
         "threshold: 0.00001",
         "threshold: 0",
     ]
-    assert len({threshold_group(t) for t in sweep()}) == 99 + len(CUAD_TAIL)
+    assert len({threshold_group(t) for t in sweep()}) == 99 + len(LOW_THRESHOLDS)
+
+
+def test_the_registries_hold_the_low_thresholds_of_the_two_releases():
+    tasks = {name: load(ROOT / f"resources/papers/{name}.yaml").tasks for name in ("cuad", "maud")}
+    cuad, maud = tasks["cuad"]["cuad"], tasks["maud"]["maud_extraction"]
+    assert (cuad.low_thresholds, cuad.relaxed) == (LOW_THRESHOLDS, "Parties") == ((0.001, 0.0), "Parties")
+    assert (maud.low_thresholds, maud.relaxed) == (MAUDS, None)
 
 
 def test_rows_in_any_order_give_the_same_scores(table, golden):
@@ -545,7 +553,7 @@ def test_rows_in_any_order_give_the_same_scores(table, golden):
     np.testing.assert_equal(again, table)
 
 
-def test_another_task_has_its_own_categories_tail_and_no_relaxed_one():
+def test_another_task_has_its_own_categories_low_thresholds_and_no_relaxed_one():
     questions = [
         {"question_id": f"contract_{n}__{kind}", "contract_id": f"contract_{n}", "category": kind}
         for n in (1, 2)
@@ -553,7 +561,7 @@ def test_another_task_has_its_own_categories_tail_and_no_relaxed_one():
     ]
     answers = [{"question_id": q["question_id"], "index": 0, "text": "all cash"} for q in questions]
     nbest = predicted({q["question_id"]: [("all cash", 0.00005), ("", 0.9)] for q in questions})
-    rows = scores(nbest, questions, answers, relaxed=None, tail=MAUD_TAIL, resamples=10)
+    rows = scores(nbest, questions, answers, relaxed=None, low_thresholds=MAUDS, resamples=10)
     found = {(row["metric"], row["group"]): row["value"] for row in rows}
     assert found["recall", "threshold: 0.0001"] == 0
     assert found["recall", "threshold: 0.00001"] == 1
@@ -587,49 +595,7 @@ def test_paper_mode_scores_the_released_text_and_strict_mode_the_slice():
     assert [found[span]["AUPR, strict", "all"] for span in found] == [0, 1]
 
 
-# The released file.
-
-
-def test_reading_a_released_file(tmp_path, golden):
-    path = tmp_path / "nbest_predictions_.json"
-    path.write_text(json.dumps(GOLDEN["nbest"], indent=4), encoding="utf-8")
-    found, (same, _) = read_nbest(path), golden
-    for name in ("question_ids", "texts"):
-        assert getattr(found, name) == getattr(same, name)
-    for name in ("sizes", "confidence", "start", "end"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(same, name))
-
-
-PREDICTION = {"text": "x", "probability": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "not JSON"),
-        ("[]", "is a list and not a dict of question ids"),
-        ('{"q": {}}', "question 'q': is a dict and not a list"),
-        ('{"q": ["x"]}', "question 'q', prediction 0: is a str and not a dict"),
-        ('{"q": [], "q": []}', "'q' appears twice"),
-        (json.dumps({"q": [PREDICTION, {"text": None, "probability": 0.5}]}), "1: text is not a string"),
-        (json.dumps({"q": [{"text": "x"}]}), "the probability None is not a number"),
-        (json.dumps({"q": [PREDICTION | {"probability": "0.5"}]}), "the probability '0.5' is not a number"),
-        (json.dumps({"q": [PREDICTION | {"probability": True}]}), "the probability True is not a number"),
-        (json.dumps({"p": [PREDICTION] * 3, "q": [PREDICTION, PREDICTION | {"probability": math.nan}]}),
-         "question 'q', prediction 1: the probability nan is not a number from 0 to 1"),
-        (json.dumps({"q": [PREDICTION | {"probability": math.inf}]}), "the probability inf"),
-        (json.dumps({"q": [PREDICTION | {"probability": 1.5}]}), "the probability 1.5"),
-        (json.dumps({"q": [PREDICTION | {"probability": -0.1}]}), "the probability -0.1"),
-        (json.dumps({"q": [PREDICTION | {"token_doc_start": "1"}]}), "token_doc_start and token_doc_end"),
-    ],
-)  # fmt: skip
-def test_a_released_file_that_cannot_be_used(tmp_path, content, message):
-    path = tmp_path / "nbest.json"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(BadInput, match="nbest.json") as error:
-        read_nbest(path)
-    assert message in str(error.value)
-    assert str(error.value).count(". ") == 0
+# What cannot be scored.
 
 
 def test_rows_with_a_probability_that_is_none():

@@ -11,9 +11,11 @@ from lextables.tasks.spans.reading import Reading, read_contracts
 with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     windows, read = (Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read))
-    weights, trained = snakemake.input.weights or (None, None)
+    weights, source = snakemake.input.weights or (None, None)
+    # Weights that were unpacked took no training.
+    trained = {"trained": found} if source and "trial" in (found := loaded(source)) else {}
     with recorded(Path(snakemake.output.record).parent, settings) as record:
-        record |= {"device": device.describe(where)} | ({"trained": loaded(trained)} if trained else {})
+        record |= {"device": device.describe(where)} | trained
         record |= read_contracts(
             Reading(*map(Path, snakemake.input.data), windows, read),
             settings,

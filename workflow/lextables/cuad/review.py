@@ -141,7 +141,7 @@ def findings(
 ) -> list[Finding]:
     """Return what was found in a contract, sorted by category in the order of ``categories``, then by place.
 
-    ``predictions`` are rows of `NBEST` on one contract; ``categories`` maps a question id to
+    ``predictions`` are rows of `spans.schema.NBEST` on one contract; ``categories`` maps a question id to
     its category.  Spans are taken from the most probable down to ``minimum`` (itself left out), except those
     that overlap one of the same category that was taken before.  A category without any gets a `Finding` that
     says so.  Raises `BadInput` if a question has no predictions.

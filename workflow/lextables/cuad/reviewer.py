@@ -57,7 +57,12 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
     # A model is named by its key or by its row, whose words a key joins with hyphens.
     theirs = own.key(config.review_model)
     wanted = (theirs.removeprefix(own.PREFIX), theirs) if named else paper.review
-    there = {run: found for run, found in finished(results).items() if not named or run.model in wanted}
+    # Where a user's model as it was found lies is known to a configuration that names it, and to no other.
+    there = {
+        run: (score, source)
+        for run, (score, source) in finished(results).items()
+        if (not named or run.model in wanted) and (source or run in plan.specs)
+    }
     if there:
         best = max(sorted(there), key=lambda run: there[run][0])
         if best in plan.specs:

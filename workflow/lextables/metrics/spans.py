@@ -2,7 +2,7 @@
 
 **Paper mode** gives what the released ``evaluate.py`` of CUAD gives on the same n-best file, to the last bit
 (MAUD's extraction task released the same evaluator with another ``low_thresholds`` and nothing relaxed).
-Each of its quirks is named where it is followed:  `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
+Each of its quirks is named where it is followed: `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
 `substring_groups`, `counts`, `Curve`, `processed`, `aupr`, `precision_at_recall`.
 
 **Strict mode** follows the paper's text (CUAD, Section 4.1, Metrics, and A.1):
@@ -132,6 +132,11 @@ def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
 def nbest_columns(
     groups: Mapping[str, Sequence[Mapping[str, Any]]], text: str, start: str, end: str, where: str
 ) -> Nbest:
+    """Return `Nbest` of {question id: its predictions, in their order}.
+
+    ``text``, ``start`` and ``end`` name what holds the released text and its place; the slice is in `text`.
+    Raises `BadInput` as `nbest_rows` does.
+    """
     question_ids = tuple(sorted(groups))
     rows = list(chain.from_iterable(groups[question_id] for question_id in question_ids))
     sizes = np.array([len(groups[question_id]) for question_id in question_ids], dtype=np.int64)

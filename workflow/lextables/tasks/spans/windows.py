@@ -180,7 +180,7 @@ def write_features(
     of questions (question_id, contract_id, category) and every window has the positions 0 and 0.
     ``split`` keeps the examples of the contracts of that split.  ``tokenizer_name`` is written down as it
     is given.  A window bears the answer's positions if the whole answer lies in it, else 0 and 0; which
-    tokens the answer has, and which examples are left out for it, `span_tokens.answer_tokens` says.
+    tokens the answer has, and which examples are left out for it, `tokens.answer_tokens` says.
 
     The bytes depend on the inputs and ``shards`` only, not on ``processes``.  Memory holds the examples
     and, for each process, one contract and a bounded number of windows.

@@ -5,8 +5,8 @@ import pytest
 from transformers import AlbertTokenizer
 
 from lextables.errors import BadInput
-from lextables.models import span_tokens
-from lextables.models.span_tokens import MAX_CHARACTERS, Words, answer_tokens, layout, question_ids, tokenise
+from lextables.tasks.spans import tokens as span_tokens
+from lextables.tasks.spans.tokens import MAX_CHARACTERS, Words, answer_tokens, layout, question_ids, tokenise
 from tokenizer_kinds import QUESTION, albert, bert, roberta
 
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from lextables.errors import BadInput
-from lextables.models.span_tokens import MAX_CHARACTERS
-from lextables.models.span_windows import (
+from lextables.tasks.spans.tokens import MAX_CHARACTERS
+from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
     WindowSettings,

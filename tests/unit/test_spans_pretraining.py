@@ -10,9 +10,11 @@ from safetensors.torch import load_file
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
 from lextables.errors import BadInput
-from lextables.models import masked_lm, span_extraction
+from lextables.models import span_head
+from lextables.tasks.spans import pretraining
 from wordpiece import wordpiece
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = [f"w{number}" for number in range(12)]
@@ -27,14 +29,6 @@ SETTINGS = {
     "bf16": False,
     "device": CPU,
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +66,8 @@ def losses(work: Path) -> list[float]:
 
 def test_texts_are_packed_into_blocks_with_separators_between_them(tokenizer, tmp_path):
     path = tmp_path / "blocks.bin"
-    count = masked_lm.pack(tokenizer, ["w0 w1 w2", "", "w3 w4", "w5 w6 w7 w8"], path, 6, most=100)
-    blocks = masked_lm.Blocks(path, tokenizer, 6)
+    count = pretraining.pack(tokenizer, ["w0 w1 w2", "", "w3 w4", "w5 w6 w7 w8"], path, 6, most=100)
+    blocks = pretraining.Blocks(path, tokenizer, 6)
     words = [tokenizer.convert_ids_to_tokens(blocks[at]["input_ids"].tolist()) for at in range(len(blocks))]
     assert count == 3
     assert words == [
@@ -88,13 +82,13 @@ def test_no_more_texts_are_read_than_are_needed(tokenizer, tmp_path):
         while True:
             yield "w1 w2 w3"
 
-    assert masked_lm.pack(tokenizer, endless(), tmp_path / "blocks.bin", 6, most=70) == 70
+    assert pretraining.pack(tokenizer, endless(), tmp_path / "blocks.bin", 6, most=70) == 70
     assert (tmp_path / "blocks.bin").stat().st_size == 70 * 4 * 2
 
 
 def test_too_little_text_is_refused(tokenizer, tmp_path):
     with pytest.raises(BadInput, match="hold 3 tokens, fewer than one block of 4"):
-        masked_lm.pack(tokenizer, ["w1 w2"], tmp_path / "blocks.bin", 6, most=1)
+        pretraining.pack(tokenizer, ["w1 w2"], tmp_path / "blocks.bin", 6, most=1)
     assert not (tmp_path / "blocks.bin").exists()
 
 
@@ -104,7 +98,7 @@ def test_masks_depend_on_the_seed_and_the_blocks_and_on_nothing_else(tokenizer):
     def masked(seed, *indices):
         torch.manual_seed(len(indices))
         state = torch.get_rng_state()
-        batch = masked_lm.Masking(tokenizer, seed)([{"index": i, "input_ids": ids} for i in indices])
+        batch = pretraining.Masking(tokenizer, seed)([{"index": i, "input_ids": ids} for i in indices])
         assert torch.equal(torch.get_rng_state(), state)
         return batch["labels"]
 
@@ -120,10 +114,10 @@ def test_masks_depend_on_the_seed_and_the_blocks_and_on_nothing_else(tokenizer):
 def test_the_loss_falls_and_the_weights_serve_span_extraction(folder, tmp_path):
     work, output = tmp_path / "work", tmp_path / "pretrained"
     settings = SETTINGS | {"updates": 60, "batch_size": 16, "save_every": 60, "learning_rate": 1e-2}
-    assert masked_lm.pretrain(folder, texts(60), work=work, output=output, **settings) == 0
+    assert pretraining.pretrain(folder, texts(60), work=work, output=output, **settings) == 0
     found = losses(work)
     assert found[-1] < 0.6 * found[0]
-    model = span_extraction.load(str(output), CPU)
+    model = span_head.load(str(output), CPU)
     trained = load_file(output / "model.safetensors")
     assert torch.equal(
         model.bert.encoder.layer[1].output.dense.weight, trained["bert.encoder.layer.1.output.dense.weight"]
@@ -137,14 +131,14 @@ class Killed(Exception):
 
 def test_a_killed_pretraining_goes_on_to_the_same_weights(folder, tmp_path, monkeypatch):
     def train(name, some):
-        return masked_lm.pretrain(
+        return pretraining.pretrain(
             folder, some, work=tmp_path / name / "work", output=tmp_path / name / "model", **SETTINGS
         )
 
     # Thirty blocks are eight updates, so that the kill falls into the second pass.
     few = texts(12)
     assert train("unbroken", few) == 0
-    monkeypatch.setattr(masked_lm.Blocks, "__getitem__", dying(masked_lm.Blocks.__getitem__, 36))
+    monkeypatch.setattr(pretraining.Blocks, "__getitem__", dying(pretraining.Blocks.__getitem__, 36))
     with pytest.raises(Killed):
         train("broken", few)
     monkeypatch.undo()
@@ -170,7 +164,7 @@ def dying(get, left: int):
 
 def test_bfloat16_trains(folder, tmp_path):
     settings = SETTINGS | {"updates": 4, "bf16": True}
-    masked_lm.pretrain(folder, texts(), work=tmp_path / "work", output=tmp_path / "model", **settings)
+    pretraining.pretrain(folder, texts(), work=tmp_path / "work", output=tmp_path / "model", **settings)
     assert all(
         part.dtype == torch.float32 for part in load_file(tmp_path / "model" / "model.safetensors").values()
     )

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from lextables.errors import BadInput
-from lextables.models.released import unpack
+from lextables.tasks.spans.released import unpack
 
 
 def packed(path, *names):

@@ -8,7 +8,7 @@ import pytest
 
 from lextables.dataset import read, write
 from lextables.errors import BadInput
-from lextables.models.squad import (
+from lextables.tasks.spans.squad import (
     ANSWERS,
     EXAMPLES,
     QUESTIONS,

@@ -9,9 +9,9 @@ from transformers import PreTrainedTokenizerFast
 
 from lextables.dataset import Column, Table, write
 from lextables.errors import BadInput
-from lextables.models import window_ranking
-from lextables.models.span_windows import WindowSettings, open_windows, write_features
-from lextables.models.squad import EXAMPLES
+from lextables.tasks.spans import window_ranking
+from lextables.tasks.spans.squad import EXAMPLES
+from lextables.tasks.spans.windows import WindowSettings, open_windows, write_features
 from wordpiece import wordpiece
 
 SETTINGS = WindowSettings(max_length=24, step=8, max_question_length=4)

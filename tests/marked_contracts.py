@@ -1,0 +1,113 @@
+"""Contracts of random words in which an answer stands between two marks, and a model that can learn them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+from lextables.dataset import Column, Table, write
+from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
+from lextables.tasks.spans.windows import WindowSettings, write_features
+from wordpiece import wordpiece
+
+WINDOWS = WindowSettings(max_length=32, step=16, max_question_length=4)
+WORDINGS = {"term": "which term", "party": "which party"}
+WORDS = [f"w{number}" for number in range(30)]
+# An answer begins and ends with these, a word between them.
+MARKS = ("alpha", "omega")
+CONTRACTS = Table(
+    "contracts",
+    "Contracts of random words.",
+    tuple(Column(name, pa.string(), name) for name in ("contract_id", "split", "text")),
+    key=("contract_id",),
+)
+
+Place = tuple[str, int, int]
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
+    return wordpiece(["which", *WORDINGS, *MARKS, *WORDS], lowercase=True)
+
+
+def config(words: PreTrainedTokenizerFast, dropout: float = 0.1) -> BertConfig:
+    return BertConfig(
+        vocab_size=len(words),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+    )
+
+
+def save_encoder(folder: Path) -> str:
+    """Save an encoder without a span head, as pretrained ones come, and its tokenizer."""
+    words = tokenizer()
+    torch.manual_seed(0)
+    BertModel(config(words, dropout=0.0)).save_pretrained(folder)
+    words.save_pretrained(folder)
+    return str(folder)
+
+
+def contract(generator: np.random.Generator) -> tuple[str, tuple[int, int]]:
+    """Random words, two of three times with an answer among them, and where it is (-1 and -1: nowhere)."""
+    length = int(generator.integers(15, 40))
+    words = generator.choice(WORDS, length).tolist()
+    if generator.random() < 1 / 3:
+        return " ".join(words), (-1, -1)
+    place = int(generator.integers(length - 2))
+    words[place], words[place + 2] = MARKS
+    start = len(" ".join([*words[:place], ""]))
+    return " ".join(words), (start, start + len(" ".join(words[place : place + 3])))
+
+
+def data_set(folder: Path, splits: Mapping[str, str], seed: int) -> tuple[dict[str, str], dict[str, Place]]:
+    """Write the tables of a data set of a contract for each name in ``splits``.
+
+    Returns {contract: text} and {question: its contract and the place of its answer}.
+    """
+    generator = np.random.default_rng(seed)
+    texts, spans = {}, {}
+    for name in splits:
+        texts[name], place = contract(generator)
+        # The ids of questions go across the order of contracts.
+        spans |= {f"{category}-{name}": (name, *place) for category in WORDINGS}
+    rows: dict[Table, list[dict[str, Any]]] = {CONTRACTS: [], QUESTIONS: [], ANSWERS: [], EXAMPLES: []}
+    for name, split in splits.items():
+        rows[CONTRACTS].append({"contract_id": name, "split": split, "text": texts[name]})
+    for question, (name, start, end) in sorted(spans.items()):
+        category = question.partition("-")[0]
+        asked = {"question_id": question, "contract_id": name, "category": category}
+        about = {"question": WORDINGS[category], "split": splits[name], "answers": int(start >= 0)}
+        rows[QUESTIONS].append(asked | about)
+        if start >= 0:
+            answer = {"index": 0, "text": texts[name][start:end], "start": start, "end": end}
+            rows[ANSWERS].append({"question_id": question} | answer)
+        if splits[name] != "test":
+            rows[EXAMPLES].append(asked | {"example_id": question, "start": start, "end": end})
+    folder.mkdir(parents=True, exist_ok=True)
+    for table, found in rows.items():
+        write(table, found, folder / f"{table.name}.parquet")
+    return texts, spans
+
+
+def features(folder: Path, count: int, seed: int) -> tuple[dict[str, str], dict[str, Place]]:
+    """Write ``count`` training contracts and their windows to ``folder``; return what `data_set` does."""
+    found = data_set(folder, {f"c{number:03d}": "train" for number in range(count)}, seed)
+    contracts, examples = (folder / f"{table.name}.parquet" for table in (CONTRACTS, EXAMPLES))
+    write_features(contracts, examples, WORDINGS, folder, tokenizer(), WINDOWS, shards=2)
+    return found
+
+
+def weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: part.detach().clone() for name, part in model.state_dict().items()}
+
+
+def equal(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)

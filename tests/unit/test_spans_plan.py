@@ -1,0 +1,116 @@
+"""The runs of any span-extraction task, as a registry of a few lines lays them out."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from lextables.config import load as load_config
+from lextables.models.resolve import Model
+from lextables.run import Run
+from lextables.tasks.plan import Context
+from lextables.tasks.spans.plan import SpanPlanner, SpanTask
+
+ROOT = Path(__file__).parents[2]
+MODELS = {
+    name: Model(kind="encoder", licence="MIT", use="tests", hub=f"org/{name}", parameters=parameters)
+    for name, parameters in (("here", 7), ("away", 9))
+}
+GRID = {
+    "learning_rates": [1e-4], "epochs": [2], "batch_size": 8, "max_length": 64, "step": 16,
+    "max_question_length": 8, "balance": "weight",
+}  # fmt: skip
+TASK = {
+    "task": "spans",
+    "models": {"here": {"row": "Here", "model": "here", "joined": "Here, joined"}},
+    "n_best": 5,
+    "max_answer_length": 30,
+    "held_out": "dev",
+    "low_thresholds": [0],
+    "averages": 3,
+    "grids": {"paper": GRID, "small": GRID | {"max_updates": 9, "seeds": 1, "bf16": True}},
+}
+
+
+def laid_out(tmp_path, task=(), **values):
+    """The planner, after it has laid out its rows, with weights of the model `here` alone."""
+    (tmp_path / "models/here").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "models/here/config.json").write_text("{}")
+    given = {"data": "release", "models": "available", "mirror": str(tmp_path), "grid": "paper"}
+    config = load_config({"papers": "cuad"} | given | values, ["cuad"], ROOT)
+    planner = SpanPlanner(
+        "any", SpanTask.model_validate(TASK | dict(task)), Context(config, MODELS, ROOT, gpu=False)
+    )
+    return planner.rows(), planner.specs
+
+
+def test_a_printed_row_and_its_joined_one(tmp_path):
+    (printed, joined), specs = laid_out(tmp_path)
+    assert (printed.row, printed.own, printed.trained, printed.parameters) == ("Here", False, True, 7)
+    assert printed.runs == {"100": tuple(Run("any", "read", "here", "paper-p100", seed) for seed in range(3))}
+    assert (joined.row, joined.own) == ("Here, joined", True)
+    assert joined.runs == {"100": tuple(Run("any", "join", "here", "paper-p100", seed) for seed in range(3))}
+    for after, before in zip(joined.runs["100"], printed.runs["100"], strict=True):
+        assert (specs[after].needs, specs[after].settings) == ((before,), {"n_best": 5})
+
+
+def test_what_a_small_budget_joins_says_so_in_its_name(tmp_path):
+    (printed, ours, joined), _ = laid_out(tmp_path, grid="small")
+    said = ", small budget: 9 updates of 8 windows of 64 tokens, bfloat16, one seed"
+    assert (printed.runs, printed.reason) == (
+        {},
+        "the paper's settings want grid=paper and three seeds",
+    )
+    assert [row.row for row in (ours, joined)] == [f"Here{said}", f"Here, joined{said}"]
+    assert ours.own and joined.own
+    assert joined.runs == {"100": (Run("any", "join", "here", "small-p100", 0),)}
+
+
+def test_a_model_that_is_not_here_leaves_reasons_and_no_runs(tmp_path):
+    rows, specs = laid_out(
+        tmp_path, {"models": {"away": {"row": "Away", "model": "away", "joined": "Away, joined"}}}
+    )
+    assert [(row.row, row.runs, row.reason) for row in rows] == [
+        (name, {}, "org/away is not available here") for name in ("Away", "Away, joined")
+    ]
+    assert specs == {}
+
+
+def test_a_search_may_hold_out_a_split(tmp_path):
+    several = TASK["grids"] | {"paper": GRID | {"learning_rates": [1e-4, 3e-4]}}
+    _, specs = laid_out(tmp_path, {"grids": several})
+    searched = [spec for run, spec in specs.items() if run.experiment == "search"]
+    assert len(searched) == 2
+    assert {spec.settings["held_out"] for spec in searched} == {"dev"}
+    (choice,) = (spec for run, spec in specs.items() if run.experiment == "choice")
+    assert (choice.settings["held_out"], choice.settings["relaxed"]) == ("dev", None)
+
+
+def test_a_share_of_the_contracts_goes_round_more_often(tmp_path):
+    shares = {"models": {"here": {"row": "Here", "model": "here", "shares": True}}}
+    (row,), specs = laid_out(tmp_path, shares | {"grids": {"paper": GRID | {"percents": [25, 100]}}})
+    assert set(row.runs) == {"25", "100"}
+    epochs = {
+        spec.settings["percent"]: spec.settings["epochs"]
+        for run, spec in specs.items()
+        if run.experiment == "train"
+    }
+    assert epochs == {25: 8, 100: 2}
+    # Windows are read alike, whatever was trained on.
+    read = [spec.settings for run, spec in specs.items() if run.experiment == "read"]
+    kept = [{name: value for name, value in given.items() if name != "weights"} for given in read]
+    assert kept.count(kept[0]) == len(kept) == 6
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("averages", 0),
+        ("grids", {"paper": GRID | {"balance": "none"}}),
+        ("models", {"own-x": {}}),
+        ("tail", [0]),
+    ],
+)
+def test_a_registry_entry_with_a_fault_is_refused(key, value):
+    with pytest.raises(ValidationError, match=key):
+        SpanTask.model_validate(TASK | {key: value})

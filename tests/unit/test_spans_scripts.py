@@ -1,0 +1,301 @@
+"""The scripts of span extraction one after another, on the runs that a plan lays out: what each hands on.
+
+The grid has two trials, so that there is a search and a choice, which no sample has.
+"""
+
+import json
+import logging
+import runpy
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+
+import marked_contracts
+from lextables.config import load as load_config
+from lextables.dataset import read
+from lextables.metrics.spans import LOW_THRESHOLDS
+from lextables.models import span_head
+from lextables.models.resolve import Model
+from lextables.models.weights import PLACES
+from lextables.run import Run
+from lextables.tasks.plan import Context
+from lextables.tasks.spans.plan import SpanPlanner, SpanTask
+from lextables.tasks.spans.shares import held_out_contracts
+from lextables.tasks.spans.training import contract_splits
+from marked_contracts import WINDOWS, equal, weights
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
+SPLITS = {f"c{n:03}": "test" if n % 6 == 5 else "train" for n in range(120)}
+DATA = Path("results/data/any")
+TASK = {
+    "task": "spans",
+    "models": {
+        "ours": {"row": "Ours", "model": "tiny", "joined": "Ours, joined"},
+        "theirs": {"row": "Theirs", "model": "tiny", "released": "theirs.zip"},
+        "further": {"row": "Further", "model": "tiny", "pretrained": True},
+    },
+    "n_best": 5,
+    "max_answer_length": 10,
+    "held_out": 0.1,
+    "low_thresholds": LOW_THRESHOLDS,
+    "checkpoints": "checkpoints",
+    "grids": {
+        "paper": {
+            "learning_rates": [1e-9, 1e-2], "epochs": [4], "batch_size": 16, "max_length": WINDOWS.max_length,
+            "step": WINDOWS.step, "max_question_length": WINDOWS.max_question_length, "balance": "sample",
+            "windows_per_question": 1,
+        },
+    },
+    "pretraining": {"paper": {"updates": 2, "batch_size": 4, "max_length": 32, "learning_rate": 1e-3}},
+}  # fmt: skip
+OURS, THEIRS = (("ours", "paper-p100"), ("theirs", "as-released"))
+
+
+class Files(list):
+    """Files of a rule, by name and in order."""
+
+    def __init__(self, **named):
+        super().__init__(named.values())
+        vars(self).update(named)
+
+
+class Job:
+    """Runs scripts as rules do, on a plan's runs, in the folder that the tests stand in."""
+
+    def __init__(self, specs):
+        self.specs = specs
+
+    def __call__(self, script, log, files, output, **params):
+        level, handlers = logging.root.level, logging.root.handlers[:]
+        given = {"input": files, "output": output, "log": [log], "params": Files(**params)}
+        try:
+            snakemake = Files(**given, wildcards=Files(seed="0"), threads=1)
+            runpy.run_path(str(SCRIPTS / script), {"snakemake": snakemake})
+        finally:
+            logging.root.setLevel(level)
+            logging.root.handlers[:] = handlers
+
+    def run(self, script, run, files, *made, **params):
+        """Run the script of one run, which makes the files ``made`` and a record; return its folder."""
+        folder = Path("results", run.folder)
+        output = Files(
+            **{Path(name).stem: str(folder / name) for name in made}, record=str(folder / "run.json")
+        )
+        common = {"settings": self.specs[run].settings, "device": "cpu", "code": "c", "work": "work"}
+        self(script, str(folder / "log.txt"), files, output, **(common | params))
+        return folder
+
+
+def tables(*names):
+    return [str(DATA / f"{name}.parquet") for name in names]
+
+
+def windows(model, part):
+    return [f"results/features/{model}/{part}/features.json"]
+
+
+def record(folder):
+    return json.loads((folder / "run.json").read_text())
+
+
+def laid_out(mirror):
+    values = {"data": "release", "models": "available", "grid": "paper", "mirror": str(mirror)}
+    more = {"papers": "cuad", "seeds": [0], "edgar_quarters": ["2020-QTR1"]}
+    known = Model(kind="encoder", licence="MIT", use="tests", hub="org/tiny")
+    config = load_config(values | more, ["cuad"], Path.cwd())
+    context = Context(config, {"tiny": known}, Path.cwd(), gpu=False)
+    planner = SpanPlanner("any", SpanTask.model_validate(TASK), context)
+    planner.rows()
+    return planner.specs
+
+
+@pytest.fixture(scope="module")
+def done(one_thread, tmp_path_factory):
+    """Make every run of the plan but the one further pretrained model's; return the job."""
+    here = tmp_path_factory.mktemp("project")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(here)
+        patch.setenv(PLACES, json.dumps({"mirror:tiny": {"folder": str(here / "mirror/models/tiny")}}))
+        marked_contracts.save_encoder(here / "mirror/models/tiny")
+        (here / "mirror/checkpoints").mkdir()
+        (here / "mirror/checkpoints/theirs.zip").touch()
+        marked_contracts.data_set(DATA, SPLITS, seed=5)
+        (DATA / "census.json").write_text(json.dumps({"data": {}}))
+        job = Job(laid_out(here / "mirror"))
+        features(job, "ours", [])
+        searched = [
+            search(job, run) for run in job.specs if run.experiment == "search" and run.model == "ours"
+        ]
+        choose(job, searched)
+        ours = train(job, OURS)
+        score(job, read_contracts(job, OURS, ours))
+        with zipfile.ZipFile(here / "mirror/checkpoints/theirs.zip", "w") as archive:
+            for path in sorted((ours / "weights").iterdir()):
+                archive.write(path, f"theirs/{path.name}")
+        theirs = job.run(
+            "spans_release.py",
+            Run("any", "release", *THEIRS),
+            Files(file=str(here / "mirror/checkpoints/theirs.zip")),
+            "weights",
+        )
+        features(job, "theirs", [str(theirs / "weights")])
+        read_contracts(job, THEIRS, theirs)
+        yield job
+
+
+def features(job, model, given):
+    spec = next(spec for run, spec in job.specs.items() if run.model == model and "step" in spec.settings)
+    files = Files(data=tables("contracts", "questions", "training_examples"), weights=given)
+    parts = {part: windows(model, part) for part in ("train", "validation", "test")}
+    job("spans_features.py", f"logs/{model}.log", files, Files(**parts), settings=spec.settings, shards=2)
+
+
+def search(job, run):
+    files = Files(
+        census=str(DATA / "census.json"),
+        data=tables("contracts", "questions"),
+        train=windows("ours", "train"),
+        read=windows("ours", "validation"),
+        weights=[],
+    )
+    return job.run("spans_search.py", run, files, "predictions.parquet")
+
+
+def choose(job, searched, trained=()):
+    run = Run("any", "choice", *OURS)
+    paths = [str(folder / "predictions.parquet") for folder in searched]
+    files = Files(data=tables("contracts", "questions", "answers"), searched=paths)
+    output = Files(record=f"results/{run.folder}/run.json")
+    job(
+        "spans_choose.py", "logs/choice.log", files, output, settings=job.specs[run].settings, trained=trained
+    )
+    return Path("results", run.folder)
+
+
+def train(job, model):
+    choice = Path("results", Run("any", "choice", *model).folder) / "run.json"
+    files = Files(
+        census=str(DATA / "census.json"),
+        data=tables("contracts", "questions"),
+        train=windows(model[0], "train"),
+        weights=[],
+        choice=[str(choice)],
+    )
+    return job.run("spans_train.py", Run("any", "train", *model), files, "weights")
+
+
+def read_contracts(job, model, source):
+    files = Files(
+        data=tables("contracts", "questions"),
+        train=windows(model[0], "train"),
+        read=windows(model[0], "test"),
+        weights=[str(source / "weights"), str(source / "run.json")],
+    )
+    return job.run("spans_read.py", Run("any", "read", *model), files, "predictions.parquet", "reading")
+
+
+def score(job, folder):
+    files = Files(predictions=str(folder / "predictions.parquet"), data=tables("questions", "answers"))
+    scored = Files(scores=str(folder / "scores.parquet"))
+    task = SpanTask.model_validate(TASK)
+    params = {"relaxed": task.relaxed, "low_thresholds": list(task.low_thresholds)}
+    job("spans_score.py", "logs/score.log", files, scored, **params)
+    return folder
+
+
+def folder(experiment, model=OURS):
+    return Path("results", Run("any", experiment, *model).folder)
+
+
+def asked(predictions):
+    return {row["question_id"].partition("-")[2] for row in read(predictions)}
+
+
+def test_a_search_reads_the_held_out_contracts_and_lets_its_weights_go(done):
+    held = held_out_contracts(contract_splits(DATA / "contracts.parquet"), 0.1)
+    searched = [run for run in done.specs if run.experiment == "search" and run.model == "ours"]
+    assert len(searched) == 2 and len(held) == 10
+    for run in searched:
+        made = Path("results", run.folder)
+        assert sorted(path.name for path in made.iterdir()) == ["log.txt", "predictions.parquet", "run.json"]
+        assert asked(made / "predictions.parquet") == held
+        rate = done.specs[run].settings["learning_rate"]
+        assert record(made)["trial"] == {"learning_rate": rate, "epochs": 4}
+        assert record(made)["windows_read"] < record(made)["windows"]
+    assert not Path("work").exists()
+
+
+def test_the_trial_that_reads_them_best_is_chosen_and_trained(done):
+    chosen, trained = record(folder("choice")), record(folder("train"))
+    assert chosen["choice"] == trained["choice"] == {"learning_rate": 1e-2, "epochs": 4}
+    assert chosen["validation_aupr"][0] < chosen["validation_aupr"][1]
+    assert trained["trial"] == trained["choice"]
+    assert trained["choice"].items() <= trained["settings"].items()
+    # On all training contracts, and not without those held out.
+    run = next(run for run in done.specs if run.experiment == "search" and run.model == "ours")
+    assert trained["updates"] > record(Path("results", run.folder))["updates"]
+
+
+def test_another_choice_than_was_trained_with_is_a_sentence(done, tmp_path, capsys):
+    searched = sorted(Path("results/runs/any/search/ours").glob("*/seed0"), reverse=True)
+    trained = str(folder("train") / "run.json")
+    kept = Path(folder("choice") / "run.json").read_text()
+    assert choose(done, sorted(searched, key=lambda path: "e-09" not in str(path)), [trained]).is_dir()
+    with pytest.raises(SystemExit):
+        # The trials' searches the other way round: the other trial is best.
+        choose(done, sorted(searched, key=lambda path: "e-09" in str(path)), [trained])
+    assert "the best settings are no longer those that this run was trained with" in capsys.readouterr().err
+    (folder("choice") / "run.json").write_text(kept)
+
+
+def test_the_test_contracts_are_read_with_the_trained_weights(done):
+    made = folder("read")
+    assert asked(made / "predictions.parquet") == {name for name, split in SPLITS.items() if split == "test"}
+    assert record(made)["trained"] == record(folder("train"))
+    assert sorted(path.name for path in (made / "reading").iterdir()) == [
+        "reading.json",
+        "window_ranking.npz",
+    ]
+    scores = {(row["metric"], row["group"]): row["value"] for row in read(made / "scores.parquet")}
+    assert scores["AUPR", "all"] > 0.5
+    assert {group for _, group in scores} >= {"category: term", "category: party", "threshold: 0.001"}
+
+
+def test_released_weights_are_unpacked_and_read_and_were_not_trained(done):
+    unpacked, made = record(folder("release", THEIRS)), record(folder("read", THEIRS))
+    assert "model.safetensors" in unpacked["files"]
+    assert "trained" not in made
+    ours, theirs = (list(read(folder("read", model) / "predictions.parquet")) for model in (OURS, THEIRS))
+    assert ours == theirs
+
+
+def test_spans_are_joined_over_the_same_questions(done):
+    run = Run("any", "join", *OURS)
+    (needed,) = done.specs[run].needs
+    assert needed.folder == Run("any", "read", *OURS).folder
+    predictions = str(folder("read") / "predictions.parquet")
+    files = Files(predictions=[predictions], data=tables("contracts", "questions"))
+    made = score(done, done.run("spans_join.py", run, files, "predictions.parquet"))
+    joined, before = (list(read(path)) for path in (made / "predictions.parquet", predictions))
+    assert {row["question_id"] for row in joined} == {row["question_id"] for row in before}
+    assert len(joined) < len(before)
+    assert record(made)["settings"] == {"n_best": 5}
+
+
+def test_a_pretrained_model_is_what_its_windows_are_cut_for_and_its_training_starts_from(done):
+    run = Run("any", "pretrain", "further", "contracts")
+    made = done.run("spans_pretrain.py", run, Files(contracts=tables("contracts")), "weights")
+    assert record(made)["resumed_from_update"] == 0
+    further = span_head.load(str(made / "weights"), torch.device("cpu"))
+    before = span_head.load("mirror/models/tiny", torch.device("cpu"))
+    assert not equal(weights(further.bert), weights(before.bert))
+    features(done, "further", [str(made / "weights")])
+    cut = Path("results/features/further/train/windows-00.parquet").read_bytes()
+    assert cut == Path("results/features/ours/train/windows-00.parquet").read_bytes()
+    searched = [
+        spec for run, spec in done.specs.items() if (run.experiment, run.model) == ("search", "further")
+    ]
+    assert {spec.settings["weights"] for spec in searched} == {str(made / "weights")}
