@@ -93,23 +93,32 @@ class Paper(Entry):
     tables: Mapping[str, TableEntry] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _tables_show_tasks(self) -> "Paper":
+    def _names_what_there_is(self) -> "Paper":
         for name, table in self.tables.items():
             if table.rows and table.of not in self.tasks:
                 raise ValueError(f"table {name} shows rows of {table.of!r}, which is no task of the paper")
+        for name, entry in self.data.items():
+            if unknown := sorted(set(entry.given) - type(self).model_fields.keys()):
+                raise ValueError(f"the data set {name} is given {unknown[0]!r}, which is no key of the paper")
         return self
 
 
 def room(paper: str, module: str) -> Any:
-    """The module of a paper's room, or None where the room has none of that name."""
-    name = f"lextables.{paper}.{module}"
-    return import_module(name) if find_spec(name) else None
+    """The module of a paper's room; `BadInput` where the room has none of that name."""
+    if not _has(paper, module):
+        where, do = f"lextables/{paper}", f"write {module}.py, as docs/adding.md says"
+        raise BadInput(f"the room of {paper} has no {module}", where=where, do=do)
+    return import_module(f"lextables.{paper}.{module}")
+
+
+def _has(paper: str, module: str) -> bool:
+    package = f"lextables.{paper}"
+    return find_spec(package) is not None and find_spec(f"{package}.{module}") is not None
 
 
 def model_of(paper: str) -> type[Paper]:
     """The form of a paper's file: its room's, or the one that is common to all."""
-    registry = room(paper, "registry")
-    return registry.REGISTRY if registry else Paper
+    return room(paper, "registry").REGISTRY if _has(paper, "registry") else Paper
 
 
 def load(path: str | Path) -> Paper:
@@ -122,6 +131,8 @@ def load(path: str | Path) -> Paper:
     except ValidationError as error:
         fault = error.errors()[0]
         key = ".".join(str(part) for part in fault["loc"])
+        if fault["type"] == "value_error":  # of the paper as a whole: its words say it all
+            raise BadInput(str(fault["ctx"]["error"]), where=path.name) from None
         raise BadInput(
             f"{key} = {fault['input']!r:.80} is not allowed ({fault['msg']})", where=path.name
         ) from None
