@@ -11,7 +11,7 @@ from lextables.lawngnli import tables
 from lextables.lawngnli.readings import pair_name
 from lextables.lawngnli.schema.examples import EXAMPLES
 from lextables.lawngnli.schema.long_premises import LONG_PREMISES
-from lextables.papers import load
+from lextables.rooms import load
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 

@@ -6,15 +6,11 @@ tables with the rows that they show.  A room whose reader or tables need more ad
 """
 
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from lextables.errors import BadInput
 from lextables.registry import Entry
 from lextables.sources.registry import Source
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
@@ -101,41 +97,6 @@ class Paper(Entry):
             if unknown := sorted(set(entry.given) - type(self).model_fields.keys()):
                 raise ValueError(f"the data set {name} is given {unknown[0]!r}, which is no key of the paper")
         return self
-
-
-def room(paper: str, module: str) -> Any:
-    """The module of a paper's room; `BadInput` where the room has none of that name."""
-    if not _has(paper, module):
-        where, do = f"lextables/{paper}", f"write {module}.py, as docs/adding.md says"
-        raise BadInput(f"the room of {paper} has no {module}", where=where, do=do)
-    return import_module(f"lextables.{paper}.{module}")
-
-
-def _has(paper: str, module: str) -> bool:
-    package = f"lextables.{paper}"
-    return find_spec(package) is not None and find_spec(f"{package}.{module}") is not None
-
-
-def model_of(paper: str) -> type[Paper]:
-    """The form of a paper's file: its room's, or the one that is common to all."""
-    return room(paper, "registry").REGISTRY if _has(paper, "registry") else Paper
-
-
-def load(path: str | Path) -> Paper:
-    """Read and check a paper's file, by its room's registry; `BadInput` names the key of the first fault."""
-    path = Path(path)
-    try:
-        return model_of(path.stem).model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except yaml.YAMLError as error:
-        raise BadInput(f"not YAML ({error})", where=path.name) from error
-    except ValidationError as error:
-        fault = error.errors()[0]
-        key = ".".join(str(part) for part in fault["loc"])
-        if fault["type"] == "value_error":  # of the paper as a whole: its words say it all
-            raise BadInput(str(fault["ctx"]["error"]), where=path.name) from None
-        raise BadInput(
-            f"{key} = {fault['input']!r:.80} is not allowed ({fault['msg']})", where=path.name
-        ) from None
 
 
 def plan(paper: Paper, context: Context) -> Plan:

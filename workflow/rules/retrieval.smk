@@ -10,43 +10,7 @@ RETRIEVAL = of_task("retrieval")
 RETRIEVED = any_of(RETRIEVAL)
 
 
-def collection(wildcards):
-    """The files of the data set that its task reads."""
-    task = RETRIEVAL[wildcards.dataset].model_dump(mode="json")
-    return data(wildcards.dataset, *collection_files(task))
-
-
-def retrieval_task(wildcards):
-    """What hits and scores depend on of the registry's task, and no row or grid."""
-    names = ("names", "forms", "training", "validation", "test", "metrics", "top_gain", "groups", "choose_by")
-    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=set(names))
-
-
-def forms_of(experiment):
-    """{form: settings} of the runs that one job makes, so that documents are encoded or analysed once."""
-
-    def by_form(wildcards):
-        forms = RETRIEVAL[wildcards.dataset].forms
-        return {form: settings(wildcards, experiment=experiment, condition=form) for form in forms}
-
-    return by_form
-
-
-def first_hits(wildcards):
-    """The hits that a reranker reorders, in the order of the forms."""
-    forms = RETRIEVAL[wildcards.dataset].forms
-    return [needs(wildcards, experiment="rerank", condition=form)[0] for form in forms]
-
-
-def in_forms(experiment, file, forms):
-    """A file of each form's run."""
-    return [f"{run_folder(experiment, condition=form, seed=0)}/{file}" for form in forms]
-
-
-def retrievers(kind):
-    """The pattern of the models of a kind of retriever."""
-    first = ((run, entry.settings) for run, entry in SPECS.items() if run.experiment == "retrieve")
-    return any_of({re.escape(run.model) for run, given in first if given["kind"] == kind})
+include: "functions/retrieval.smk"
 
 
 # Kinds of retrievers, each with a script of its own: a change of one repeats no other's work.
