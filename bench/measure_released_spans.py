@@ -205,11 +205,11 @@ def our_side(
     import pyarrow as pa
     import pyarrow.parquet as pq
     import torch
-
     from lextables.models.final_text import FinalText, Spelling
     from lextables.models.span_extraction import Best, nbest, top
     from lextables.models.span_tokens import layout, question_ids, tokenise
     from lextables.models.span_windows import WindowDataset, WindowSettings, spans, write_features
+
     from lextables.models.tokenizer import load_tokenizer
 
     tokenizer = load_tokenizer(folder / kind)

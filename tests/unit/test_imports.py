@@ -21,11 +21,11 @@ SLOW = (
 # Scripts of which the sample alone starts many.
 OFTEN = (
     "table",
-    "acord_retrieve",
-    "acord_rerank_finetuned",
-    "acord_score",
-    "maud_score",
-    "span_score",
+    "retrieval_choose",
+    "retrieval_score",
+    "classification_choose",
+    "classification_score",
+    "spans_score",
     "report",
 )
 

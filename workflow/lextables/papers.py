@@ -101,9 +101,9 @@ class Paper(Entry):
 
 
 def room(paper: str, module: str) -> Any:
-    """The module of a paper's room, or None where the room has none of that name."""
-    name = f"lextables.{paper}.{module}"
-    return import_module(name) if find_spec(name) else None
+    """The module of a paper's room, or None where there is no room, or none of that name in it."""
+    package, name = f"lextables.{paper}", f"lextables.{paper}.{module}"
+    return import_module(name) if find_spec(package) and find_spec(name) else None
 
 
 def model_of(paper: str) -> type[Paper]:
@@ -122,9 +122,8 @@ def load(path: str | Path) -> Paper:
     except ValidationError as error:
         fault = error.errors()[0]
         key = ".".join(str(part) for part in fault["loc"])
-        raise BadInput(
-            f"{key} = {fault['input']!r:.80} is not allowed ({fault['msg']})", where=path.name
-        ) from None
+        why = fault["msg"].removeprefix("Value error, ")
+        raise BadInput(f"{key} = {fault['input']!r:.80} is not allowed ({why})", where=path.name) from None
 
 
 def plan(paper: Paper, context: Context) -> Plan:
