@@ -9,7 +9,8 @@ def collection(wildcards):
 
 def retrieval_task(wildcards):
     """What hits and scores depend on of the registry's task, and no row or grid."""
-    names = ("names", "forms", "training", "validation", "test", "metrics", "top_gain", "groups", "choose_by")
+    names = ("names", "forms", "pool", "training", "validation", "test")
+    names += ("metrics", "top_gain", "groups", "choose_by")
     return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=set(names))
 
 
