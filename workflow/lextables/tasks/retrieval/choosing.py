@@ -19,8 +19,9 @@ def choose(
     """Choose learning rate and updates by the mean of the task's ``choose_by`` over queries and seeds (F.2).
 
     ``runs`` maps (learning rate, seed) to a file of `schema.TRIED`; ``hits`` is the retriever's ranking that
-    is reordered; None where the model is itself a retriever, which ranks all that it scored.  Returns the choice, and the table of means that it was made from.  A tie goes to the fewer
-    updates, then to the lower rate.
+    is reordered, None where the model is itself a retriever, which ranks all that it scored.  Returns the
+    choice, and the table of means that it was made from.  A tie goes to the fewer updates, then to the lower
+    rate.
     """
     metric = collection.task["choose_by"]
     qrels = {query_id: dict(collection.judged[query_id]) for query_id in collection.of("validation")}

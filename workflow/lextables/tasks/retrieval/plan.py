@@ -18,9 +18,9 @@ Found = dict[str, tuple[Run, ...]] | Missing
 class Retriever(Entry):
     """A first-stage system; BM25 has one ``index`` a query, over its judged documents, or one over all.
 
-    A fusion ranks by the mean of the standardised scores of those that it is ``of``: keys of other retrievers,
-    or of fine-tuned bi-encoders.  A ``floor`` row says what a score is worth: to reach no more than it says
-    nothing.
+    A fusion ranks by the mean of the standardised scores of those that it is ``of``: keys of other
+    retrievers, or of fine-tuned bi-encoders.  A ``floor`` row says what a score is worth: to reach no more
+    than it says nothing.
     """
 
     row: str
