@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from lextables.config import load as load_config
 from lextables.models.resolve import load_models
 from lextables.papers import PLANNERS, load, plan
 from lextables.tasks.plan import Context
+from lextables.tasks.retrieval.plan import RetrievalTask
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
@@ -88,6 +90,7 @@ def test_a_fusion_reads_the_predictions_of_what_it_is_of():
 
 def test_a_fusion_with_a_fine_tuned_bi_encoder_has_its_seeds():
     specs, rows = laid_out()
+    assert len({tuple(specs[run].settings["of"]) for run in rows[BOTH].runs["short"]}) == 3
     assert rows[BOTH].trained and list(rows[BOTH].runs) == ["short"]
     for run in rows[BOTH].runs["short"]:
         first, second = specs[run].needs
@@ -102,6 +105,26 @@ def test_what_lacks_a_model_is_not_run():
     for row in (TUNED, BOTH):
         assert rows[row].runs == {} and "is not available here" in rows[row].reason
     assert rows[FUSED].runs
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"fusion-bm25-minilm": {"of": ["bm25", "bm26"]}}, "fusion-bm25-minilm: bm26 is no other retriever"),
+        ({"fusion-bm25-minilm": {"of": ["minilm-fresh-head"]}}, "minilm-fresh-head is no other retriever"),
+        ({"fusion-bm25-minilm": {"of": []}}, "fusion-bm25-minilm: a fusion, and nothing else"),
+        ({"bm25": {"of": ["bi-encoder-minilm"]}}, "retrievers.bm25: a fusion, and nothing else"),
+        ({"minilm-retriever": {"row": "R", "kind": "bm25"}}, "minilm-retriever is both a retriever and"),
+    ],
+)
+def test_a_fusion_is_of_first_stages_that_there_are(changes, fault):
+    given = PAPER.tasks["acord"].model_dump(mode="json")
+    given["retrievers"] = {
+        key: given["retrievers"].get(key, {}) | changes.get(key, {})
+        for key in {**given["retrievers"], **changes}
+    }
+    with pytest.raises(ValidationError, match=fault):
+        RetrievalTask.model_validate(given)
 
 
 @pytest.mark.parametrize("table", ["table3", "table_d3"])

@@ -1,9 +1,9 @@
 """The runs of a retrieval task: a system is a retriever, maybe a reranker over its hits, maybe tuned."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import PositiveFloat, PositiveInt, model_validator
 
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.own import Key
@@ -104,6 +104,23 @@ class RetrievalTask(Entry):
     averages: PositiveInt = 1
     grids: Mapping[str, RetrievalGrid] = {}
 
+    @model_validator(mode="after")
+    def _first_stages(self) -> Self:
+        tuned = {key for key, tuned in self.finetuned.items() if tuned.kind == "bi-encoder"}
+        if twice := tuned & self.retrievers.keys():
+            raise ValueError(
+                f"{min(twice)} is both a retriever and fine-tuned; one of them needs another key"
+            )
+        single = tuned | {key for key, retriever in self.retrievers.items() if retriever.kind != "fusion"}
+        for key, retriever in self.retrievers.items():
+            if bool(retriever.of) != (retriever.kind == "fusion"):
+                raise ValueError(f"retrievers.{key}: a fusion, and nothing else, says what it is `of`")
+            if unknown := set(retriever.of) - single:
+                raise ValueError(
+                    f"retrievers.{key}: {min(unknown)} is no other retriever and no fine-tuned bi-encoder"
+                )
+        return self
+
 
 class RetrievalPlanner(Planner):
     """Lays out a retrieval task; a row is called `<retriever> / <reranker>`."""
@@ -203,15 +220,13 @@ class RetrievalPlanner(Planner):
 
     def fused(self, key: str, form: str, parts: Sequence[tuple[Run, ...]]) -> tuple[Run, ...]:
         longest = max(parts, key=len)
-        settings = {"kind": "fusion", "top": self.task.top, "queries": self.wanted(form)}
-        return tuple(
-            self.add(
-                self.run("fuse", key, form, run.seed),
-                settings,
-                needs=tuple(runs[place % len(runs)] for runs in parts),
-            )
-            for place, run in enumerate(longest)
-        )
+        fused = []
+        for place, run in enumerate(longest):
+            needs = tuple(runs[place % len(runs)] for runs in parts)
+            settings = {"of": [needed.folder for needed in needs], "top": self.task.top}
+            settings |= {"queries": self.wanted(form)}
+            fused.append(self.add(self.run("fuse", key, form, run.seed), settings, needs=needs))
+        return tuple(fused)
 
     def max_length(self, model: str) -> int | None:
         return self.context.models[model].max_length if model in self.context.models else None
