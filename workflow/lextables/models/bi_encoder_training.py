@@ -42,12 +42,14 @@ class GradedSoftmax(torch.nn.Module):
         # A query comes with each of its documents, and counts once; so does a document of two queries.
         rows = [{number: row for row, number in enumerate(column)} for column in labels.T.tolist()]
         queries, documents = (
-            normalize(self.model(part)["sentence_embedding"], dim=-1)[list(of.values())]
+            normalize(self.model(part)["sentence_embedding"].float(), dim=-1)[list(of.values())]
             for part, of in zip(features, rows, strict=True)
         )
         gains = [[self.gains.get((query, document), 0) for document in rows[1]] for query in rows[0]]
         target = torch.tensor(gains, dtype=queries.dtype, device=queries.device)
-        found = log_softmax(queries @ documents.T / self.temperature, dim=-1)
+        # In half precision a cosine has two digits, too few to be divided by a small temperature.
+        with torch.autocast(queries.device.type, enabled=False):
+            found = log_softmax(queries @ documents.T / self.temperature, dim=-1)
         return -(target / target.sum(dim=-1, keepdim=True) * found).sum(dim=-1).mean()
 
 
