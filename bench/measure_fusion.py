@@ -96,8 +96,10 @@ def cross_validate(data: Collection, words: Scores, vectors: Scores, settings: d
         for (query, document), score in bi_encoder_tuning.pair_scores(model, data, texts, pools).items():
             tuned[query][document] = score
         show(f"fine-tuned, {updates} updates", data, tuned, texts)
-        fused = fuse([{query: firsts[0][query] for query in texts}, cut(tuned, TASK.top)], TASK.top)
-        show(f"fused with BM25, {updates} updates", data, dictionaries(fused), texts)
+        lists = [{query: firsts[0][query] for query in texts}, cut(tuned, TASK.top)]
+        for weights in ((1, 1), (1, 2)):
+            fused = dictionaries(fuse(lists, weights, TASK.top))
+            show(f"fused with BM25 {weights}, {updates} updates", data, fused, texts)
         print(f"{time.monotonic() - start:.0f} seconds", flush=True)
         model.train()
 
@@ -129,9 +131,9 @@ def main() -> None:
         vectors = {query: vectors[query] for query in queries}
         show("BM25", data, words, queries)
         show("MiniLM", data, vectors, queries)
-        show("fused over pools", data, dictionaries(fuse([words, vectors], TASK.top)), queries)
+        show("fused over pools", data, dictionaries(fuse([words, vectors], (1, 1), TASK.top)), queries)
         for top in (25, 50, 100, 200):
-            fused = fuse([cut(words, top), cut(vectors, top)], TASK.top)
+            fused = fuse([cut(words, top), cut(vectors, top)], (1, 1), TASK.top)
             show(f"fused over lists of {top}", data, dictionaries(fused), queries)
         return
     tuned = TASK.finetuned["minilm-retriever"]

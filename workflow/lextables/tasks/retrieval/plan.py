@@ -19,8 +19,8 @@ class Retriever(Entry):
     """A first-stage system; BM25 has one ``index`` a query, over its judged documents, or one over all.
 
     A fusion ranks by the mean of the standardised scores of those that it is ``of``: keys of other
-    retrievers, or of fine-tuned bi-encoders.  A ``floor`` row says what a score is worth: to reach no more
-    than it says nothing.
+    retrievers, or of fine-tuned bi-encoders; they count by ``weights``, or alike.  A ``floor`` row says what
+    a score is worth: to reach no more than it says nothing.
     """
 
     row: str
@@ -28,6 +28,7 @@ class Retriever(Entry):
     index: Literal["query", "corpus"] | None = None
     model: str | None = None
     of: tuple[str, ...] = ()
+    weights: tuple[PositiveFloat, ...] = ()
     own: bool = False
     reranked: bool = True
     floor: bool = False
@@ -115,6 +116,8 @@ class RetrievalTask(Entry):
         for key, retriever in self.retrievers.items():
             if bool(retriever.of) != (retriever.kind == "fusion"):
                 raise ValueError(f"retrievers.{key}: a fusion, and nothing else, says what it is `of`")
+            if len(retriever.weights) not in (0, len(retriever.of)):
+                raise ValueError(f"retrievers.{key}: a weight for each system that it is `of`, or none")
             if unknown := set(retriever.of) - single:
                 raise ValueError(
                     f"retrievers.{key}: {min(unknown)} is no other retriever and no fine-tuned bi-encoder"
@@ -216,15 +219,18 @@ class RetrievalPlanner(Planner):
             if isinstance(part, Missing):
                 return part
         forms = [form for form in self.task.forms if all(form in part for part in parts)]
-        return {form: self.fused(key, form, [part[form] for part in parts]) for form in forms}
+        weights = fusion.weights or (1.0,) * len(parts)
+        return {form: self.fused(key, form, [part[form] for part in parts], weights) for form in forms}
 
-    def fused(self, key: str, form: str, parts: Sequence[tuple[Run, ...]]) -> tuple[Run, ...]:
+    def fused(
+        self, key: str, form: str, parts: Sequence[tuple[Run, ...]], weights: Sequence[float]
+    ) -> tuple[Run, ...]:
         longest = max(parts, key=len)
         fused = []
         for place, run in enumerate(longest):
             needs = tuple(runs[place % len(runs)] for runs in parts)
-            settings = {"of": [needed.folder for needed in needs], "top": self.task.top}
-            settings |= {"queries": self.wanted(form)}
+            settings = {"of": [needed.folder for needed in needs], "weights": list(weights)}
+            settings |= {"top": self.task.top, "queries": self.wanted(form)}
             fused.append(self.add(self.run("fuse", key, form, run.seed), settings, needs=needs))
         return tuple(fused)
 
