@@ -90,8 +90,8 @@ def test_a_fusion_reads_the_predictions_of_what_it_is_of():
 
 def test_a_fusion_with_a_fine_tuned_bi_encoder_has_its_seeds():
     specs, rows = laid_out()
-    assert {tuple(specs[run].settings["weights"]) for run in rows[BOTH].runs["short"]} == {(1.0, 2.0)}
-    assert {tuple(specs[run].settings["weights"]) for run in rows[FUSED].runs["short"]} == {(1.0, 1.0)}
+    assert {tuple(specs[run].settings["shares"]) for run in rows[BOTH].runs["short"]} == {(1.0, 2.0)}
+    assert {tuple(specs[run].settings["shares"]) for run in rows[FUSED].runs["short"]} == {(1.0, 1.0)}
     assert len({tuple(specs[run].settings["of"]) for run in rows[BOTH].runs["short"]}) == 3
     assert rows[BOTH].trained and list(rows[BOTH].runs) == ["short"]
     for run in rows[BOTH].runs["short"]:
@@ -115,7 +115,7 @@ def test_what_lacks_a_model_is_not_run():
         ({"fusion-bm25-minilm": {"of": ["bm25", "bm26"]}}, "fusion-bm25-minilm: bm26 is no other retriever"),
         ({"fusion-bm25-minilm": {"of": ["minilm-fresh-head"]}}, "minilm-fresh-head is no other retriever"),
         ({"fusion-bm25-minilm": {"of": []}}, "fusion-bm25-minilm: a fusion, and nothing else"),
-        ({"fusion-bm25-minilm": {"weights": [1.0]}}, "fusion-bm25-minilm: a weight for each"),
+        ({"fusion-bm25-minilm": {"shares": [1.0]}}, "fusion-bm25-minilm: a share for each"),
         ({"bm25": {"of": ["bi-encoder-minilm"]}}, "retrievers.bm25: a fusion, and nothing else"),
         ({"minilm-retriever": {"row": "R", "kind": "bm25"}}, "minilm-retriever is both a retriever and"),
     ],

@@ -11,5 +11,5 @@ from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, score
 with job(snakemake.log[0]):
     settings = snakemake.params.settings
     with recorded(Path(snakemake.output.record).parent, settings):
-        hits = fuse([scored(path) for path in snakemake.input], settings["weights"], settings["top"])
+        hits = fuse([scored(path) for path in snakemake.input], settings["shares"], settings["top"])
         write(PREDICTIONS, prediction_rows(hits), snakemake.output.predictions)

@@ -19,8 +19,8 @@ class Retriever(Entry):
     """A first-stage system; BM25 has one ``index`` a query, over its judged documents, or one over all.
 
     A fusion ranks by the mean of the standardised scores of those that it is ``of``: keys of other
-    retrievers, or of fine-tuned bi-encoders; they count by ``weights``, or alike.  A ``floor`` row says what
-    a score is worth: to reach no more than it says nothing.
+    retrievers, or of fine-tuned bi-encoders; they count by their ``shares``, or alike.  A ``floor``
+    row says what a score is worth: to reach no more than it says nothing.
     """
 
     row: str
@@ -28,7 +28,7 @@ class Retriever(Entry):
     index: Literal["query", "corpus"] | None = None
     model: str | None = None
     of: tuple[str, ...] = ()
-    weights: tuple[PositiveFloat, ...] = ()
+    shares: tuple[PositiveFloat, ...] = ()
     own: bool = False
     reranked: bool = True
     floor: bool = False
@@ -116,8 +116,8 @@ class RetrievalTask(Entry):
         for key, retriever in self.retrievers.items():
             if bool(retriever.of) != (retriever.kind == "fusion"):
                 raise ValueError(f"retrievers.{key}: a fusion, and nothing else, says what it is `of`")
-            if len(retriever.weights) not in (0, len(retriever.of)):
-                raise ValueError(f"retrievers.{key}: a weight for each system that it is `of`, or none")
+            if len(retriever.shares) not in (0, len(retriever.of)):
+                raise ValueError(f"retrievers.{key}: a share for each system that it is `of`, or none")
             if unknown := set(retriever.of) - single:
                 raise ValueError(
                     f"retrievers.{key}: {min(unknown)} is no other retriever and no fine-tuned bi-encoder"
@@ -219,17 +219,17 @@ class RetrievalPlanner(Planner):
             if isinstance(part, Missing):
                 return part
         forms = [form for form in self.task.forms if all(form in part for part in parts)]
-        weights = fusion.weights or (1.0,) * len(parts)
-        return {form: self.fused(key, form, [part[form] for part in parts], weights) for form in forms}
+        shares = fusion.shares or (1.0,) * len(parts)
+        return {form: self.fused(key, form, [part[form] for part in parts], shares) for form in forms}
 
     def fused(
-        self, key: str, form: str, parts: Sequence[tuple[Run, ...]], weights: Sequence[float]
+        self, key: str, form: str, parts: Sequence[tuple[Run, ...]], shares: Sequence[float]
     ) -> tuple[Run, ...]:
         longest = max(parts, key=len)
         fused = []
         for place, run in enumerate(longest):
             needs = tuple(runs[place % len(runs)] for runs in parts)
-            settings = {"of": [needed.folder for needed in needs], "weights": list(weights)}
+            settings = {"of": [needed.folder for needed in needs], "shares": list(shares)}
             settings |= {"top": self.task.top, "queries": self.wanted(form)}
             fused.append(self.add(self.run("fuse", key, form, run.seed), settings, needs=needs))
         return tuple(fused)
