@@ -18,6 +18,11 @@ BY_ROOM = {
     "data": ('room_code("data.py", paper, "raw", "schema")',),
     "table": ("TABLE_PARAMS",),
 }
+# These import how a kind of model is fine-tuned, by its name.
+BY_KIND = {
+    f"retrieval_{step}": f'tuning_code("retrieval_{step}.py", "{step}")' for step in ("search", "train")
+}
+TUNINGS = [f"lextables.tasks.retrieval.{kind}_tuning" for kind in ("cross_encoder", "bi_encoder")]
 MODULES = {"data": ("raw", "schema"), "table": ("registry", "tables")}
 WITHOUT_CODE = {"caselaw_volumes", "fetch_source", "effective_config", "check"}
 
@@ -58,10 +63,12 @@ def test_each_rule_carries_the_code_of_its_script():
     for rule, script, code in found:
         written = re.sub(r"{params\.\w+}", "{stage}", script)
         own = f'code(f"{written}.py")' if "{" in written else f'code("{script}.py")'
-        assert code in (None, own, *BY_ROOM.get(script, ())), rule
+        assert code in (None, own, *BY_ROOM.get(script, ()), BY_KIND.get(script)), rule
 
 
 def by_name(script, room=ROOMS[0]):
+    if script in BY_KIND:
+        return TUNINGS
     return [f"lextables.{room}.{module}" for module in MODULES.get(script, ())]
 
 
@@ -86,6 +93,15 @@ def test_what_reads_a_room_covers_it(room, script):
     for name in there:
         module = f"{name.replace('.', '/')}.py"
         assert imported(ROOT / "workflow" / module) | {module} <= covered.keys()
+
+
+@pytest.mark.parametrize("step", ["search", "train"])
+def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code(step):
+    of_cross, of_bi = (set(digests(str(SCRIPTS / f"retrieval_{step}.py"), tuning)) for tuning in TUNINGS)
+    for module in ("tasks/retrieval/bi_encoder_tuning", "models/bi_encoder_training", "models/bi_encoder"):
+        assert f"lextables/{module}.py" in of_bi - of_cross
+    for module in ("tasks/retrieval/cross_encoder_tuning", "models/cross_encoder"):
+        assert f"lextables/{module}.py" in of_cross - of_bi
 
 
 def test_a_table_without_its_room_has_no_fingerprint():

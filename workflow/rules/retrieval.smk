@@ -2,7 +2,8 @@
 #
 #   in    {RESULTS}/data/{dataset}/{documents,queries,judgements}.parquet, by the names that the registry gives
 #   out   {RESULTS}/runs/{dataset}/..., scores beside each run
-#   steps retrieve -> rerank, or search -> choice -> train -> rerank-tuned -> score
+#   steps retrieve -> (rerank ->) score, or search -> choice -> train -> rerank-tuned or retrieve-tuned -> score;
+#         fuse makes one first stage of several
 
 from lextables.tasks.retrieval.collection import files as collection_files
 
@@ -86,6 +87,17 @@ for name, task in RETRIEVAL.items():
             "../scripts/retrieval_rerank.py"
 
 
+def tuning(experiment):
+    """What gives the kind of model that a run of this experiment fine-tunes, as the name of its module."""
+    return lambda wildcards: settings(wildcards, experiment=experiment)["kind"].replace("-", "_")
+
+
+def tuning_code(script, experiment):
+    """The code of a training, in which each kind of model has a part of its own: a change repeats no other's."""
+    kind = tuning(experiment)
+    return lambda wildcards: code(script, f"lextables.tasks.retrieval.{kind(wildcards)}_tuning")
+
+
 SEARCH = run_folder("search")
 
 
@@ -115,17 +127,26 @@ rule retrieval_search:
         task=retrieval_task,
         device=CONFIG.device,
         work=work("search"),
-        code=code("retrieval_search.py"),
+        tuning=tuning("search"),
+        code=tuning_code("retrieval_search.py", "search"),
     message:
         "Fine-tuning {wildcards.model} on {wildcards.dataset} and reading the validation queries ({wildcards.condition}, seed {wildcards.seed})."
     script:
         "../scripts/retrieval_search.py"
 
 
+def chosen_by(wildcards, searched):
+    """The predictions of the searches that a choice is made from, or of the retriever that they reorder."""
+    found = spec(run_of(wildcards, experiment="choice")).needs
+    runs = [run for run in found if (run.experiment == "search") == searched]
+    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in runs]
+
+
 rule retrieval_choose:
     input:
         data=collection,
-        needs=needed_by("choice"),
+        hits=lambda wildcards: chosen_by(wildcards, searched=False),
+        searched=lambda wildcards: chosen_by(wildcards, searched=True),
     output:
         f"{run_folder('choice', seed=0)}/run.json",
     log:
@@ -141,7 +162,8 @@ rule retrieval_choose:
         task=retrieval_task,
         rates=lambda wildcards: [
             [run.seed, spec(run).settings["learning_rate"]]
-            for run in spec(run_of(wildcards, experiment="choice")).needs[1:]
+            for run in spec(run_of(wildcards, experiment="choice")).needs
+            if run.experiment == "search"
         ],
         code=code("retrieval_choose.py"),
     message:
@@ -179,7 +201,8 @@ rule retrieval_train:
         task=retrieval_task,
         device=CONFIG.device,
         work=work("train"),
-        code=code("retrieval_train.py"),
+        tuning=tuning("train"),
+        code=tuning_code("retrieval_train.py", "train"),
     message:
         "Fine-tuning {wildcards.model} on the training queries of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
     script:
@@ -219,6 +242,66 @@ rule retrieval_rerank_tuned:
         "Reordering the first hits of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
     script:
         "../scripts/retrieval_rerank_tuned.py"
+
+
+RETRIEVED_TUNED = run_folder("retrieve-tuned")
+
+
+rule retrieval_dense_tuned:
+    input:
+        data=collection,
+        weights=weights_for("retrieve-tuned"),
+    output:
+        predictions=f"{RETRIEVED_TUNED}/predictions.parquet",
+        record=f"{RETRIEVED_TUNED}/run.json",
+    log:
+        f"{RETRIEVED_TUNED}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/retrieve-tuned/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=RETRIEVED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=120,
+    params:
+        settings=of_run("retrieve-tuned"),
+        task=retrieval_task,
+        device=CONFIG.device,
+        code=code("retrieval_dense_tuned.py"),
+    message:
+        "Ranking the documents of every query of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
+    script:
+        "../scripts/retrieval_dense_tuned.py"
+
+
+FUSED = run_folder("fuse")
+
+
+rule retrieval_fuse:
+    input:
+        needed_by("fuse"),
+    output:
+        predictions=f"{FUSED}/predictions.parquet",
+        record=f"{FUSED}/run.json",
+    log:
+        f"{FUSED}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/fuse/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=RETRIEVED,
+    conda:
+        ENVIRONMENT
+    params:
+        settings=of_run("fuse"),
+        code=code("retrieval_fuse.py"),
+    message:
+        "Ranking the documents of every query of {wildcards.dataset} by the scores of several systems ({wildcards.model}, {wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/retrieval_fuse.py"
 
 
 rule retrieval_score:

@@ -9,10 +9,11 @@ from lextables.tasks.retrieval.choosing import choose
 from lextables.tasks.retrieval.schema import ranked
 
 with job(snakemake.log[0]) as log:
-    hits, *searched = snakemake.input.needs
-    runs = {(rate, seed): path for (seed, rate), path in zip(snakemake.params.rates, searched, strict=True)}
+    searched = zip(snakemake.params.rates, snakemake.input.searched, strict=True)
+    runs = {(rate, seed): path for (seed, rate), path in searched}
+    hits = ranked(snakemake.input.hits[0]) if snakemake.input.hits else None
     with recorded(Path(snakemake.output[0]).parent, snakemake.params.settings) as record:
         data = collection.load(snakemake.input.data, snakemake.params.task)
-        choice, means = choose(runs, data, ranked(hits))
+        choice, means = choose(runs, data, hits)
         record |= {"choice": choice, "validation": means}
         log.info("chosen: %s", choice)

@@ -1,5 +1,6 @@
-"""Fine-tune a cross-encoder with one learning rate and seed, reading at every number of updates."""
+"""Fine-tune a model with one learning rate and seed, reading at every number of updates."""
 
+from importlib import import_module
 from pathlib import Path
 
 from lextables.job import job
@@ -14,6 +15,7 @@ with job(snakemake.log[0]) as log:
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         record["device"] = device.describe(where)
         record |= training.search(
+            import_module(f"lextables.tasks.retrieval.{snakemake.params.tuning}_tuning"),
             collection.load(snakemake.input.data, snakemake.params.task),
             [ranked(path) for path in snakemake.input.candidates],
             settings,

@@ -1,5 +1,6 @@
-"""Fine-tune a cross-encoder with the settings that were chosen, and keep its weights."""
+"""Fine-tune a model with the settings that were chosen, and keep its weights."""
 
+from importlib import import_module
 from pathlib import Path
 
 from lextables.job import job
@@ -14,6 +15,7 @@ with job(snakemake.log[0]) as log:
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
         record |= training.train(
+            import_module(f"lextables.tasks.retrieval.{snakemake.params.tuning}_tuning"),
             collection.load(snakemake.input.data, snakemake.params.task),
             settings,
             int(snakemake.wildcards.seed),

@@ -254,26 +254,32 @@ def table_d2(results: Results) -> list[Cell]:
 def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list[Cell]:
     """Before and after fine-tuning in percent, the change, and its paired interval.
 
-    The change of the paper's cross-encoder is over itself before fine-tuning; a model that had no
-    relevance head before is compared with the retriever whose hits it reorders.
+    The change of a model is over itself before fine-tuning, which for a bi-encoder is a row without a
+    reranker; a cross-encoder that had no relevance head before is compared with the retriever whose hits it
+    reorders.
     """
     systems = list(systems)
     bare = {system["retriever"]: system for system in systems if system["reranker"] == "None"}
-    untuned = {(s["retriever"], s["model"]): s for s in systems if not s["tuned"]}
+    untuned = {_tuned_from(system): system for system in systems if not system["tuned"]}
     cells = []
     for system in systems:
-        if system["reranker"] == "None":
+        if system["reranker"] == "None" and not system["tuned"]:
             continue
         row = f"{_system_row(system)} / {'fine-tuned' if system['tuned'] else 'not fine-tuned'}"
         cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
         if not system["tuned"]:
             continue
-        before = untuned.get((system["retriever"], system["model"]))
+        before = untuned.get(_tuned_from(system))
         over = "" if before else " over the retriever"
         before = before or bare[system["retriever"]]
         for metric, column in SHORT_NAMES.items():
             cells.append(_change(results, system, before, row, metric, f"{column} change{over}"))
     return cells
+
+
+def _tuned_from(system: Mapping[str, Any]) -> tuple[str | None, str]:
+    """What a system has in common with itself before fine-tuning: the retriever it reranks, and its model."""
+    return None if system["reranker"] == "None" else system["retriever"], system["model"]
 
 
 def _change(

@@ -1,9 +1,9 @@
 """The runs of a retrieval task: a system is a retriever, maybe a reranker over its hits, maybe tuned."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
 
-from pydantic import PositiveInt, field_validator
+from pydantic import PositiveFloat, PositiveInt, field_validator, model_validator
 
 from lextables.errors import BadInput
 from lextables.metrics.ranking import by_name
@@ -20,13 +20,17 @@ Found = dict[str, tuple[Run, ...]] | Missing
 class Retriever(Entry):
     """A first-stage system; BM25 has one ``index`` a query, over its judged documents, or one over all.
 
-    A ``floor`` row says what a score is worth: to reach no more than it says nothing.
+    A fusion ranks by the mean of the standardised scores of those that it is ``of``: keys of other
+    retrievers, or of fine-tuned bi-encoders; they count by their ``shares``, or alike.  A ``floor``
+    row says what a score is worth: to reach no more than it says nothing.
     """
 
     row: str
-    kind: Literal["bm25", "bi-encoder", "embedding-api"]
+    kind: Literal["bm25", "bi-encoder", "embedding-api", "fusion"]
     index: Literal["query", "corpus"] | None = None
     model: str | None = None
+    of: tuple[str, ...] = ()
+    shares: tuple[PositiveFloat, ...] = ()
     own: bool = False
     reranked: bool = True
     floor: bool = False
@@ -40,19 +44,26 @@ class Reranker(Entry):
     model: str
 
 
+class RetrievalGrid(Grid):
+    """``updates`` are the numbers of updates that are tried, all of them in one training."""
+
+    updates: tuple[int, ...]
+
+
 class Finetuned(Entry):
-    """A model fine-tuned on the training queries: a cross-encoder reranks, a bi-encoder retrieves."""
+    """A model fine-tuned on the training queries: a cross-encoder reranks, a bi-encoder retrieves.
+
+    ``grids`` are its own, in place of the task's of the same names.  Of a bi-encoder, ``temperature`` divides
+    the cosines in its loss, and a query of a batch comes with ``documents`` of its own.
+    """
 
     row: str
     model: str
     kind: Literal["cross-encoder", "bi-encoder"] = "cross-encoder"
     own: bool = False
-
-
-class RetrievalGrid(Grid):
-    """``updates`` are the numbers of updates that are tried, all of them in one training."""
-
-    updates: tuple[int, ...]
+    grids: Mapping[str, RetrievalGrid] = {}
+    temperature: PositiveFloat = 0.05
+    documents: PositiveInt = 8
 
 
 class Names(Entry):
@@ -106,11 +117,30 @@ class RetrievalTask(Entry):
                 raise ValueError(error.what) from None
         return names
 
+    @model_validator(mode="after")
+    def _first_stages(self) -> Self:
+        tuned = {key for key, tuned in self.finetuned.items() if tuned.kind == "bi-encoder"}
+        if twice := tuned & self.retrievers.keys():
+            raise ValueError(
+                f"{min(twice)} is both a retriever and fine-tuned; one of them needs another key"
+            )
+        single = tuned | {key for key, retriever in self.retrievers.items() if retriever.kind != "fusion"}
+        for key, retriever in self.retrievers.items():
+            if bool(retriever.of) != (retriever.kind == "fusion"):
+                raise ValueError(f"retrievers.{key}: a fusion, and nothing else, says what it is `of`")
+            if len(retriever.shares) not in (0, len(retriever.of)):
+                raise ValueError(f"retrievers.{key}: a share for each system that it is `of`, or none")
+            if unknown := set(retriever.of) - single:
+                raise ValueError(
+                    f"retrievers.{key}: {min(unknown)} is no other retriever and no fine-tuned bi-encoder"
+                )
+        return self
+
 
 class RetrievalPlanner(Planner):
     """Lays out a retrieval task; a row is called `<retriever> / <reranker>`."""
 
-    STAGES = ("retrieve", "rerank", "rerank-tuned")
+    STAGES = ("retrieve", "rerank", "rerank-tuned", "retrieve-tuned", "fuse")
     task: RetrievalTask
 
     def __init__(self, name: str, task: RetrievalTask, context: Any) -> None:
@@ -122,6 +152,7 @@ class RetrievalPlanner(Planner):
         retrievers = dict(self.task.retrievers)
         for extra in self.own_models("bi-encoder"):
             retrievers[extra.key] = Retriever(row=extra.name, kind="bi-encoder", model=extra.key, own=True)
+        fusions = {key: retrievers.pop(key) for key in [*retrievers] if retrievers[key].kind == "fusion"}
         first = {key: self.retrieve(key, retriever) for key, retriever in retrievers.items()}
         for key, retriever in retrievers.items():
             self.found.append(self.system(retriever, None, first[key]))
@@ -130,15 +161,25 @@ class RetrievalPlanner(Planner):
             self.zero_shot(key, retriever, first[key])
             if not retriever.own:
                 self.tuned(key, retriever, first[key])
+        for key, tuned in self.finetuned("bi-encoder").items():
+            first[key] = self.tuned_retriever(key, tuned)
+            self.found.append(self.system(tuned, None, first[key]))
+        for key, fusion in fusions.items():
+            self.found.append(self.system(fusion, None, self.fuse(key, fusion, first)))
         return self.found
 
+    def finetuned(self, kind: str) -> dict[str, Finetuned]:
+        return {key: tuned for key, tuned in self.task.finetuned.items() if tuned.kind == kind}
+
     def system(
-        self, retriever: Retriever, reranker: Reranker | Finetuned | None, outcome: Found, *,
+        self, retriever: Retriever | Finetuned, reranker: Reranker | Finetuned | None, outcome: Found, *,
         own: bool = False, pairwise: bool = False,
     ) -> Row:  # fmt: skip
-        missing, tuned = isinstance(outcome, Missing), isinstance(reranker, Finetuned)
-        second = reranker.row if reranker else "None"
-        models = [system.model for system in (retriever, reranker) if system and system.model]
+        missing = isinstance(outcome, Missing)
+        second, fused = reranker.row if reranker else "None", getattr(retriever, "of", ())
+        parts = [*map(self.first_stage, fused)] or [retriever, reranker]
+        models = [system.model for system in parts if system and system.model]
+        tuned = any(isinstance(system, Finetuned) for system in parts)
         return Row(
             f"{retriever.row} / {second}",
             own=own or retriever.own,
@@ -146,15 +187,16 @@ class RetrievalPlanner(Planner):
             parameters=self.context.parameters(*models),
             trained=tuned,
             averages=self.task.averages if tuned else 1,
-            floor=retriever.floor and reranker is None,
+            floor=getattr(retriever, "floor", False) and reranker is None,
             runs={} if missing else outcome,
             about={
                 "retriever": retriever.row,
                 "reranker": second,
                 "reranked": reranker is not None,
                 "tuned": tuned,
+                "fused": bool(fused),
                 "pairwise": pairwise,
-                "model": reranker.model if reranker else None,
+                "model": (reranker or retriever).model,
             },
         )
 
@@ -177,6 +219,32 @@ class RetrievalPlanner(Planner):
             form: (self.add(self.run("retrieve", key, form), settings | {"queries": self.wanted(form)}),)
             for form in self.task.forms
         }
+
+    def first_stage(self, key: str) -> Retriever | Finetuned:
+        """What a fusion calls by ``key``."""
+        return self.task.retrievers.get(key) or self.task.finetuned[key]
+
+    def fuse(self, key: str, fusion: Retriever, first: Mapping[str, Found]) -> Found:
+        """A run for each form that all fused systems have, and for each seed of those that have several."""
+        parts = [first[part] for part in fusion.of]
+        for part in parts:
+            if isinstance(part, Missing):
+                return part
+        forms = [form for form in self.task.forms if all(form in part for part in parts)]
+        shares = fusion.shares or (1.0,) * len(parts)
+        return {form: self.fused(key, form, [part[form] for part in parts], shares) for form in forms}
+
+    def fused(
+        self, key: str, form: str, parts: Sequence[tuple[Run, ...]], shares: Sequence[float]
+    ) -> tuple[Run, ...]:
+        longest = max(parts, key=len)
+        fused = []
+        for place, run in enumerate(longest):
+            needs = tuple(runs[place % len(runs)] for runs in parts)
+            settings = {"of": [needed.folder for needed in needs], "shares": list(shares)}
+            settings |= {"top": self.task.top, "queries": self.wanted(form)}
+            fused.append(self.add(self.run("fuse", key, form, run.seed), settings, needs=needs))
+        return tuple(fused)
 
     def max_length(self, model: str) -> int | None:
         return self.context.models[model].max_length if model in self.context.models else None
@@ -211,14 +279,14 @@ class RetrievalPlanner(Planner):
 
     def tuned(self, key: str, retriever: Retriever, first: Found) -> None:
         """A training a learning rate and seed, the choice among them by each retriever's own hits."""
-        for name, tuned in self.task.finetuned.items():
+        for name, tuned in self.finetuned("cross-encoder").items():
             weights = self.context.weights(tuned.model)
             if isinstance(weights, Missing) or isinstance(first, Missing):
                 missing = weights if isinstance(weights, Missing) else first
                 self.found.append(self.system(retriever, tuned, missing, own=tuned.own))
                 continue
-            grid = self.task.grids[self.context.grid]
-            runs = self.trained(key, name, tuned, weights, grid, first[self.MAIN])
+            grid = self.grid(tuned)
+            runs = self.reranked(key, name, tuned, weights, first[self.MAIN])
             differences = [] if tuned.own else self.differences(grid, len(runs))
             if differences:
                 missing = Missing(reason_not_run(differences))
@@ -226,12 +294,48 @@ class RetrievalPlanner(Planner):
                 tuned = tuned.model_copy(update={"row": own_name(tuned.row, differences), "own": True})
             self.found.append(self.system(retriever, tuned, {self.MAIN: runs}, own=tuned.own))
 
+    def grid(self, tuned: Finetuned) -> RetrievalGrid:
+        return tuned.grids.get(self.context.grid) or self.task.grids[self.context.grid]
+
+    def reranked(
+        self, key: str, name: str, tuned: Finetuned, weights: Weights, hits: tuple[Run, ...]
+    ) -> tuple[Run, ...]:
+        """What a fine-tuned cross-encoder makes of a retriever's ``hits``, a run a seed."""
+        runs = []
+        for training in self.trained(name, tuned, weights, f"{key}+{name}", hits):
+            reading = self.run("rerank-tuned", f"{key}+{name}", self.context.grid, training.seed)
+            runs.append(self.add(reading, self.read(training), needs=hits, weights_of=training))
+        return tuple(runs)
+
+    def tuned_retriever(self, name: str, tuned: Finetuned) -> Found:
+        """The ranking by a fine-tuned bi-encoder, a run a seed."""
+        weights = self.context.weights(tuned.model)
+        if isinstance(weights, Missing):
+            return weights
+        runs = []
+        for training in self.trained(name, tuned, weights, name):
+            reading = self.run("retrieve-tuned", name, self.context.grid, training.seed)
+            kept = {"pool": self.task.pool, "top": self.task.top}
+            runs.append(self.add(reading, self.read(training) | kept, weights_of=training))
+        return {self.MAIN: tuple(runs)}
+
+    def read(self, training: Run) -> dict[str, Any]:
+        """The settings that a fine-tuned model is read with."""
+        max_length = self.specs[training].settings["max_length"]
+        return {"weights_of": training.folder, "max_length": max_length, "queries": None}
+
     def trained(
-        self, key: str, name: str, tuned: Finetuned, weights: Weights, grid: RetrievalGrid,
-        hits: tuple[Run, ...],
-    ) -> tuple[Run, ...]:  # fmt: skip
+        self, name: str, tuned: Finetuned, weights: Weights, chosen: str, hits: tuple[Run, ...] = ()
+    ) -> list[Run]:
+        """A training a seed; of a grid with several trials, with the one that is best at reordering ``hits``.
+
+        Without hits, at ranking all candidates.  ``chosen`` names the model so trained.
+        """
+        grid = self.grid(tuned)
         settings = model_settings(tuned.model, weights) | grid.training()
         settings |= {"weight_decay": self.task.weight_decay, "grid": self.context.grid, "kind": tuned.kind}
+        if tuned.kind == "bi-encoder":
+            settings |= {"temperature": tuned.temperature, "documents": tuned.documents}
         trials = [
             Trial(f"lr{rate:.0e}", {"learning_rate": rate, "updates": list(grid.updates)})
             for rate in grid.learning_rates
@@ -241,20 +345,20 @@ class RetrievalPlanner(Planner):
             found = self.search(
                 name, self.context.grid, settings, trials, self.seeds(grid), needs=self.candidates()
             )
-            trained = f"{key}+{name}"
+            trained = chosen
             choice = self.add(
                 self.run("choice", trained, self.context.grid),
                 {"grid": self.context.grid, "trials": [trial.settings for trial in trials]},
                 needs=(*hits, *found),
             )
-        runs = []
-        for seed in self.seeds(grid):
-            training = self.run("train", trained, self.context.grid, seed)
-            self.add(training, settings | ({} if choice else trials[0].settings), choice=choice)
-            reading = self.run("rerank-tuned", f"{key}+{name}", self.context.grid, seed)
-            read = {"weights_of": training.folder, "max_length": grid.max_length, "queries": None}
-            runs.append(self.add(reading, read, needs=hits, weights_of=training))
-        return tuple(runs)
+        return [
+            self.add(
+                self.run("train", trained, self.context.grid, seed),
+                settings | ({} if choice else trials[0].settings),
+                choice=choice,
+            )
+            for seed in self.seeds(grid)
+        ]
 
     def candidates(self) -> tuple[Run, ...]:
         """The runs whose hits a search scores: those of the retrievers that are reranked."""

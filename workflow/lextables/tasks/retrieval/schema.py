@@ -51,6 +51,14 @@ def ranked(path: str | Path) -> dict[str, list[str]]:
     return hits
 
 
+def scored(path: str | Path) -> dict[str, dict[str, float]]:
+    """Read a run's predictions as {query id: {document id: score}}."""
+    hits: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in read(path, ["query_id", "document_id", "score"]):
+        hits[row["query_id"]][row["document_id"]] = row["score"]
+    return hits
+
+
 def reorder(hits: Mapping[str, Iterable[str]], scores: Mapping[tuple[str, str], float]) -> Hits:
     """Reorder each query's hits by ``scores`` of (query id, document id), ties as they were ranked."""
     return {

@@ -1,40 +1,54 @@
-"""Fine-tuning a cross-encoder on a retrieval data set (ACORD, Section F.2).
+"""Fine-tuning on a retrieval data set: trainings that search a grid, and one that keeps its weights.
 
 One training has one learning rate and one seed.  A search reads the candidates of the validation queries at
 each number of updates of the grid, so that all of these come out of one training, and lets its weights go;
-the training of what was chosen keeps them.
+the training of what was chosen keeps them.  What a kind of model is trained on, and how, is its `Tuning`: the
+module `<kind>_tuning` beside this one, which a change of another kind's does not reach.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-from sentence_transformers import CrossEncoder
 
 from lextables.dataset import read, write
-from lextables.models import checkpoints, cross_encoder
+from lextables.models import checkpoints
 from lextables.models.checkpoints import work_folder
-from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.reranking import pair_scores
 from lextables.tasks.retrieval.schema import TRIED
 
+Pairs = Mapping[str, Sequence[str]]
 
-def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[float]]:
-    """Return the pairs of the training queries and their soft targets, each gain's share of the highest."""
-    top, form = collection.task["top_gain"], collection.task["forms"][0]
-    pairs, targets = [], []
-    for query_id, query in collection.of("training").items():
-        for document, gain in sorted(collection.judged[query_id].items()):
-            pairs.append((query[form], collection.documents[document]))
-            targets.append(gain / top)
-    return pairs, targets
+
+class Tuning(Protocol):
+    """How one kind of model is fine-tuned; a module has these functions."""
+
+    def load(self, settings: Mapping[str, Any], device: torch.device, seed: int) -> torch.nn.Module:
+        """Load the model that training starts from."""
+
+    def finetune(
+        self, model: Any, collection: Collection, settings: Mapping[str, Any], seed: int, work: Path,
+        visit: Callable[[int], None],
+    ) -> dict[str, Any]:  # fmt: skip
+        """Train in place on the training queries, and return what is recorded of it.
+
+        ``visit(n)`` is called after each n of the setting ``updates``; checkpoints lie in ``work``.
+        """
+
+    def pair_scores(
+        self, model: Any, collection: Collection, texts: Mapping[str, str], hits: Pairs
+    ) -> dict[tuple[str, str], float]:
+        """Return {(query id, document id): score} of every hit; ``texts`` words the queries."""
+
+    def save(self, model: Any, folder: str | Path) -> None:
+        """Write the model to ``folder``, whole or not at all."""
 
 
 def search(
+    tuning: Tuning,
     collection: Collection,
-    candidates: Sequence[Mapping[str, Sequence[str]]],
+    candidates: Sequence[Pairs],
     settings: Mapping[str, Any],
     seed: int,
     device: torch.device,
@@ -54,21 +68,22 @@ def search(
         for query_id in texts
     }
 
-    def visit(model: CrossEncoder, updates: int) -> None:
-        scores = pair_scores(model, collection, texts, pools)
+    def visit(model: torch.nn.Module, updates: int) -> None:
+        scores = tuning.pair_scores(model, collection, texts, pools)
         rows = (
             {"updates": updates, "query_id": q, "document_id": d, "score": value}
             for (q, d), value in sorted(scores.items())
         )
         write(TRIED, rows, work / f"scores-{updates}.parquet")
 
-    _, record = _train(collection, settings, seed, device, work, visit)
+    _, record = _train(tuning, collection, settings, seed, device, work, visit)
     parts = [work / f"scores-{updates}.parquet" for updates in sorted(settings["updates"])]
     write(TRIED, (row for part in parts for row in read(part)), output)
     return record
 
 
 def train(
+    tuning: Tuning,
     collection: Collection,
     settings: Mapping[str, Any],
     seed: int,
@@ -81,21 +96,21 @@ def train(
     work = work_folder(work_root, {"settings": dict(settings), "seed": seed, "identity": dict(identity)})
     if record := checkpoints.finished(work, output):
         return record
-    model, record = _train(collection, settings, seed, device, work, lambda model, updates: None)
-    cross_encoder.save(model, output)
+    model, record = _train(tuning, collection, settings, seed, device, work, lambda model, updates: None)
+    tuning.save(model, output)
     return record
 
 
 def _train(
+    tuning: Tuning,
     collection: Collection,
     settings: Mapping[str, Any],
     seed: int,
     device: torch.device,
     work: Path,
-    visit: Callable[[CrossEncoder, int], None],
-) -> tuple[CrossEncoder, dict[str, Any]]:
-    folder = weights_folder(settings)
-    model = cross_encoder.load(folder, device, settings["max_length"], seed, fresh_head=True)
+    visit: Callable[[torch.nn.Module, int], None],
+) -> tuple[torch.nn.Module, dict[str, Any]]:
+    model = tuning.load(settings, device, seed)
 
     def undisturbed(updates: int) -> None:
         # Dropout draws from the same generator as training: leave it as it was found.
@@ -106,19 +121,5 @@ def _train(
         model.train(training)
         torch.set_rng_state(state)
 
-    pairs, targets = training_pairs(collection)
-    resumed = cross_encoder.finetune(
-        model,
-        pairs,
-        targets,
-        learning_rate=settings["learning_rate"],
-        updates=settings["updates"],
-        batch_size=settings["batch_size"],
-        weight_decay=settings["weight_decay"],
-        bf16=settings["bf16"],
-        save_every=settings["save_every"],
-        seed=seed,
-        work=work,
-        visit=undisturbed,
-    )
-    return model, {"resumed_from_update": resumed, "training_pairs": len(pairs), "work": work.name}
+    record = tuning.finetune(model, collection, settings, seed, work, undisturbed)
+    return model, record | {"work": work.name}

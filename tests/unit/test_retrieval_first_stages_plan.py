@@ -1,0 +1,137 @@
+"""The plan of first stages that are fine-tuned or fused: their rows, and the runs that they go by."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from lextables.config import load as load_config
+from lextables.models.resolve import load_models
+from lextables.papers import PLANNERS, load, plan
+from lextables.tasks.plan import Context
+from lextables.tasks.retrieval.plan import RetrievalTask
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/acord.yaml")
+MODELS = load_models(ROOT / "resources/models.yaml")
+TUNED, FUSED = "MiniLM fine-tuned / None", "BM25 + MiniLM, mean of standardised scores / None"
+BOTH = "BM25 + MiniLM fine-tuned, mean of standardised scores / None"
+
+
+def laid_out(task=PAPER.tasks["acord"], **values):
+    """(the runs, the rows by their names) of a configuration."""
+    config = load_config(
+        {"papers": "acord", "data": "release", "models": "available"} | values, ["acord"], ROOT
+    )
+    planner = PLANNERS["retrieval"]("acord", task, Context(config, MODELS, ROOT, gpu=False))
+    rows = {row.row: row for row in planner.rows() if not row.about["pairwise"]}
+    return planner.specs, rows
+
+
+def with_grid(**changes):
+    """The task, where the fine-tuned bi-encoder has this grid."""
+    task = PAPER.tasks["acord"]
+    tuned = task.finetuned["minilm-retriever"]
+    grid = tuned.grids["small"].model_copy(update=changes)
+    tuned = tuned.model_copy(update={"grids": {"small": grid}})
+    return task.model_copy(update={"finetuned": {**task.finetuned, "minilm-retriever": tuned}})
+
+
+def test_a_fine_tuned_bi_encoder_is_a_row_of_its_own_with_a_run_a_seed():
+    specs, rows = laid_out()
+    row = rows[TUNED]
+    assert (row.own, row.trained, row.about["reranked"], row.about["tuned"]) == (True, True, False, True)
+    assert [run.experiment for run in row.runs["short"]] == ["retrieve-tuned"] * 3
+    assert [run.seed for run in row.runs["short"]] == [0, 1, 2]
+    for run in row.runs["short"]:
+        training = specs[run].weights_of
+        assert (training.experiment, training.seed, specs[training].choice) == ("train", run.seed, None)
+        assert specs[training].settings["kind"] == "bi-encoder"
+        assert specs[training].settings["temperature"] > 0
+        assert specs[run].needs == ()
+    assert not [run for run in specs if run.experiment == "search" and run.model == "minilm-retriever"]
+
+
+def test_what_trains_a_cross_encoder_knows_nothing_of_a_bi_encoders_settings():
+    specs, _ = laid_out()
+    kinds = {run.model: spec.settings for run, spec in specs.items() if run.experiment == "train"}
+    assert kinds["minilm-fresh-head"]["kind"] == "cross-encoder"
+    assert not {"temperature", "documents"} & kinds["minilm-fresh-head"].keys()
+    assert {"temperature", "documents"} <= kinds["minilm-retriever"].keys()
+
+
+def test_of_several_trials_the_best_is_trained():
+    specs, rows = laid_out(with_grid(updates=(10, 20), learning_rates=(1e-5, 5e-5)))
+    (choice,) = {specs[specs[run].weights_of].choice for run in rows[TUNED].runs["short"]}
+    assert choice.model == "minilm-retriever"
+    assert {(run.experiment, run.seed) for run in specs[choice].needs} == {
+        ("search", seed) for seed in range(3)
+    }
+    assert len(specs[choice].needs) == 6
+    for run in specs[choice].needs:
+        assert {needed.experiment for needed in specs[run].needs} == {"retrieve"}
+        assert specs[run].settings["updates"] == [10, 20]
+
+
+def test_a_fusion_reads_the_predictions_of_what_it_is_of():
+    specs, rows = laid_out()
+    assert list(rows[FUSED].runs) == ["short", "medium", "long"]
+    for form, (run,) in rows[FUSED].runs.items():
+        assert [(needed.model, needed.condition) for needed in specs[run].needs] == [
+            ("bm25", form),
+            ("bi-encoder-minilm", form),
+        ]
+        assert specs[run].settings["queries"] == (
+            None if form == "short" else ['"as-is" clause', "Change Of Control"]
+        )
+    assert rows[FUSED].own and rows[FUSED].floor and not rows[FUSED].trained
+    assert rows[FUSED].parameters == MODELS["all-minilm-l6-v2"].parameters
+
+
+def test_a_fusion_with_a_fine_tuned_bi_encoder_has_its_seeds():
+    specs, rows = laid_out()
+    assert {tuple(specs[run].settings["shares"]) for run in rows[BOTH].runs["short"]} == {(1.0, 2.0)}
+    assert {tuple(specs[run].settings["shares"]) for run in rows[FUSED].runs["short"]} == {(1.0, 1.0)}
+    assert len({tuple(specs[run].settings["of"]) for run in rows[BOTH].runs["short"]}) == 3
+    assert rows[BOTH].trained and list(rows[BOTH].runs) == ["short"]
+    for run in rows[BOTH].runs["short"]:
+        first, second = specs[run].needs
+        assert (first.model, first.seed) == ("bm25", 0)
+        assert (second.experiment, second.seed) == ("retrieve-tuned", run.seed)
+
+
+def test_what_lacks_a_model_is_not_run():
+    task = PAPER.tasks["acord"]
+    tuned = task.finetuned["minilm-retriever"].model_copy(update={"model": "roberta-base"})
+    _, rows = laid_out(task.model_copy(update={"finetuned": {"minilm-retriever": tuned}}))
+    for row in (TUNED, BOTH):
+        assert rows[row].runs == {} and "is not available here" in rows[row].reason
+    assert rows[FUSED].runs
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"fusion-bm25-minilm": {"of": ["bm25", "bm26"]}}, "fusion-bm25-minilm: bm26 is no other retriever"),
+        ({"fusion-bm25-minilm": {"of": ["minilm-fresh-head"]}}, "minilm-fresh-head is no other retriever"),
+        ({"fusion-bm25-minilm": {"of": []}}, "fusion-bm25-minilm: a fusion, and nothing else"),
+        ({"fusion-bm25-minilm": {"shares": [1.0]}}, "fusion-bm25-minilm: a share for each"),
+        ({"bm25": {"of": ["bi-encoder-minilm"]}}, "retrievers.bm25: a fusion, and nothing else"),
+        ({"minilm-retriever": {"row": "R", "kind": "bm25"}}, "minilm-retriever is both a retriever and"),
+    ],
+)
+def test_a_fusion_is_of_first_stages_that_there_are(changes, fault):
+    given = PAPER.tasks["acord"].model_dump(mode="json")
+    given["retrievers"] = {
+        key: given["retrievers"].get(key, {}) | changes.get(key, {})
+        for key in {**given["retrievers"], **changes}
+    }
+    with pytest.raises(ValidationError, match=fault):
+        RetrievalTask.model_validate(given)
+
+
+@pytest.mark.parametrize("table", ["table3", "table_d3"])
+def test_the_tables_of_all_systems_show_them(table):
+    config = load_config({"papers": "acord", "data": "release"}, ["acord"], ROOT)
+    shown = {row["row"] for row in plan(PAPER, Context(config, MODELS, ROOT, gpu=False)).rows[table]}
+    assert {TUNED, FUSED, BOTH} <= shown

@@ -1,0 +1,129 @@
+"""Fine-tuning a bi-encoder on graded judgements, through sentence-transformers' trainer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+from datasets import Dataset
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Router
+from sentence_transformers.base.sampler import DefaultBatchSampler
+from sentence_transformers.sentence_transformer import (
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
+from torch.nn.functional import log_softmax, normalize
+from torch.utils.data import SequentialSampler
+
+from lextables.atomic import replacing_folder
+from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train
+
+# The parts of a pair, which are the names of the trainer's columns and of a model's prompts and routes.
+PARTS = ("query", "document")
+Pair = tuple[str, str]
+
+
+class GradedSoftmax(torch.nn.Module):
+    """Cross-entropy between each query's softmax over the batch's documents and their shares of its gain.
+
+    The softmax is of cosines divided by ``temperature``.  ``gains`` maps (query, document), by number, to the
+    document's gain for the query; a document of the batch that it does not name has none, so the documents
+    of the other queries are further negatives.  Every query needs a document with a gain in its batch.
+    """
+
+    def __init__(
+        self, model: SentenceTransformer, gains: Mapping[tuple[int, int], float], temperature: float
+    ) -> None:
+        super().__init__()
+        self.model, self.gains, self.temperature = model, gains, temperature
+
+    def forward(self, features: Sequence[dict[str, torch.Tensor]], labels: torch.Tensor) -> torch.Tensor:
+        """The loss of a batch of pairs, whose ``labels`` (pairs, 2) number their queries and documents."""
+        # A query comes with each of its documents, and counts once; so does a document of two queries.
+        rows = [{number: row for row, number in enumerate(column)} for column in labels.T.tolist()]
+        queries, documents = (
+            normalize(self.model(part)["sentence_embedding"].float(), dim=-1)[list(of.values())]
+            for part, of in zip(features, rows, strict=True)
+        )
+        gains = [[self.gains.get((query, document), 0) for document in rows[1]] for query in rows[0]]
+        target = torch.tensor(gains, dtype=queries.dtype, device=queries.device)
+        # In half precision a cosine has two digits, too few to be divided by a small temperature.
+        with torch.autocast(queries.device.type, enabled=False):
+            found = log_softmax(queries @ documents.T / self.temperature, dim=-1)
+        return -(target / target.sum(dim=-1, keepdim=True) * found).sum(dim=-1).mean()
+
+
+def in_order(data: Dataset, batch_size: int, **_: object) -> DefaultBatchSampler:
+    """Return the batches of ``data`` as they stand in it."""
+    return DefaultBatchSampler(SequentialSampler(data), batch_size, drop_last=False)
+
+
+def finetune(
+    model: SentenceTransformer,
+    pairs: Sequence[tuple[int, int]],
+    queries: Sequence[str],
+    documents: Sequence[str],
+    gains: Mapping[tuple[int, int], float],
+    *,
+    learning_rate: float,
+    temperature: float,
+    updates: Sequence[int],
+    batch_size: int,
+    weight_decay: float,
+    bf16: bool,
+    seed: int,
+    work: Path,
+    visit: Callable[[int], None],
+    save_every: int,
+) -> int:
+    """Fine-tune in place for max(``updates``) updates; ``visit(n)`` is called after each n of ``updates``.
+
+    ``pairs`` are the (query, document) of all batches, one batch after the other, by their numbers in
+    ``queries`` and ``documents``; the loss is `GradedSoftmax` of ``gains``.  AdamW at a constant rate.  Each
+    part of a pair is encoded as a search encodes it, with the model's prompt or route for it.  Checkpoints go
+    to ``work`` every ``save_every`` updates; a run that finds one there goes on from it.  Returns the update
+    that it went on from (0 for a fresh start).
+    """
+    last = max(updates)
+    if len(pairs) != last * batch_size:
+        raise ValueError(f"{last} updates of {batch_size} pairs are not {len(pairs)} pairs")
+    data = Dataset.from_dict(
+        {
+            "query": [queries[query] for query, _ in pairs],
+            "document": [documents[document] for _, document in pairs],
+            "label": [list(pair) for pair in pairs],
+        }
+    )
+    settings = SentenceTransformerTrainingArguments(
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
+        per_device_train_batch_size=batch_size,
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        lr_scheduler_type="constant",
+        warmup_steps=0,
+        bf16=bf16,
+        logging_steps=max(1, last // 20),
+        disable_tqdm=False,
+        batch_sampler=in_order,
+        prompts=prompts(model),
+        router_mapping={part: part for part in PARTS} if any(isinstance(m, Router) for m in model) else {},
+    )
+    trainer = SentenceTransformerTrainer(
+        model=model,
+        args=settings,
+        train_dataset=data,
+        loss=GradedSoftmax(model, gains, temperature),
+        callbacks=[Checkpoints(), AtUpdates(updates, visit)],
+    )
+    return train(trainer, work)
+
+
+def prompts(model: SentenceTransformer) -> dict[str, str]:
+    """Return what a search puts before a query and before a document, where it puts anything."""
+    return {part: prompt for part in PARTS if (prompt := model.prompts.get(part))}
+
+
+def save(model: SentenceTransformer, folder: str | Path) -> None:
+    """Write the model to ``folder`` as safetensors and JSON, whole or not at all."""
+    with replacing_folder(folder) as temporary:
+        model.save_pretrained(str(temporary), create_model_card=False)

@@ -1,0 +1,55 @@
+"""Fine-tuning a cross-encoder on a retrieval data set (ACORD, Section F.2); a `training.Tuning`."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from sentence_transformers import CrossEncoder
+
+from lextables.models import cross_encoder
+from lextables.models.cross_encoder import save
+from lextables.models.weights import weights_folder
+from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.reranking import pair_scores
+
+__all__ = ["finetune", "load", "pair_scores", "save", "training_pairs"]
+
+
+def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[float]]:
+    """Return the pairs of the training queries and their soft targets, each gain's share of the highest."""
+    top, form = collection.task["top_gain"], collection.task["forms"][0]
+    pairs, targets = [], []
+    for query_id, query in collection.of("training").items():
+        for document, gain in sorted(collection.judged[query_id].items()):
+            pairs.append((query[form], collection.documents[document]))
+            targets.append(gain / top)
+    return pairs, targets
+
+
+def load(settings: Mapping[str, Any], device: torch.device, seed: int) -> CrossEncoder:
+    """Load the encoder, with a relevance head drawn by ``seed`` where it has none."""
+    return cross_encoder.load(weights_folder(settings), device, settings["max_length"], seed, fresh_head=True)
+
+
+def finetune(
+    model: CrossEncoder, collection: Collection, settings: Mapping[str, Any], seed: int, work: Path,
+    visit: Callable[[int], None],
+) -> dict[str, Any]:  # fmt: skip
+    """Fine-tune on all judged pairs of the training queries, each gain as often as any other."""
+    pairs, targets = training_pairs(collection)
+    resumed = cross_encoder.finetune(
+        model,
+        pairs,
+        targets,
+        learning_rate=settings["learning_rate"],
+        updates=settings["updates"],
+        batch_size=settings["batch_size"],
+        weight_decay=settings["weight_decay"],
+        bf16=settings["bf16"],
+        save_every=settings["save_every"],
+        seed=seed,
+        work=work,
+        visit=visit,
+    )
+    return {"resumed_from_update": resumed, "training_pairs": len(pairs)}

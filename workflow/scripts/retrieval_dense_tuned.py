@@ -1,0 +1,26 @@
+"""Rank the documents of every query by the bi-encoder that a run has trained."""
+
+from functools import partial
+from pathlib import Path
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.models import bi_encoder, device
+from lextables.run import loaded, recorded
+from lextables.tasks.retrieval import collection, dense
+from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+
+with job(snakemake.log[0]):
+    settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
+    weights, trained = snakemake.input.weights
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record |= {"device": device.describe(where), "trained": loaded(trained)}
+        model = bi_encoder.load(weights, where, settings["max_length"])
+        found = dense.retrieve(
+            collection.load(snakemake.input.data, snakemake.params.task),
+            {snakemake.params.task["forms"][0]: settings},
+            partial(bi_encoder.encode_documents, model),
+            partial(bi_encoder.encode_queries, model),
+        )
+        (hits,) = found.values()
+        write(PREDICTIONS, prediction_rows(hits), snakemake.output.predictions)

@@ -1,0 +1,15 @@
+"""Rank the documents of every query by the mean of several systems' standardised scores."""
+
+from pathlib import Path
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.run import recorded
+from lextables.tasks.retrieval.fusing import fuse
+from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, scored
+
+with job(snakemake.log[0]):
+    settings = snakemake.params.settings
+    with recorded(Path(snakemake.output.record).parent, settings):
+        hits = fuse([scored(path) for path in snakemake.input], settings["shares"], settings["top"])
+        write(PREDICTIONS, prediction_rows(hits), snakemake.output.predictions)
