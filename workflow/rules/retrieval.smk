@@ -87,17 +87,6 @@ for name, task in RETRIEVAL.items():
             "../scripts/retrieval_rerank.py"
 
 
-def tuning(experiment):
-    """What gives the kind of model that a run of this experiment fine-tunes, as the name of its module."""
-    return lambda wildcards: settings(wildcards, experiment=experiment)["kind"].replace("-", "_")
-
-
-def tuning_code(script, experiment):
-    """The code of a training, in which each kind of model has a part of its own: a change repeats no other's."""
-    kind = tuning(experiment)
-    return lambda wildcards: code(script, f"lextables.tasks.retrieval.{kind(wildcards)}_tuning")
-
-
 SEARCH = run_folder("search")
 
 
@@ -135,13 +124,6 @@ rule retrieval_search:
         "../scripts/retrieval_search.py"
 
 
-def chosen_by(wildcards, searched):
-    """The predictions of the searches that a choice is made from, or of the retriever that they reorder."""
-    found = spec(run_of(wildcards, experiment="choice")).needs
-    runs = [run for run in found if (run.experiment == "search") == searched]
-    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in runs]
-
-
 rule retrieval_choose:
     input:
         data=collection,
@@ -159,7 +141,7 @@ rule retrieval_choose:
         ENVIRONMENT
     params:
         settings=of_run("choice"),
-        task=retrieval_task,
+        task=scored_task,
         rates=lambda wildcards: [
             [run.seed, spec(run).settings["learning_rate"]]
             for run in spec(run_of(wildcards, experiment="choice")).needs
@@ -321,7 +303,7 @@ rule retrieval_score:
         ENVIRONMENT
     params:
         queries=lambda wildcards: settings(wildcards)["queries"],
-        task=retrieval_task,
+        task=scored_task,
         code=code("retrieval_score.py"),
     message:
         "Scoring {wildcards.experiment} by {wildcards.model} on {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."

@@ -7,11 +7,19 @@ def collection(wildcards):
     return data(wildcards.dataset, *collection_files(task))
 
 
+# What hits depend on of the registry's task, and what choosing and scoring do; no row or grid.
+RANKED_BY = {"names", "forms", "pool", "training", "validation", "test", "top_gain"}
+SCORED_BY = RANKED_BY | {"metrics", "groups", "choose_by"}
+
+
 def retrieval_task(wildcards):
-    """What hits and scores depend on of the registry's task, and no row or grid."""
-    names = ("names", "forms", "pool", "training", "validation", "test")
-    names += ("metrics", "top_gain", "groups", "choose_by")
-    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=set(names))
+    """The task as ranking and training read it: no metric changes a hit."""
+    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=RANKED_BY)
+
+
+def scored_task(wildcards):
+    """The task as choosing and scoring read it."""
+    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=SCORED_BY)
 
 
 def forms_of(experiment):
@@ -39,3 +47,21 @@ def retrievers(kind):
     """The pattern of the models of a kind of retriever."""
     first = ((run, entry.settings) for run, entry in SPECS.items() if run.experiment == "retrieve")
     return any_of({re.escape(run.model) for run, given in first if given["kind"] == kind})
+
+
+def tuning(experiment):
+    """What gives the kind of model that a run of this experiment fine-tunes, as the name of its module."""
+    return lambda wildcards: settings(wildcards, experiment=experiment)["kind"].replace("-", "_")
+
+
+def tuning_code(script, experiment):
+    """The code of a training, in which each kind of model has a part of its own: a change repeats no other's."""
+    kind = tuning(experiment)
+    return lambda wildcards: code(script, f"lextables.tasks.retrieval.{kind(wildcards)}_tuning")
+
+
+def chosen_by(wildcards, searched):
+    """The predictions of the searches that a choice is made from, or of the retriever that they reorder."""
+    found = spec(run_of(wildcards, experiment="choice")).needs
+    runs = [run for run in found if (run.experiment == "search") == searched]
+    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in runs]
