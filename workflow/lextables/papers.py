@@ -75,18 +75,23 @@ class TableEntry(Entry):
     names: Mapping[str, Any] = {}
 
 
-class Paper(Entry):
+class Shown(Entry):
+    """What a reader sees of a paper: its title, how to cite it, and its tables."""
+
+    title: str
+    citation: str
+    tables: Mapping[str, TableEntry] = Field(min_length=1)
+
+
+class Paper(Shown):
     """What every paper's file holds.
 
     ``sources`` are entries as in `resources/sources.yaml`, for a paper that brings its own.
     """
 
-    title: str
-    citation: str
     sources: Mapping[str, Source] = {}
     data: Mapping[str, DataSet] = {}
     tasks: Mapping[str, Task] = {}
-    tables: Mapping[str, TableEntry] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _names_what_there_is(self) -> "Paper":

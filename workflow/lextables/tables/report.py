@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from markupsafe import Markup
 
-from lextables.papers import Paper, TableEntry
+from lextables.papers import Shown, TableEntry
 from lextables.sources.registry import reworded
 from lextables.tables import render
 from lextables.tables.cells import Line, count, from_csv
@@ -134,7 +134,7 @@ def read_part(
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
-    paper = Paper.model_validate({key: value for key, value in raw.items() if key in Paper.model_fields})
+    paper = Shown.model_validate({key: value for key, value in raw.items() if key in Shown.model_fields})
     tables, census = results / "tables" / name, results / "data" / name / "census.json"
     shown = paper.tables
     if earlier:
