@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 from lextables.dataset import census, read, write
-from lextables.maud import constraints, raw
-from lextables.maud.schema import EXTRACTION_TABLES, TABLES
-from lextables.models.classification import read_tokens, tokenise
+from lextables.maud import constraints, release
+from lextables.maud.schema import ANSWERED, EXTRACTED
+from lextables.tasks.classification.features import read_tokens, tokenise
 from make_maud import recorded_questions
 
 LIMIT = 512
@@ -25,37 +25,37 @@ LIMIT = 512
 
 def data(folder: Path) -> str:
     """Write the parquet tables of ``folder`` as the rule does, and count each."""
-    catalogue, _ = raw.read_catalogue(folder / "maud_v1.zip", recorded_questions())
+    catalogue, _ = release.read_catalogue(folder / "maud_v1.zip", recorded_questions())
     numbers = {head.head_id: head.head_id for head in catalogue.heads}
-    release = raw.read_release(folder / "maud_v1.zip", catalogue, numbers)
+    found = release.read_release(folder / "maud_v1.zip", catalogue, numbers)
     rows = {
-        "examples": release.examples,
-        "texts": release.texts,
+        "examples": found.examples,
+        "texts": found.texts,
         "questions": catalogue.rows(numbers),
-        "contracts": raw.contract_rows(folder / "maud_v1.zip", release.examples),
-        "answer_counts": constraints.answer_counts(release.examples, catalogue),
-        "split_overlap": constraints.split_overlap(release.examples),
-        "constraint_violations": constraints.constraint_violations(release.examples, {}, []),
+        "contracts": release.contract_rows(folder / "maud_v1.zip", found.examples),
+        "answer_counts": constraints.answer_counts(found.examples, catalogue),
+        "split_overlap": constraints.split_overlap(found.examples),
+        "constraint_violations": constraints.constraint_violations(found.examples, {}, []),
     }
-    found = {}
-    for table in TABLES:
+    counts = {}
+    for table in ANSWERED:
         if table.name in rows:
             write(table, rows[table.name], folder / f"{table.name}.parquet")
-            found[table.name] = census(table, folder / f"{table.name}.parquet")["rows"]
-    return str(found)
+            counts[table.name] = census(table, folder / f"{table.name}.parquet")["rows"]
+    return str(counts)
 
 
 def extraction(folder: Path) -> str:
     """Write the parquet tables of the extraction task."""
-    files = {split: folder / f"maud_squad_{split}.json" for split in raw.SPLITS}
-    release = raw.read_squad_release(files, recorded_questions(), {})
+    files = {split: folder / f"maud_squad_{split}.json" for split in release.SPLITS}
+    found = release.read_squad_release(files, recorded_questions(), {})
     (folder / "extraction").mkdir(exist_ok=True)
-    found = {}
-    for table in EXTRACTION_TABLES:
+    counts = {}
+    for table in EXTRACTED:
         path = folder / "extraction" / f"{table.name}.parquet"
-        write(table, getattr(release, table.name), path)
-        found[table.name] = census(table, path)["rows"]
-    return str(found)
+        write(table, getattr(found, table.name), path)
+        counts[table.name] = census(table, path)["rows"]
+    return str(counts)
 
 
 def features(folder: Path, model: str) -> str:

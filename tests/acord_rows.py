@@ -1,12 +1,13 @@
 """Rows of ACORD's Table D-3 as hits make them, judged against printed rows."""
 
 from lextables.acord import tables
-from lextables.acord.retrieval import prediction_rows
-from lextables.acord.scores import scores
-from lextables.dataset import read, write
+from lextables.dataset import write
 from lextables.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
+from lextables.tasks.retrieval import collection
+from lextables.tasks.retrieval.schema import prediction_rows
+from lextables.tasks.retrieval.scoring import scores
 
 METRICS = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")
 
@@ -16,13 +17,18 @@ def without_first_hits(hits):
     return {query: found[1:] for query, found in hits.items()}
 
 
+def collected(data, paper):
+    """ACORD's data sets in ``data`` as its task reads them."""
+    task = paper.tasks["acord"].model_dump(mode="json")
+    return collection.load([data / f"{name}.parquet" for name in collection.files(task)], task)
+
+
 def judged(data, paper, printed, row, hits):
     """{metric: line of Table D-3} where the system of ``row`` returns ``hits``, judged as deterministic.
 
     ``data`` holds ACORD's data sets; ``printed`` are the cells of ``row`` alone.
     """
-    given = [read(data / f"{name}.parquet") for name in ("judgements", "queries")]
-    write(SCORES, scores(prediction_rows(hits), *given), data / "run/scores.parquet")
+    write(SCORES, scores(prediction_rows(hits), collected(data, paper)), data / "run/scores.parquet")
     retriever, reranker = row.split(" / ")
     system = {
         "retriever": retriever, "reranker": reranker, "tuned": False, "own": False, "pairwise": False,

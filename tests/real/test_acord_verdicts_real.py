@@ -8,17 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from acord_rows import METRICS, judged, without_first_hits
-from lextables.acord.plan import Acord
+from acord_rows import METRICS, collected, judged, without_first_hits
 from lextables.acord.raw import read_release
-from lextables.acord.retrieval import load_collection, retrieve
 from lextables.acord.schema import TABLES
 from lextables.dataset import write_all
-from lextables.papers import load
+from lextables.rooms import load
 from lextables.tables.published import load as load_published
+from lextables.tasks.retrieval.lexical import retrieve
 
 ROOT = Path(__file__).parents[2]
-PAPER = load(ROOT / "resources/papers/acord.yaml", Acord)
+PAPER = load(ROOT / "resources/papers/acord.yaml")
 PRINTED = [
     cell for cell in load_published(ROOT / "resources/published/acord.csv") if cell.table == "table_d3"
 ]
@@ -28,21 +27,21 @@ BM25 = "BM25 / None"
 @pytest.fixture(scope="module")
 def data(mirror, tmp_path_factory):
     folder = tmp_path_factory.mktemp("acord")
-    release = read_release(mirror / f"{PAPER.source}/{PAPER.file}", PAPER.categories, PAPER.query_aliases)
-    write_all(TABLES, vars(release), folder)
+    file = mirror / PAPER.data["acord"].files["release"]
+    write_all(TABLES["acord"], vars(read_release(file, PAPER.categories, PAPER.query_aliases)), folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def ranked(data):
     """{(k1, b): hits of BM25 with an index a query}."""
-    collection = load_collection(str(data))
+    collection, top = collected(data, PAPER), PAPER.tasks["acord"].top
 
     def hits(k1, b):
-        settings = {"kind": "bm25", "index": "query", "k1": k1, "b": b, "top": PAPER.top, "queries": None}
-        return retrieve(collection, {"short": settings}, None)["short"]
+        settings = {"index": "query", "k1": k1, "b": b, "pool": "judged", "top": top, "queries": None}
+        return retrieve(collection, {"short": settings})["short"]
 
-    return {point: hits(*point) for point in ((0.9, 0.4), (3, 1))}
+    return {parameters: hits(*parameters) for parameters in ((0.9, 0.4), (3, 1))}
 
 
 def verdicts(data, row, hits):

@@ -7,7 +7,7 @@ from lextables.cuad import tables
 from lextables.cuad.raw import read_release
 from lextables.cuad.schema import TABLES
 from lextables.dataset import write
-from lextables.papers import load
+from lextables.rooms import load
 from lextables.tables.cells import build, count
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published

@@ -6,8 +6,11 @@ from itertools import pairwise
 import pytest
 
 from lextables import ROOT
+from lextables.dataset import Published, check_census, write_all
 from lextables.maud import constraints, raw
 from lextables.maud.catalogue import read_author_settings, read_recorded
+from lextables.maud.release import contract_rows, read_catalogue, read_legalbench_rag, read_release
+from lextables.maud.schema import TABLES
 
 SINGLE = ("basic_post_contract_v1", "basic_legal_berts_v1", "basic_bb_post_contract_800_v0")
 SINGLE += ("basic_partial_post_contract_v1",)
@@ -49,7 +52,7 @@ def maud(mirror):
 @pytest.fixture(scope="module")
 def catalogue(maud):
     recorded = read_recorded((ROOT / "resources/facts/maud_questions.yaml").read_bytes(), "facts", 92, 144)
-    found, notes = raw.read_catalogue(maud / "maud_v1.zip", recorded)
+    found, notes = read_catalogue(maud / "maud_v1.zip", recorded)
     assert notes == {"questions_from_the_record": 85, "answers_from_the_record": 0}
     return found
 
@@ -67,12 +70,22 @@ def settings(maud, catalogue):
 
 @pytest.fixture(scope="module")
 def release(maud, catalogue, settings):
-    return raw.read_release(maud / "maud_v1.zip", catalogue, settings.author_numbers)
+    return read_release(maud / "maud_v1.zip", catalogue, settings.author_numbers)
 
 
 @pytest.fixture(scope="module")
 def extraction(maud, catalogue):
-    return raw.read_legalbench_rag(maud / "extraction_spans.json", maud / "maud_v1.zip", catalogue, QUERIES)
+    return read_legalbench_rag(maud / "extraction_spans.json", maud / "maud_v1.zip", catalogue, QUERIES)
+
+
+@pytest.mark.parametrize(("name", "variant"), [("maud", "partial"), ("maud_extraction", "legalbench_rag")])
+def test_a_data_set_of_the_mirror_is_what_the_registry_counts(mirror, tmp_path, name, variant):
+    paper = rooms.load(ROOT / "resources/papers/maud.yaml")
+    entry, keys = paper.data[name], paper.model_dump(mode="json")
+    files = {kind: [mirror / file for file in several] for kind, several in entry.named([mirror]).items()}
+    facts = {fact: ROOT / "resources/facts" / file for fact, file in entry.facts.items()}
+    found = raw.read(name, Published(files, facts, {key: keys[key] for key in entry.given}))
+    check_census(write_all(TABLES[name], found.of, tmp_path), entry.census[variant], name)
 
 
 def test_the_catalogue_is_table_9s_count_of_questions(catalogue):
@@ -156,7 +169,7 @@ def test_contracts_and_texts_stand_in_several_splits(release):
 def test_the_contracts(maud, release):
     texts = {
         row["contract_id"]: row["text"] is not None
-        for row in raw.contract_rows(maud / "maud_v1.zip", release.examples)
+        for row in contract_rows(maud / "maud_v1.zip", release.examples)
     }
     # Of 152; the mirror has neither a text nor a row of contract_149.
     assert len(texts) == 151

@@ -5,34 +5,45 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.acord.plan import SHOWN, Acord, plan, systems
+from lextables import papers, rooms
 from lextables.acord.tables import TABLES
 from lextables.config import load as load_config
 from lextables.models.resolve import load_models
-from lextables.papers import load
+from lextables.run import Run
 from lextables.tables.published import load as load_published
+from lextables.tasks.plan import Context
+from lextables.tasks.retrieval.plan import RetrievalPlanner
 
 ROOT = Path(__file__).parents[2]
-PAPER = load(ROOT / "resources/papers/acord.yaml", Acord)
+PAPER = rooms.load(ROOT / "resources/papers/acord.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 PRINTED = load_published(ROOT / "resources/published/acord.csv")
 
 
-def arguments(gpu=False, **values):
-    return load_config({"papers": "acord"} | values, ["acord"], ROOT), PAPER, MODELS, ROOT, gpu
+def context(gpu=False, **values):
+    return Context(load_config({"papers": "acord"} | values, ["acord"], ROOT), MODELS, ROOT, gpu)
 
 
 def laid_out(gpu=False, **values):
-    return plan(*arguments(gpu, **values))
+    return papers.plan(PAPER, context(gpu, **values))
+
+
+def systems(**values):
+    return RetrievalPlanner("acord", PAPER.tasks["acord"], context(**values)).rows()
 
 
 def rows(**values):
-    return {s.row: s for s in systems(*arguments(**values)) if not s.tuned and not s.pairwise}
+    return {s.row: s for s in systems(**values) if not s.about["tuned"] and not s.about["pairwise"]}
+
+
+def of(found, experiment):
+    return [run for run in found.specs if run.experiment == experiment]
 
 
 def test_every_table_is_registered_printed_and_built():
     assert set(PAPER.tables) == set(TABLES) == {cell.table for cell in PRINTED}
-    assert set(SHOWN) <= set(TABLES)
+    shown = {name for name, table in PAPER.tables.items() if table.rows}
+    assert shown == {name for name, found in laid_out().rows.items() if found}
 
 
 def test_every_printed_system_is_planned():
@@ -48,19 +59,48 @@ def test_the_sample_runs_what_is_installed_and_says_so_of_the_rest():
         "BM25 / None",
         "BM25, one index over the corpus / None",
         "Bi-Encoder-MiniLM / None",
+        "BM25 + MiniLM, mean of standardised scores / None",
     }
     assert rows()["BM25 / Cross-Encoder-MiniLM"].reason == "sample data"
     assert "language-model rerankers" in rows()["BM25 / GPT4o"].reason
-    assert {run.condition for run in found.specs if run.experiment == "finetune"} == {"sample-lr1e-04"}
+    assert {run.condition for run in of(found, "search")} == {"sample-lr1e-04"}
 
 
 def test_models_paper_plans_all_that_has_weights():
     found = laid_out(data="release", models="paper", grid="paper")
     assert rows(data="release", models="paper")["Bi-Encoder-MiniLM / Cross-Encoder-MiniLM"].runs
-    trained = [run for run in found.specs if run.experiment == "finetune"]
-    assert len(trained) == 2 * 5 * 3  # two models, five learning rates, three seeds
-    updates = {tuple(found.specs[run].settings["updates"]) for run in trained}
+    searched = of(found, "search")
+    assert len(searched) == 2 * 5 * 3  # two models, five learning rates, three seeds
+    updates = {tuple(found.specs[run].settings["updates"]) for run in searched}
     assert updates == {(100, 200, 400, 600, 800, 1000, 1500, 2000, 2500, 3000)}
+
+
+def test_what_is_searched_is_chosen_trained_and_read_by_runs_of_their_own():
+    found = laid_out(data="release", models="paper", grid="paper")
+    for read in of(found, "rerank-tuned"):
+        training = found.specs[read].weights_of
+        choice = found.specs[training].choice
+        assert (training.experiment, training.seed) == ("train", read.seed)
+        hits, *searched = found.specs[choice].needs
+        retriever, model = read.model.split("+")
+        # A retriever's own hits are what the choice reorders; a search reads those of all of them.
+        assert found.specs[read].needs == (hits,)
+        assert hits == Run("acord", "retrieve", retriever, "short")
+        assert {run.model for run in searched} == {model} and len(searched) == 5 * 3
+        for run in searched:
+            assert {needed.model for needed in found.specs[run].needs} == {"bm25", "bi-encoder-minilm"}
+    assert len(of(found, "rerank-tuned")) == 2 * 2 * 3 and len(of(found, "choice")) == 2 * 2
+
+
+def test_a_grid_of_one_trial_is_trained_without_a_search():
+    found = laid_out(data="release", models="paper", grid="small")
+    assert not of(found, "search") and not of(found, "choice")
+    (cross_encoder,) = {run for run in of(found, "train") if run.model == "cross-encoder-minilm"}
+    assert found.specs[cross_encoder].choice is None
+    assert found.specs[cross_encoder].settings["updates"] == [100]
+    # One training, whosever hits it reorders.
+    readers = {run.model for run, spec in found.specs.items() if spec.weights_of == cross_encoder}
+    assert readers == {"bm25+cross-encoder-minilm", "bi-encoder-minilm+cross-encoder-minilm"}
 
 
 @pytest.mark.parametrize(
@@ -73,8 +113,7 @@ def test_models_paper_plans_all_that_has_weights():
     ],
 )
 def test_auto_grid(gpu, values, grid):
-    conditions = {run.condition for run in laid_out(gpu, **values).specs if run.experiment == "finetune"}
-    assert {condition.split("-")[0] for condition in conditions} == {grid}
+    assert {run.condition for run in of(laid_out(gpu, **values), "train")} == {grid}
 
 
 RERANKED = "BM25 / Cross-Encoder-MiniLM"
@@ -86,12 +125,13 @@ def tuned(tmp_path, **values):
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
     given = {"data": "release", "models": "available", "mirror": str(tmp_path)} | values
-    return {s.row: s for s in systems(*arguments(**given)) if s.tuned and s.row.startswith(RERANKED)}
+    return {s.row: s for s in systems(**given) if s.about["tuned"] and s.row.startswith(RERANKED)}
 
 
 def test_the_papers_grid_and_nothing_else_fills_the_printed_row(tmp_path):
     (system,) = tuned(tmp_path, grid="paper").values()
     assert (system.row, system.own, len(system.runs["short"]), system.averages) == (RERANKED, False, 3, 3)
+    assert system.trained
 
 
 @pytest.mark.parametrize(
@@ -120,15 +160,16 @@ def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, r
 
 def test_the_floor_is_a_flag_of_the_registry():
     assert [system.row for system in rows().values() if system.floor] == [
-        "BM25, one index over the corpus / None"
+        "BM25, one index over the corpus / None",
+        "BM25 + MiniLM, mean of standardised scores / None",
     ]
 
 
-def test_needs_are_runs_of_the_plan():
-    found = laid_out(data="release", models="paper")
+def test_what_a_run_goes_by_is_a_run_of_the_plan():
+    found = laid_out(data="release", models="paper", grid="paper")
     for spec in found.specs.values():
-        assert set(spec.needs) <= set(found.specs)
-    for system in systems(*arguments(data="release", models="paper")):
+        assert {*spec.needs, *filter(None, (spec.weights_of, spec.choice))} <= set(found.specs)
+    for system in systems(data="release", models="paper", grid="paper"):
         assert all(run in found.specs for runs in system.runs.values() for run in runs)
         assert bool(system.runs) != bool(system.reason)
 
@@ -136,6 +177,15 @@ def test_needs_are_runs_of_the_plan():
 def test_settings_are_plain_values():
     for spec in laid_out(data="release", models="paper").specs.values():
         assert yaml.safe_load(yaml.safe_dump(spec.settings)) == spec.settings
+
+
+def test_longer_forms_are_ranked_for_the_queries_of_appendix_e_alone():
+    found = laid_out(data="release", models="paper")
+    for run, spec in found.specs.items():
+        if run.experiment in ("retrieve", "rerank"):
+            longer = ['"as-is" clause', "Change Of Control"]
+            assert spec.settings["queries"] == (None if run.condition == "short" else longer)
+    assert set(PAPER.format_queries.values()) == set(longer)
 
 
 def test_a_users_models_become_rows_without_code(tmp_path):
@@ -155,9 +205,16 @@ def test_a_users_models_become_rows_without_code(tmp_path):
     assert planned["BM25 / My Reranker"].own
 
 
+def test_parameters_are_those_of_both_systems():
+    counted = {row: system.parameters for row, system in rows().items()}
+    minilm, cross_encoder = (MODELS[f"{name}-minilm-l6-v2"].parameters for name in ("all", "ms-marco"))
+    assert counted["Bi-Encoder-MiniLM / Cross-Encoder-MiniLM"] == minilm + cross_encoder
+    assert (counted["BM25 / None"], counted["BM25 / GPT4o"]) == (0, None)
+
+
 def test_a_table_needs_only_its_own_runs():
     found = laid_out()
     assert found.folders("table_c2") == []
-    assert not any("finetuned" in folder or "/medium/" in folder for folder in found.folders("table_d3"))
+    assert not any("rerank" in folder or "/medium/" in folder for folder in found.folders("table_d3"))
     assert any("/medium/" in folder for folder in found.folders("table_e2"))
-    assert any("finetuned" in folder for folder in found.folders("figure2"))
+    assert any("tuned" in folder for folder in found.folders("figure2"))

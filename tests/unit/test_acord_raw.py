@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from lextables.acord.plan import Acord
-from lextables.acord.raw import read_release
+from lextables.acord.raw import read, read_release
 from lextables.acord.schema import TABLES
-from lextables.dataset import census, check_census, write
+from lextables.dataset import Published, census, check_census, write
 from lextables.errors import BadInput
-from lextables.papers import load
+from lextables.rooms import load
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/acord/ACORD.zip"
-PAPER = load(ROOT / "resources/papers/acord.yaml", Acord)
+PAPER = load(ROOT / "resources/papers/acord.yaml")
 
 
 def release(path):
@@ -43,16 +42,26 @@ def altered(members, tmp_path):
 
 def test_rows_come_sorted_and_fit_their_schemas(tmp_path):
     rows = release(SAMPLE)
-    for table in TABLES:
+    for table in TABLES["acord"]:
         assert write(table, getattr(rows, table.name), tmp_path / table.name) > 0
         counts = census(table, tmp_path / table.name)
-        check_census(counts, PAPER.census["sample"][table.name], table.name)
+        check_census(counts, PAPER.data["acord"].census["sample"][table.name], table.name)
     assert {row["stars"] - row["score"] for row in rows.judgements} == {1}
     assert [query["number"] for query in rows.queries] == list(range(1, len(rows.queries) + 1))
     assert all(query["medium"] and query["long"] for query in rows.queries)
     judged = {(row["query_id"], row["clause_id"]) for row in rows.judgements}
     assert all((r["query_id"], r["clause_id"]) in judged for r in rows.ratings if r["clause_id"])
     assert any(rating["rating"] % 1 for rating in rows.ratings)
+
+
+def test_the_data_sets_reader_is_given_what_the_registry_names():
+    entry = PAPER.data["acord"]
+    given = {name: getattr(PAPER, name) for name in entry.given}
+    found = read("acord", Published({name: [SAMPLE] for name in entry.files}, {}, given))
+    rows = release(SAMPLE)
+    for table in TABLES["acord"]:
+        assert found.of[table.name] == getattr(rows, table.name)
+    assert found.notes == rows.notes == {"ratings_without_a_number": 2, "ratings_without_a_judged_clause": 0}
 
 
 def line(number, new):

@@ -5,21 +5,23 @@ from pathlib import Path
 
 import pytest
 
+from acord_rows import collected
+from lextables import papers, rooms
 from lextables.acord import tables
-from lextables.acord.plan import Acord, plan
 from lextables.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
-from lextables.acord.scores import scores
 from lextables.config import Config
 from lextables.dataset import read, write
 from lextables.models.resolve import load_models
-from lextables.papers import load
 from lextables.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
+from lextables.tasks.plan import Context
+from lextables.tasks.retrieval.schema import prediction_rows
+from lextables.tasks.retrieval.scoring import scores
 
 ROOT = Path(__file__).parents[2]
-PAPER = load(ROOT / "resources/papers/acord.yaml", Acord)
+PAPER = rooms.load(ROOT / "resources/papers/acord.yaml")
 PRINTED = load_published(ROOT / "resources/published/acord.csv")
 WORDS = {"a": 10, "b": 120, "c": 130, "d": 40}
 STARS = {
@@ -62,13 +64,9 @@ def data(tmp_path_factory):
         "first": {"Change Of Control": ["c", "a"], '"as-is" clause': ["a", "d"], "Insurance": []},
         "second": {"Change Of Control": ["a", "c"], '"as-is" clause': ["a", "d"], "Insurance": ["d"]},
     }.items():
-        predictions = [
-            {"query_id": q, "rank": r, "clause_id": c, "score": -r}
-            for q, found in hits.items()
-            for r, c in enumerate(found, 1)
-        ]
-        (folder / name).mkdir()
-        write(SCORES, scores(predictions, judgements, queries), folder / name / "scores.parquet")
+        ranked = {query: [(clause, -r) for r, clause in enumerate(found)] for query, found in hits.items()}
+        scored = scores(prediction_rows(ranked), collected(folder, PAPER))
+        write(SCORES, scored, folder / name / "scores.parquet")
     return folder
 
 
@@ -225,14 +223,12 @@ def test_a_category_has_an_interval_where_it_has_several_queries(data):
     one = cells["Limitation of Liability / not fine-tuned", "NDCG@5"]
     assert one.value is not None and one.low is None
     queries = [row | {"category": "Term"} for row in read(data / "queries.parquet")]
-    given = [read(data / f"{name}.parquet") for name in ("judgements",)]
     other = data / "one-category"
     write(QUERIES, queries, other / "queries.parquet")
-    hits = [
-        {"query_id": q, "rank": 1, "clause_id": c, "score": 1.0}
-        for q, c in (('"as-is" clause', "a"), ("Change Of Control", "c"), ("Insurance", "d"))
-    ]
-    write(SCORES, scores(hits, *given, queries), other / "run/scores.parquet")
+    for table in (CLAUSES, JUDGEMENTS):
+        write(table, read(data / f"{table.name}.parquet"), other / f"{table.name}.parquet")
+    hits = {'"as-is" clause': [("a", 1.0)], "Change Of Control": [("c", 1.0)], "Insurance": [("d", 1.0)]}
+    write(SCORES, scores(prediction_rows(hits), collected(other, PAPER)), other / "run/scores.parquet")
     printed = [cell for cell in PRINTED if cell.table == "table_d2"]
     both = Inputs(other, other, [system("BM25", "Cross-Encoder-MiniLM", runs=["run"])], printed, PAPER)
     term = {(c.row, c.column): c for c in tables.cells("table_d2", both)}["Term / not fine-tuned", "NDCG@5"]
@@ -292,7 +288,8 @@ def test_no_interval_reaches_beyond_what_a_score_can_be(data, table, most):
 def test_every_printed_cell_gets_a_place(data, table):
     printed = [cell for cell in PRINTED if cell.table == table]
     models = load_models(ROOT / "resources/models.yaml")
-    found = plan(Config(papers=("acord",), data="release", models="sample"), PAPER, models, ROOT, False)
+    config = Config(papers=("acord",), data="release", models="sample")
+    found = papers.plan(PAPER, Context(config, models, ROOT, False))
     rows = [row | {"runs": {}, "reason": row["reason"] or "not here"} for row in found.rows[table]]
     lines = build(printed, tables.cells(table, Inputs(data, data, rows, printed, PAPER)), comparable=True)
     assert [line.published for line in lines if line.published] == [cell.value for cell in printed]

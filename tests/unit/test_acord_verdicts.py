@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from acord_rows import METRICS, judged, without_first_hits
-from lextables.acord.plan import Acord
 from lextables.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
 from lextables.dataset import write
-from lextables.papers import load
+from lextables.rooms import load
 from lextables.tables.published import PublishedCell
 
-PAPER = load(Path(__file__).parents[2] / "resources/papers/acord.yaml", Acord)
+PAPER = load(Path(__file__).parents[2] / "resources/papers/acord.yaml")
 ROW = "BM25 / None"
 
 

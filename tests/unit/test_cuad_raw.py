@@ -15,7 +15,7 @@ from lextables.cuad.raw import read as read_published
 from lextables.cuad.schema import TABLES
 from lextables.dataset import Published, check_census, read, write, write_all
 from lextables.errors import BadInput
-from lextables.papers import load
+from lextables.rooms import load
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/cuad"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lextables import papers
+from lextables import papers, rooms
 from lextables.config import load as load_config
 from lextables.cuad.reviewer import FILES, Reviewer, choose, finished
 from lextables.errors import BadInput
@@ -17,7 +17,7 @@ from lextables.run import Run
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
-PAPER = papers.load(ROOT / "resources/papers/cuad.yaml")
+PAPER = rooms.load(ROOT / "resources/papers/cuad.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 
 

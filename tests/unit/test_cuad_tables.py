@@ -9,7 +9,7 @@ import pytest
 from lextables.cuad import tables
 from lextables.cuad.schema import CATEGORIES, CLAUSES, CONTRACTS
 from lextables.dataset import write
-from lextables.papers import load as load_paper
+from lextables.rooms import load as load_paper
 from lextables.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.cost import span_settings_in_words, time_in_words

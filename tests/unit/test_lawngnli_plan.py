@@ -7,12 +7,12 @@ import pytest
 
 from lextables.config import load as load_config
 from lextables.errors import BadInput
-from lextables.lawngnli.plan import Lawngnli, construction
+from lextables.lawngnli.plan import construction
 from lextables.models.resolve import load_models
-from lextables.papers import load
+from lextables.rooms import load
 
 ROOT = Path(__file__).parents[2]
-PAPER = load(ROOT / "resources/papers/lawngnli.yaml", Lawngnli)
+PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 
 

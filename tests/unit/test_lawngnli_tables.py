@@ -8,11 +8,10 @@ import pytest
 from lextables.dataset import write
 from lextables.errors import BadInput
 from lextables.lawngnli import tables
-from lextables.lawngnli.plan import Lawngnli
 from lextables.lawngnli.readings import pair_name
 from lextables.lawngnli.schema.examples import EXAMPLES
 from lextables.lawngnli.schema.long_premises import LONG_PREMISES
-from lextables.papers import load
+from lextables.rooms import load
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 
@@ -57,7 +56,7 @@ def inputs(folder, printed=PRINTED, *, data_set=DATA_SET, rows=(), funnel=()):
     write(LONG_PREMISES, [opinion | {"case_id": case} for case in cases], folder / "long_premises.parquet")
     census = {"data": {"examples": {"rows_sha256": data_set}}, "funnel": funnel}
     (folder / "census.json").write_text(json.dumps(census))
-    return Inputs(folder, folder, [], printed, load(ROOT / "resources/papers/lawngnli.yaml", Lawngnli))
+    return Inputs(folder, folder, [], printed, load(ROOT / "resources/papers/lawngnli.yaml"))
 
 
 @pytest.fixture

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from lextables import papers, rooms
 from lextables.config import load as load_config
-from lextables.maud.plan import SHOWN, Maud, plan
 from lextables.maud.tables import TABLES
 from lextables.models.resolve import load_models
-from lextables.papers import load
 from lextables.tables.published import load as load_published
+from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
-PAPER = load(ROOT / "resources/papers/maud.yaml", Maud)
+PAPER = rooms.load(ROOT / "resources/papers/maud.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 PRINTED = load_published(ROOT / "resources/published/maud.csv")
 # The paper prints no value of the first; the second is ours.
@@ -21,11 +21,18 @@ UNPRINTED = {"figure2", "table_validation"}
 
 def laid_out(**values):
     config = load_config({"papers": "maud"} | values, ["maud"], ROOT)
-    return plan(config, PAPER, MODELS, ROOT, False)
+    return papers.plan(PAPER, Context(config, MODELS, ROOT, False))
 
 
-def runs(found, experiment, model=None):
-    return [run for run in found.specs if run.experiment == experiment and model in (None, run.model)]
+def runs(found, experiment, model=None, setting=""):
+    """The runs of the questions about deal points; conditions begin with the setting."""
+    return [
+        run
+        for run in found.specs
+        if (run.paper, run.experiment) == ("maud", experiment)
+        and model in (None, run.model)
+        and run.condition.startswith(setting)
+    ]
 
 
 PAPER_RUN = {"data": "release", "models": "paper", "grid": "paper"}
@@ -33,7 +40,8 @@ PAPER_RUN = {"data": "release", "models": "paper", "grid": "paper"}
 
 def test_every_table_is_registered_printed_and_built():
     assert set(PAPER.tables) == set(TABLES) == {cell.table for cell in PRINTED} | UNPRINTED
-    assert set(SHOWN) <= set(TABLES)
+    shown = {name for name, table in PAPER.tables.items() if table.rows}
+    assert shown == {name for name, found in laid_out().rows.items() if found}
 
 
 def test_every_printed_model_is_planned():
@@ -46,25 +54,71 @@ def test_every_printed_model_is_planned():
 def test_the_sample_trains_both_ways_and_says_why_the_rest_does_not_run():
     found = laid_out()
     assert {run.model for run in found.specs} == {"minilm"}
-    assert {run.experiment for run in found.specs if run.paper == "maud"} == {
-        "single",
-        "multi-search",
-        "multi",
-    }
+    assert [(run.experiment, run.condition) for run in found.specs if run.paper == "maud"] == [
+        ("singly", "single-sample"),
+        ("search", "multi-sample-lr3e-04"),
+        ("choice", "multi-sample"),
+        ("train", "multi-sample"),
+        ("read", "multi-sample"),
+    ]
     reasons = {row["row"]: row["reason"] for row in found.rows["table3"] if not row["runs"]}
     assert reasons["BigBird"] == "sample data"
 
 
 def test_the_authors_settings_need_no_search_and_ours_do():
     found = laid_out(**PAPER_RUN)
-    assert not runs(found, "single-search", "roberta-base")
-    assert len(runs(found, "single", "roberta-base")) == 5 * 3
+    assert not runs(found, "search", "roberta-base")
+    assert len(runs(found, "singly", "roberta-base")) == 5 * 3
     # ModernBERT is ours, so nobody published its settings: two learning rates, three seeds.
-    assert len(runs(found, "single-search", "modernbert")) == 2 * 3
-    searched = laid_out(**PAPER_RUN, maud_settings="search")
-    assert len(runs(searched, "single-search", "roberta-base")) == 5 * 3 * 3
-    final = next(run for run in runs(searched, "multi", "deberta-v3"))
-    assert len(searched.specs[final].needs) == 3 * 3
+    assert len(runs(found, "search", "modernbert")) == 2 * 3
+    searched = laid_out(**PAPER_RUN, hyperparameters="search")
+    assert len(runs(searched, "search", "roberta-base", "single")) == 5 * 3 * 3
+    for run in runs(searched, "train", "deberta-v3"):
+        choice = searched.specs[searched.specs[run].choice]
+        assert len(choice.needs) == 3 * 3
+        rates = [searched.specs[needed].settings["learning_rate"] for needed in choice.needs]
+        assert choice.settings["learning_rates"] == rates and set(rates) == {1e-5, 3e-5, 1e-4}
+        assert choice.settings["published"] is None
+
+
+def test_a_search_leaves_test_alone_and_what_is_chosen_trains_on_dev_too():
+    task = PAPER.tasks["maud"]
+    assert (task.training, task.validation) == (("train",), ("dev",))
+    assert (task.final, task.test) == (("train", "dev"), ("test",))
+
+
+def test_a_share_of_the_examples_has_a_choice_of_its_own():
+    found = laid_out(**PAPER_RUN)
+    for run in runs(found, "singly", "roberta-base"):
+        choice = found.specs[found.specs[run].choice].settings
+        assert choice["percent"] == found.specs[run].settings["percent"]
+        assert choice["published"] == "roberta-base"
+    percents = {run.condition: found.specs[run].settings["percent"] for run in runs(found, "singly")}
+    assert percents == {"single-paper": 100} | {f"single-paper-p{n}": n for n in (5, 10, 25, 50)}
+
+
+def test_a_multi_task_model_is_read_by_a_run_of_its_own():
+    found = laid_out(**PAPER_RUN)
+    assert runs(found, "read") and not runs(found, "read", setting="single")
+    for run in runs(found, "read"):
+        training = found.specs[run].weights_of
+        assert (training.model, training.condition, training.seed) == (run.model, run.condition, run.seed)
+        assert found.specs[training].settings["setting"] == "multi"
+        assert found.specs[run].settings["weights_of"] == training.folder
+    # An epoch is 3,600 updates.
+    updates = {
+        tuple(found.specs[run].settings["updates"]) for run in runs(found, "search", "minilm", "multi")
+    }
+    assert updates == {(3600, 7200, 10800, 14400, 18000, 21600)}
+
+
+def test_training_is_told_what_the_task_is():
+    for run, spec in laid_out(**PAPER_RUN).specs.items():
+        if run.paper == "maud" and run.experiment in ("search", "singly", "train"):
+            told = ("loss", "sampling", "class_weights", "multi_label", "weight_decay")
+            assert [spec.settings[name] for name in told] == [
+                "binary_cross_entropy", "balanced", "none", False, 0.01,
+            ]  # fmt: skip
 
 
 def with_models(folder, *names):
@@ -83,8 +137,8 @@ SMALL = "small budget: texts cut at 128 tokens, bfloat16"
     [
         ({"grid": "auto"}, "the paper's settings want grid=paper", f"RoBERTa, {SMALL}"),
         (
-            {"grid": "paper", "maud_settings": "search"},
-            "the paper's settings want maud_settings=authors",
+            {"grid": "paper", "hyperparameters": "search"},
+            "the paper's settings want hyperparameters=published",
             "RoBERTa, settings of our own search",
         ),
         (
@@ -105,7 +159,7 @@ def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, r
 
 
 def test_a_search_of_our_own_in_a_small_grid_is_named_too(tmp_path):
-    found = laid_out(**with_models(tmp_path, "roberta-base"), grid="sample", maud_settings="search")
+    found = laid_out(**with_models(tmp_path, "roberta-base"), grid="sample", hyperparameters="search")
     planned = [row["row"] for row in found.rows["table3"] if row["row"].startswith("RoBERTa")]
     assert planned == [
         "RoBERTa",
@@ -138,11 +192,7 @@ def test_a_small_budget_of_extraction_is_a_row_of_its_own_and_so_are_its_joined_
 
 def test_long_encoders_read_whole_texts():
     found = laid_out(**PAPER_RUN)
-    lengths = {
-        run.model: spec.settings["max_length"]
-        for run, spec in found.specs.items()
-        if run.experiment == "single"
-    }
+    lengths = {run.model: found.specs[run].settings["max_length"] for run in runs(found, "singly")}
     assert lengths["bigbird"] == lengths["modernbert"] == 4096
     assert lengths["roberta-base"] == 512
 
@@ -160,12 +210,12 @@ def test_joined_windows_are_a_row_of_our_own_over_the_same_predictions():
     found = laid_out()
     one, joined = [row for row in found.rows["table12"] if row["runs"]]
     assert joined["own"]
-    assert [f.replace("joined", "finetune") for f in joined["runs"]["100"]] == one["runs"]["100"]
+    assert [f.replace("/join/", "/read/") for f in joined["runs"]["100"]] == one["runs"]["100"]
 
 
 def test_the_extraction_task_reads_as_both_released_scripts_do():
     found = laid_out(data="release", models="paper", grid="paper")
     spans = [spec.settings for run, spec in found.specs.items() if run.paper == "maud_extraction"]
-    assert {settings["n_best"] for settings in spans} == {100}
+    assert {settings["n_best"] for settings in spans if "n_best" in settings} == {100}
     assert {settings["batch_size"] for settings in spans if "batch_size" in settings} == {40}
     assert {settings["accumulation"] for settings in spans if "batch_size" in settings} == {1}

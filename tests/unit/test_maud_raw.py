@@ -10,16 +10,25 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.dataset import census, read, write
+from lextables import rooms
+from lextables.dataset import Published, census, check_census, read, write, write_all
 from lextables.errors import BadInput
-from lextables.maud import raw
-from lextables.maud.catalogue import OTHER, author_number, read_author_settings, read_recorded
-from lextables.maud.schema import EXTRACTION_TABLES, TABLES
+from lextables.maud import raw, release
+from lextables.maud.catalogue import (
+    OTHER,
+    AuthorSettings,
+    author_number,
+    read_author_settings,
+    read_recorded,
+)
+from lextables.maud.schema import ANSWERED, EXTRACTED, PUBLISHED_SETTINGS, TABLES
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/maud"
 ZIP = SAMPLE / "maud_v1.zip"
-SQUAD = {split: ROOT / f"resources/sample/maud_extraction/maud_squad_{split}.json" for split in raw.SPLITS}
+SQUAD = {
+    split: ROOT / f"resources/sample/maud_extraction/maud_squad_{split}.json" for split in release.SPLITS
+}
 PRINTED = {
     "Fiduciary exception to COR convent": "Fiduciary exception to COR covenant",
     "Negative interim operating convenant": "Negative interim operating covenant",
@@ -43,18 +52,18 @@ def settings_files():
 
 LISTED = (ROOT / "resources/facts/maud_questions.yaml").read_bytes()
 RECORDED = read_recorded(LISTED, "questions.yaml", 92, 144)
-CATALOGUE, ASKED = raw.read_catalogue(ZIP, RECORDED)
+CATALOGUE, ASKED = release.read_catalogue(ZIP, RECORDED)
 SETTINGS = read_author_settings(*settings_files(), CATALOGUE)
 
 
-def release(path=ZIP):
-    catalogue, _ = raw.read_catalogue(path, RECORDED)
-    return raw.read_release(path, catalogue, SETTINGS.author_numbers)
+def released(path=ZIP):
+    catalogue, _ = release.read_catalogue(path, RECORDED)
+    return release.read_release(path, catalogue, SETTINGS.author_numbers)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return release()
+    return released()
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +183,7 @@ def test_files_with_words_of_their_own_say_themselves_what_they_ask(members, tmp
         for name, content in members.items():
             change = edited(lambda found: [other_words(record) for record in found])
             archive.writestr(name, change(content) if name.endswith(".csv") else content)
-    found, notes = raw.read_catalogue(path, RECORDED)
+    found, notes = release.read_catalogue(path, RECORDED)
     assert [question.question.removesuffix(" (reworded)") for question in found.questions] == [
         question.question for question in RECORDED.questions
     ]
@@ -198,10 +207,10 @@ def test_the_record_gives_an_answer_that_no_row_has(members, tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, keep(content) if name.endswith(".csv") else content)
-    found, notes = raw.read_catalogue(path, RECORDED)
+    found, notes = release.read_catalogue(path, RECORDED)
     assert found == RECORDED and found is not RECORDED
     assert notes == {"questions_from_the_record": 0, "answers_from_the_record": 1}
-    assert len(release(path).examples) < len(release().examples)
+    assert len(released(path).examples) < len(released().examples)
 
 
 def test_of_a_part_of_the_questions_the_record_is_the_catalogue(members, tmp_path):
@@ -210,10 +219,10 @@ def test_of_a_part_of_the_questions_the_record_is_the_catalogue(members, tmp_pat
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, some(content) if name.endswith(".csv") else content)
-    found, notes = raw.read_catalogue(path, RECORDED)
+    found, notes = release.read_catalogue(path, RECORDED)
     assert found is RECORDED
     assert notes == {"questions_from_the_record": 89, "answers_from_the_record": 0}
-    assert {row["head_id"] for row in release(path).examples} == {"50", "51", "52"}
+    assert {row["head_id"] for row in released(path).examples} == {"50", "51", "52"}
 
 
 @pytest.mark.parametrize(
@@ -314,12 +323,12 @@ def test_rows_come_sorted_and_fit_their_schemas(rows, tmp_path):
         "examples": rows.examples,
         "texts": rows.texts,
         "questions": CATALOGUE.rows(SETTINGS.author_numbers),
-        "contracts": raw.contract_rows(ZIP, rows.examples),
+        "contracts": release.contract_rows(ZIP, rows.examples),
         "hyperparameters": SETTINGS.hyperparameters,
         "multi_task_grid": SETTINGS.multi_task_grid,
     }
     counts = {}
-    for table in TABLES:
+    for table in ANSWERED:
         if table.name in found:
             assert write(table, found[table.name], tmp_path / table.name) > 0
             counts[table.name] = census(table, tmp_path / table.name)
@@ -333,7 +342,7 @@ def test_every_row_of_the_csv_files_is_an_example(rows, members):
     texts = {row["text_id"]: row["text"] for row in rows.texts}
     written = {
         f"{split}-{place:05d}": (split, record)
-        for split in raw.SPLITS
+        for split in release.SPLITS
         for place, record in enumerate(records(members[f"data/MAUD_{split}.csv"]), 1)
     }
     assert [row["example_id"] for row in rows.examples] == sorted(written)
@@ -342,7 +351,7 @@ def test_every_row_of_the_csv_files_is_an_example(rows, members):
         split, record = written[row["example_id"]]
         assert (row["split"], row["answer"], row["label"]) == (split, record["answer"], int(record["label"]))
         assert texts[row["text_id"]] == record["text"]
-        assert row["data_type"] == raw.DATA_TYPES[record["data_type"]]
+        assert row["data_type"] == release.DATA_TYPES[record["data_type"]]
         assert row["contract"] == (None if row["data_type"] == "rare" else record["contract_name"])
         assert (row["subquestion"] or "<NONE>") == record["subquestion"]
         head = heads[row["head_id"]]
@@ -372,7 +381,7 @@ def test_columns_may_stand_in_another_order_and_lines_end_as_on_windows(altered,
         writer.writerows(found)
         return b"\xef\xbb\xbf" + text.getvalue().encode()
 
-    assert release(altered("MAUD_dev.csv", reorder)) == rows
+    assert released(altered("MAUD_dev.csv", reorder)) == rows
 
 
 def test_none_is_an_answer_and_no_missing_value(rows):
@@ -418,7 +427,7 @@ def test_each_faulty_cell_has_a_sentence(altered, members, edit, sentence):
     place = first(records(content), answer="All Cash", data_type="main")
     path = altered("MAUD_test.csv", edited(lambda found: found[place].update(edit)))
     with pytest.raises(BadInput) as error:
-        release(path)
+        released(path)
     assert f"MAUD_test.csv, row {where_of(content, place)}: {sentence}" in str(error.value)
 
 
@@ -430,7 +439,7 @@ def test_a_label_that_contradicts_a_multilabel_answer(altered, members):
         found[place]["label"] = "1"
 
     with pytest.raises(BadInput, match=r"the label is 1 where the answer .* has the label 0; correct"):
-        release(altered("MAUD_test.csv", edited(swap)))
+        released(altered("MAUD_test.csv", edited(swap)))
 
 
 def test_an_answer_outside_the_list_of_a_multilabel_question(altered, members):
@@ -445,9 +454,9 @@ def test_an_answer_outside_the_list_of_a_multilabel_question(altered, members):
         path = altered("MAUD_train.csv", edited(add))
         if stops:
             with pytest.raises(BadInput, match="the answer 'an unheard-of breach' is not in the list of"):
-                release(path)
+                released(path)
         else:
-            assert release(path).notes["answers_outside_the_list"] == 1
+            assert released(path).notes["answers_outside_the_list"] == 1
 
 
 @pytest.mark.parametrize("kind", ["main", "abridged"])
@@ -459,18 +468,18 @@ def test_a_row_that_stands_twice(altered, members, kind):
     with pytest.raises(
         BadInput, match=rf"the row stands twice \(first at MAUD_dev.csv, row {begins}\); drop one"
     ):
-        release(path)
+        released(path)
 
 
 def test_a_rare_row_may_stand_twice_as_in_the_release(altered, members):
     place = first(records(members["data/MAUD_dev.csv"]), data_type="rare_answers")
     path = altered("MAUD_dev.csv", edited(lambda found: found.append(found[place])))
-    assert release(path).notes["rare_rows_that_stand_twice"] == 2
+    assert released(path).notes["rare_rows_that_stand_twice"] == 2
 
 
 def test_another_id_is_counted(altered, rows):
     path = altered("MAUD_dev.csv", edited(lambda found: [r.update(id="0") for r in found] and found))
-    notes = release(path).notes
+    notes = released(path).notes
     assert notes["rows_whose_id_is_not_the_authors"] == sum(row["split"] == "dev" for row in rows.examples)
 
 
@@ -483,7 +492,7 @@ def line(content, number, new):
     return b"\n".join(lines)
 
 
-@pytest.mark.parametrize("column", raw.COLUMNS)
+@pytest.mark.parametrize("column", release.COLUMNS)
 def test_a_missing_column(altered, column):
     def rename(content):
         return line(content, 1, lambda header: header.replace(column.encode(), b"other", 1))
@@ -498,7 +507,7 @@ def test_a_missing_column(altered, column):
     with pytest.raises(
         BadInput, match=f"MAUD_train.csv, row 1: the column '{column}' is missing; the columns"
     ):
-        release(altered("MAUD_train.csv", rename))
+        released(altered("MAUD_train.csv", rename))
 
 
 @pytest.mark.parametrize(
@@ -523,7 +532,7 @@ def test_stray_commas_and_quotes_name_the_row_that_they_spoil(altered, members, 
         "MAUD_dev.csv", lambda content: line(content, begins - 1, lambda last: last + b"\n" + stray)
     )
     with pytest.raises(BadInput) as error:
-        release(path)
+        released(path)
     assert str(error.value).startswith(f"MAUD_dev.csv, row {begins}: ")
     assert sentence in str(error.value)
 
@@ -531,7 +540,7 @@ def test_stray_commas_and_quotes_name_the_row_that_they_spoil(altered, members, 
 def test_commas_quotes_and_line_ends_in_quoted_cells_are_text(altered, rows):
     text = 'The "Offer", so called,\nis open,, for "ten" days.\r\n(Page 4)'
     path = altered("MAUD_dev.csv", edited(lambda found: found[7].update(text=text)))
-    found = release(path)
+    found = released(path)
     texts = {row["text_id"]: row["text"] for row in found.texts}
     assert texts[found.examples[7]["text_id"]] == text
     assert len(found.examples) == len(rows.examples)
@@ -541,7 +550,7 @@ def test_a_byte_that_is_not_utf8(altered, members):
     begins = where_of(members["data/MAUD_dev.csv"], 30)
     path = altered("MAUD_dev.csv", lambda content: line(content, begins, lambda text: b"\x93" + text))
     with pytest.raises(BadInput, match=rf"MAUD_dev.csv, row {begins}: the byte 0x93 is not UTF-8; restore"):
-        release(path)
+        released(path)
 
 
 # The zip and the contracts
@@ -554,16 +563,16 @@ def test_a_zip_cut_short(tmp_path, kept):
     with pytest.raises(
         BadInput, match=r"^maud_v1.zip: the zip is cut short or damaged \(.*\); fetch it again"
     ):
-        release(path)
+        released(path)
 
 
 def test_a_missing_file(altered):
     with pytest.raises(BadInput, match="holds 0 files called MAUD_dev.csv where there should be one; fetch"):
-        release(altered("MAUD_dev.csv", lambda _: None))
+        released(altered("MAUD_dev.csv", lambda _: None))
 
 
 def contracts(path, rows):
-    return list(raw.contract_rows(path, rows.examples))
+    return list(release.contract_rows(path, rows.examples))
 
 
 def test_contracts_have_their_text_and_examples(rows, members):
@@ -599,12 +608,12 @@ def test_a_contract_with_a_fault(altered, rows, suffix, change, sentence):
 
 
 def extraction(files=SQUAD):
-    return raw.read_squad_release(files, CATALOGUE, PRINTED)
+    return release.read_squad_release(files, CATALOGUE, PRINTED)
 
 
 def test_extraction_rows_fit_their_schemas(tmp_path):
     found = extraction()
-    for table in EXTRACTION_TABLES:
+    for table in EXTRACTED:
         assert write(table, getattr(found, table.name), tmp_path / table.name) > 0
     assert Counter(row["split"] for row in found.contracts) == {"train": 6, "dev": 1, "test": 1}
     assert len(found.questions) == 8 * 22
@@ -684,7 +693,7 @@ def spans_file(tmp_path, edit=lambda tests: None):
 
 
 def test_spans_of_legalbench_rag_are_mapped_onto_the_contracts(tmp_path):
-    found = raw.read_legalbench_rag(spans_file(tmp_path), ZIP, CATALOGUE, QUERIES)
+    found = release.read_legalbench_rag(spans_file(tmp_path), ZIP, CATALOGUE, QUERIES)
     whole = extraction()
     same = {
         (row["question_id"], row["start"], row["end"])
@@ -720,12 +729,86 @@ def another_file(tests):
 )
 def test_spans_with_a_fault(tmp_path, edit, sentence):
     with pytest.raises(BadInput) as error:
-        raw.read_legalbench_rag(spans_file(tmp_path, edit), ZIP, CATALOGUE, QUERIES)
+        release.read_legalbench_rag(spans_file(tmp_path, edit), ZIP, CATALOGUE, QUERIES)
     assert sentence in str(error.value)
 
 
 def test_contracts_are_dealt_80_10_10_whatever_their_order():
     contracts = [f"contract_{number}" for number in range(152)]
-    splits = raw.split_contracts(contracts)
+    splits = release.split_contracts(contracts)
     assert Counter(splits.values()) == {"train": 122, "dev": 15, "test": 15}
-    assert raw.split_contracts(reversed(contracts)) == splits
+    assert release.split_contracts(reversed(contracts)) == splits
+
+
+# The two data sets
+
+
+PAPER = rooms.load(ROOT / "resources/papers/maud.yaml")
+
+
+def published(name, **files):
+    """What the reader of a data set is given, of the sample's files."""
+    entry = PAPER.data[name]
+    given = PAPER.model_dump(mode="json")
+    paths = {
+        kind: [ROOT / "resources/sample" / file for file in several]
+        for kind, several in entry.named([]).items()
+    }
+    facts = {fact: ROOT / "resources/facts" / file for fact, file in entry.facts.items()}
+    return Published(paths | files, facts, {key: given[key] for key in entry.given})
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_a_data_set_is_what_the_registry_counts(tmp_path, name):
+    found = raw.read(name, published(name))
+    counts = write_all(TABLES[name], found.of, tmp_path)
+    check_census(counts, PAPER.data[name].census["sample"], name)
+    assert counts.keys() == PAPER.data[name].census["sample"].keys()
+
+
+def test_what_the_readers_count_is_noted():
+    notes = raw.read("maud", published("maud")).notes
+    assert notes["heads_with_examples"] == 144
+    assert notes["conditions_of_no_question"] == 1
+    assert notes["answers_from_the_record"] == 0
+    assert {"rare_rows_that_stand_twice", "contracts_in_train_and_test"} <= notes.keys()
+
+
+def test_one_file_of_spans_is_legalbench_rags(tmp_path):
+    found = raw.read("maud_extraction", published("maud_extraction", extraction=[spans_file(tmp_path)]))
+    assert found.notes["spans"] == len(found.of["answers"]) + found.notes["spans_of_no_type"]
+    assert {row["category"] for row in found.of["questions"]} == {"No-Shop"}
+
+
+def test_published_settings_are_one_a_model_share_and_head_and_one_for_all_heads(tmp_path):
+    found = list(raw.published_settings(SETTINGS))
+    ordered = sorted(found, key=lambda row: [row[name] for name in PUBLISHED_SETTINGS.key])
+    assert write(PUBLISHED_SETTINGS, ordered, tmp_path / "settings") == 9 * 144 + 3
+    single = [row for row in found if row["setting"] == "single"]
+    for row, theirs in zip(single, SETTINGS.hyperparameters, strict=True):
+        assert {name: row[name] for name in row.keys() & theirs.keys()}.items() <= theirs.items()
+        assert row["updates"] and not row["epochs"]
+    multi = [row for row in found if row["setting"] == "multi"]
+    assert {row["model"] for row in multi} == {row["model"] for row in SETTINGS.multi_task_grid}
+    for row in multi:
+        assert (row["head_id"], row["share"], row["updates"]) == ("all heads", 1, 0)
+        theirs = {
+            (tried["learning_rate"], tried["epochs"]): tried["validation_aupr"]
+            for tried in SETTINGS.multi_task_grid
+            if tried["abridged"] and tried["model"] == row["model"]
+        }
+        assert theirs[row["learning_rate"], row["epochs"]] == max(theirs.values())
+
+
+def test_of_the_multi_task_settings_those_of_whole_data_count_and_the_first_of_equals():
+    grid = [
+        {"model": "m", "abridged": abridged, "learning_rate": rate, "epochs": 1, "validation_aupr": value}
+        for abridged, rate, value in (
+            (True, 1e-5, 0.5),
+            (True, 3e-5, 0.6),
+            (True, 1e-4, 0.6),
+            (False, 1, 0.9),
+        )
+    ]
+    (row,) = raw.published_settings(AuthorSettings([], grid, {}))
+    assert row["learning_rate"] == 3e-5

@@ -8,17 +8,19 @@ import pytest
 
 from lextables.dataset import write
 from lextables.maud import tables
-from lextables.maud.plan import Maud, Panel
+from lextables.maud.registry import Maud
 from lextables.maud.schema import EXAMPLES, HYPERPARAMETERS, QUESTIONS, SPLIT_OVERLAP, TEXTS
-from lextables.models import squad
+from lextables.rooms import load
 from lextables.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.figures import draw
 from lextables.tables.inputs import Inputs
-from lextables.tables.published import load
+from lextables.tables.published import load as load_published
+from lextables.tasks.classification.plan import ClassificationTask, Panel
+from lextables.tasks.spans import squad
 
 ROOT = Path(__file__).parents[2]
-PRINTED = load(ROOT / "resources/published/maud.csv")
+PRINTED = load_published(ROOT / "resources/published/maud.csv")
 CATEGORIES = [
     row for row in dict.fromkeys(c.row for c in PRINTED if c.table == "table1") if row != "All Categories"
 ]
@@ -27,10 +29,15 @@ CLOSING, KNOWLEDGE, REMEDIES = "Conditions to Closing", "Knowledge", "Remedies"
 PAPER = Maud.model_construct(
     categories=dict(zip(CATEGORIES, NAMES, strict=True)),
     printed_types={"Fiduciary exception to COR convent": "Fiduciary exception to COR covenant"},
-    models={
-        "bert": Panel(row="BERT", model="bert", single=True, published="bert-base-cased"),
-        "minilm": Panel(row="MiniLM", model="minilm", single=True, multi=True, own=True),
+    tasks={
+        "maud": ClassificationTask.model_construct(
+            models={
+                "bert": Panel(row="BERT", model="bert", single=True, published="bert-base-cased"),
+                "minilm": Panel(row="MiniLM", model="minilm", single=True, multi=True, own=True),
+            }
+        )
     },
+    tables=load(ROOT / "resources/papers/maud.yaml").tables,
 )
 PANEL = ["BERT", "RoBERTa", "LegalBERT", "DeBERTa", "BigBird"]
 HEADS = [  # head, question, sub-question, category, answers
@@ -135,13 +142,14 @@ def run(data, name, shift=0.0, setting="single", values=(), **more):
     folder = data / "runs" / name
     write(SCORES, written, folder / "scores.parquet")
     settings = {
-        "grid": "small", "setting": setting, "learning_rates": [3e-4], "rounds": [40], "published": None,
+        "grid": "small", "setting": setting, "published": None, "tried": 1,
         "batch_size": 16, "max_length": 128, "bf16": True,
         # What a span-extraction run is set to besides.
-        "points": [{}], "step": 64, "windows_per_question": 6,
+        "step": 64, "windows_per_question": 6,
     }  # fmt: skip
+    trials = {"01": {"learning_rate": 3e-4, "updates": [40]}}
     record = {
-        "settings": settings, "points": {"01": [3e-4, [40]]}, "device": "a processor", "seconds": 100.0,
+        "settings": settings, "trials": trials, "device": "a processor", "seconds": 100.0,
         "training_examples": 3,
     } | more  # fmt: skip
     (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
@@ -157,7 +165,8 @@ def system(row, runs=None, setting="single", own=False, reason="not here", **mor
 
 
 def inputs(data, table, *systems):
-    return Inputs(data, data, systems, [cell for cell in PRINTED if cell.table == table], PAPER)
+    printed = [cell for cell in PRINTED if cell.table == table]
+    return Inputs(data, data, systems, printed, PAPER, table)
 
 
 def computed(data, table, *systems):
@@ -257,7 +266,7 @@ def test_every_score_of_a_trained_row_has_its_spread(data, table):
         ("AUPR", "category: No-Shop"): (0.25, 2), ("AUPR, low", "category: Knowledge"): (0.6, 2),
         ("AUPR, high", "category: Knowledge"): (0.8, 2),
     }  # fmt: skip
-    more = {"point": {"learning_rate": 1e-4, "epochs": 1}, "updates": 1}
+    more = {"trial": {"learning_rate": 1e-4, "epochs": 1}, "updates": 1}
     runs = [run(data, f"spread{n}", n / 100, values=values, **more) for n in range(3)]
     row = "RoBERTa-base" if table == "table12" else "RoBERTa"
     given = inputs(data, table, system(row, runs))
@@ -342,23 +351,32 @@ def test_table6_of_data_without_such_heads_says_so(data):
     ("record", "words"),
     [
         (
-            {"published": "bert-base-cased", "setting": "single"},
+            {"published": "bert-base-cased", "setting": "single", "tried": 12},
             "learning rate 1e-05 to 0.0001, 100 to 400 updates of 16 examples for each head, "
             "the best that the authors found",
         ),
         (
-            {"published": None, "setting": "multi"},
+            {"published": None, "setting": "multi", "tried": 12},
             "learning rate 1e-05 to 0.0001, 100 to 400 updates of 16 examples for all heads together, "
             "the best of 12 settings on dev",
+        ),
+        (
+            {"published": None, "setting": "single", "tried": 1},
+            "learning rate 1e-05 to 0.0001, 100 to 400 updates of 16 examples for each head",
         ),
     ],
 )
 def test_settings_say_who_chose_them(record, words):
-    settings = {"grid": "paper", "learning_rates": [1e-5, 3e-5, 1e-4], "rounds": [100, 200, 300, 400]}
-    settings |= {"batch_size": 16, "max_length": 512, "bf16": False} | record
-    points = {"a": [1e-5, [400]], "b": [1e-4, [100]]}
-    found = tables.settings_in_words({"settings": settings, "points": points})
-    assert found == f"grid paper: {words}, texts cut at 512 tokens"
+    settings = {"grid": "paper", "batch_size": 16, "max_length": 512, "bf16": False} | record
+    trials = {
+        "a": {"learning_rate": 1e-5, "updates": [400]},
+        "b": {"learning_rate": 1e-4, "updates": [100]},
+    }
+    trained = {"settings": settings, "trials": trials}
+    # A reading of trained weights carries the record of their training.
+    for run_record in (trained, {"settings": {"grid": "paper"}, "trained": trained}):
+        found = tables.settings_in_words(run_record)
+        assert found == f"grid paper: {words}, texts cut at 512 tokens"
 
 
 def test_figure2_reads_a_stepwise_curve_and_draws_it(data):
@@ -409,7 +427,7 @@ def test_table12_counts_spans_and_sets_the_joined_row_beside(data):
         ("AUPR", "category: No-Shop"): (0.25, 2), ("AUPR", "category: MAE Definition"): (0.0, 0),
         ("AUPR, strict", "all"): (0.61, 2),
     }  # fmt: skip
-    more = {"updates": 100, "point": {"learning_rate": 1e-4, "epochs": 4}}
+    more = {"updates": 100, "trial": {"learning_rate": 1e-4, "epochs": 4}}
     joined = run(data, "joined", values=values, settings={"n_best": 20}, updates=None)
     cells = computed(
         data,
@@ -464,7 +482,7 @@ def test_the_validation_table_keeps_the_splits_apart(data):
 def test_every_printed_cell_gets_a_place(data, table, ran):
     rows = ["RoBERTa-base"] if table == "table12" else PANEL
     values = {("AUPR", "data type: abridged"): (math.nan, 0), ("AUPR", "data type: main"): (math.nan, 0)}
-    folder = [run(data, "every", values=values, point={"learning_rate": 1e-4, "epochs": 1}, updates=1)]
+    folder = [run(data, "every", values=values, trial={"learning_rate": 1e-4, "epochs": 1}, updates=1)]
     found = lines(data, table, *(system(row, folder if ran else None) for row in rows))
     printed = [cell.value for cell in PRINTED if cell.table == table]
     assert [line.published for line in found if line.published] == printed

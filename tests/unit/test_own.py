@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from lextables import own
+from lextables import own, papers
 from lextables.config import load as load_config
 from lextables.errors import BadInput
 from lextables.models.resolve import load_models
+from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
+MODELS = load_models(ROOT / "resources/models.yaml")
 
 
 def extras(*names):
@@ -90,6 +92,24 @@ def test_the_rows_of_a_registry_and_of_a_plan():
     plan = [[{"row": "Our row"}], [{"retriever": "BM25", "reranker": "None", "runs": {"short": ["x"]}}]]
     assert own.rows_of(registry) == ["bert-base", "BERT-base", "BERT, joined"]
     assert own.rows_of(plan) == ["Our row", "BM25", "None"]
+
+
+@pytest.mark.parametrize(
+    ("paper", "keys", "rows"),
+    [
+        ("acord", {"bm25", "minilm-fresh-head"}, {"BM25", "GPT4o", "MiniLM encoder, fresh head"}),
+        (
+            "maud",
+            {"roberta-base"},
+            {"RoBERTa", "RoBERTa-base", "MiniLM encoder, span head, spans of adjacent windows joined"},
+        ),
+    ],
+)
+def test_every_row_of_a_papers_file_and_of_its_plan_is_taken(paper, keys, rows):
+    registry = rooms.load(ROOT / f"resources/papers/{paper}.yaml")
+    assert keys | rows <= set(own.rows_of(registry.model_dump()))
+    context = Context(load_config({"papers": paper}, [paper], ROOT), MODELS, ROOT, False)
+    assert rows <= set(own.rows_of(list(papers.plan(registry, context).rows.values())))
 
 
 def test_no_registry_may_use_the_namespace(tmp_path):

@@ -1,18 +1,16 @@
 """Every plan there can be: a printed row has the paper's settings or no run, and no name is another row's."""
 
 from collections import Counter
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from lextables import own
+from lextables import own, papers
 from lextables.config import load as load_config
 from lextables.models.resolve import load_models
-from lextables.papers import load
-from lextables.plan import PAPER_GRID
 from lextables.tables.published import load as load_published
+from lextables.tasks.plan import PAPER_GRID, Context
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
@@ -22,15 +20,11 @@ CONFIGS = list(
         ("sample", "release"),  # data
         ("sample", "available", "paper"),  # models
         ((0,), (0, 1), (0, 1, 2), (4, 5, 6, 7)),  # seeds
-        ("authors", "search"),  # maud_settings
+        ("published", "search"),  # hyperparameters
         (True, False),  # released_checkpoints
         (True, False),  # a GPU
     )
 )
-
-
-def registry(paper):
-    return load(ROOT / f"resources/papers/{paper}.yaml", import_module(f"lextables.{paper}.plan").REGISTRY)
 
 
 def printed_names(paper):
@@ -56,20 +50,27 @@ def own_names(row):
 def given(combination, paper, **more):
     grid, data, models, seeds, settings, released, gpu = combination
     values = {
-        "grid": grid, "data": data, "models": models, "seeds": seeds, "maud_settings": settings,
+        "grid": grid, "data": data, "models": models, "seeds": seeds, "hyperparameters": settings,
         "released_checkpoints": released, "papers": paper, "edgar_quarters": ["2020-QTR1"],
     }  # fmt: skip
     return load_config(values | more, [paper], ROOT), gpu
 
 
+def behind(specs, spec):
+    """The settings of a run, and of those whose weights and choices it goes by."""
+    yield spec.settings
+    for run in filter(None, (spec.weights_of, spec.choice)):
+        yield from behind(specs, specs[run])
+
+
 @pytest.mark.parametrize("paper", ["acord", "cuad", "maud"])
 def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
-    entry, room, printed = registry(paper), import_module(f"lextables.{paper}.plan"), printed_names(paper)
+    entry, printed = rooms.load(ROOT / f"resources/papers/{paper}.yaml"), printed_names(paper)
     filled = set()
     for combination in CONFIGS:
         config, gpu = given(combination, paper)
-        found = room.plan(config, entry, MODELS, ROOT, gpu)
-        specs = {run.folder: spec.settings for run, spec in found.specs.items()}
+        found = papers.plan(entry, Context(config, MODELS, ROOT, gpu))
+        specs = {run.folder: spec for run, spec in found.specs.items()}
         for table, rows in found.rows.items():
             counted = Counter(map(name, rows))
             assert max(counted.values(), default=1) == 1, (combination, table, counted.most_common(1))
@@ -80,8 +81,7 @@ def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
                     assert not all(part in printed for part in names), (combination, table, row)
                     continue
                 assert folders or row["reason"], (combination, table, row)
-                for folder in folders:
-                    settings = specs[folder]
+                for settings in (one for folder in folders for one in behind(found.specs, specs[folder])):
                     if "grid" not in settings:
                         continue
                     assert settings["grid"] == PAPER_GRID == config.grid_name(gpu), (combination, table, row)

@@ -25,8 +25,8 @@ def entry(**file):
     return {"acord": head | {"files": {"a.zip": {k: v for k, v in file.items() if v != "drop"}}}}
 
 
-def written(tmp_path, content):
-    path = tmp_path / "sources.yaml"
+def written(tmp_path, content, name="sources.yaml"):
+    path = tmp_path / name
     path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
     return path
 
@@ -223,6 +223,39 @@ def test_a_broken_registry_is_answered_by_one_sentence(tmp_path, content, senten
         load(path)
     separator = ":" if sentence.startswith(" ") else ", "
     assert str(error.value) == f"{path}{separator}{sentence}"
+
+
+def paper(tmp_path, name, sources):
+    return written(tmp_path, {"title": "A paper", "sources": sources}, f"{name}.yaml")
+
+
+def test_a_paper_may_bring_its_own_sources(tmp_path, registry):
+    path = written(tmp_path, entry())
+    ledgar = paper(tmp_path, "ledgar", {"ledgar": entry()["acord"]})
+    without = written(tmp_path, {"title": "Another"}, "other.yaml")
+    loaded = load(path, ledgar, without)
+    assert list(loaded) == ["acord", "ledgar"]
+    assert resolve(loaded, "ledgar", "a.zip").name == "ledgar/a.zip"
+    papers = sorted((ROOT / "resources/papers").glob("*.yaml"))
+    assert registry.items() <= load(REGISTRY, *papers).items()
+
+
+def test_a_source_that_two_files_name_is_an_error(tmp_path):
+    path = written(tmp_path, entry())
+    one, two = (paper(tmp_path, name, {"mine": entry()["acord"]}) for name in ("one", "two"))
+    three = paper(tmp_path, "three", entry())
+    for others, last, first in (((three,), three, "sources.yaml"), ((one, two), two, "one.yaml")):
+        name = "acord" if first == "sources.yaml" else "mine"
+        with pytest.raises(BadInput) as error:
+            load(path, *others)
+        assert str(error.value) == f"{last}: the source {name!r} is in {first} too."
+
+
+def test_a_fault_in_a_papers_sources_is_one_of_the_papers_file(tmp_path):
+    path, broken = written(tmp_path, entry()), paper(tmp_path, "mine", {"mine": entry(size=-1)["acord"]})
+    with pytest.raises(BadInput) as error:
+        load(path, broken)
+    assert str(error.value).startswith(f"{broken}, mine > files > a.zip > size: -1 is not allowed; ")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from lextables.metrics.spans import (
     sweep,
     threshold_group,
 )
-from lextables.papers import load
+from lextables.rooms import load
 from lextables.run import SCORES
 from lextables.tasks.spans.nbest_json import released_nbest
 

@@ -8,7 +8,8 @@ import hashlib
 
 import pytest
 
-from lextables.tasks.spans.final_text import FinalText, Spelling, basic_words, collapsed
+from lextables.tasks.spans.final_text import FinalText, Spelling, basic_words
+from lextables.tasks.spans.released_text import collapsed
 from lextables.tasks.spans.tokens import tokenise
 from tokenizer_kinds import albert, bert, roberta
 from wordpiece import wordpiece

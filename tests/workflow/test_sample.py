@@ -117,8 +117,7 @@ def test_maud_answers_every_question(finished):
     runs = finished / "results/sample/runs/maud"
     answered = {
         setting: {
-            row["head_id"]
-            for row in pq.read_table(runs / f"{run}/seed0/predictions.parquet").to_pylist()
+            row["head_id"] for row in pq.read_table(runs / f"{run}/seed0/predictions.parquet").to_pylist()
         }
         for setting, run in (
             ("single", "singly/minilm/single-sample"),

@@ -6,15 +6,11 @@ tables with the rows that they show.  A room whose reader or tables need more ad
 """
 
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from lextables.errors import BadInput
 from lextables.registry import Entry
 from lextables.sources.registry import Source
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
@@ -93,38 +89,14 @@ class Paper(Entry):
     tables: Mapping[str, TableEntry] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _tables_show_tasks(self) -> "Paper":
+    def _names_what_there_is(self) -> "Paper":
         for name, table in self.tables.items():
             if table.rows and table.of not in self.tasks:
                 raise ValueError(f"table {name} shows rows of {table.of!r}, which is no task of the paper")
+        for name, entry in self.data.items():
+            if unknown := sorted(set(entry.given) - type(self).model_fields.keys()):
+                raise ValueError(f"the data set {name} is given {unknown[0]!r}, which is no key of the paper")
         return self
-
-
-def room(paper: str, module: str) -> Any:
-    """The module of a paper's room, or None where the room has none of that name."""
-    name = f"lextables.{paper}.{module}"
-    return import_module(name) if find_spec(name) else None
-
-
-def model_of(paper: str) -> type[Paper]:
-    """The form of a paper's file: its room's, or the one that is common to all."""
-    registry = room(paper, "registry")
-    return registry.REGISTRY if registry else Paper
-
-
-def load(path: str | Path) -> Paper:
-    """Read and check a paper's file, by its room's registry; `BadInput` names the key of the first fault."""
-    path = Path(path)
-    try:
-        return model_of(path.stem).model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except yaml.YAMLError as error:
-        raise BadInput(f"not YAML ({error})", where=path.name) from error
-    except ValidationError as error:
-        fault = error.errors()[0]
-        key = ".".join(str(part) for part in fault["loc"])
-        raise BadInput(
-            f"{key} = {fault['input']!r:.80} is not allowed ({fault['msg']})", where=path.name
-        ) from None
 
 
 def plan(paper: Paper, context: Context) -> Plan:

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, TypeAdapter
 
-from lextables import ROOT, papers
+from lextables import ROOT, rooms
 from lextables.config import Config
 from lextables.models.resolve import Model
 from lextables.sources import registry
@@ -19,8 +19,8 @@ FOLDER = ROOT / "workflow/schemas"
 
 
 def _papers() -> dict[str, type[BaseModel]]:
-    rooms = (path.stem for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
-    return {f"papers.{name}": papers.model_of(name) for name in rooms}
+    names = (path.stem for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
+    return {f"papers.{name}": rooms.model_of(name) for name in names}
 
 
 CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {

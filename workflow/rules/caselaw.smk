@@ -11,20 +11,7 @@
 import hashlib
 
 
-def volume_content(wildcards):
-    """Which bytes of a shard's volumes stand now, as one digest."""
-    record = Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")
-    listed = json.loads(record.read_text(encoding="utf-8"))["volumes"] if record.is_file() else []
-    fetched = {entry["file"]: entry for entry in listed}
-    files = [f"{volume}.zip" for volume in VOLUMES[wildcards.shard]]
-    words = "".join(f"{file} {standing_bytes('caselaw', file, fetched.get(file))}\n" for file in files)
-    return hashlib.sha256(words.encode()).hexdigest()
-
-
-def volume_pins(wildcards):
-    """What a shard's volumes are checked against."""
-    wanted = [sources.resolve(SOURCES, "caselaw", f"{volume}.zip") for volume in VOLUMES[wildcards.shard]]
-    return [c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))]
+include: "functions/caselaw.smk"
 
 
 localrules:

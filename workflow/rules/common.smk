@@ -27,7 +27,7 @@ from lextables import last_words
 
 last_words.stop_in_words()
 
-from lextables import own, papers
+from lextables import own, papers, rooms
 from lextables.config import load as load_config
 from lextables.content import Contents
 from lextables.errors import BadInput
@@ -62,7 +62,7 @@ CONTENTS = Contents(Path(CONFIG.results) / ".cache")
 # Where weights lie is no setting of a run: jobs are told beside their params.
 WEIGHTS_HERE = told(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
-PAPERS = {name: told(papers.load, path) for name, path in PAPER_FILES.items()}
+PAPERS = {name: told(rooms.load, path) for name, path in PAPER_FILES.items()}
 # What a paper lacks stops no other: only those that are asked for are planned.
 PLANS = {name: told(papers.plan, PAPERS[name], Context(CONFIG, MODELS, ROOT, GPU)) for name in CONFIG.papers}
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}

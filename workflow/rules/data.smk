@@ -23,7 +23,7 @@ for name, (paper, entry) in READ_FROM_FILES.items():
             facts=list(facts.values()),
             provenance=[f"{file}.json" for file in published_files],
         output:
-            data(name, *(table.name for table in papers.room(paper, "schema").TABLES[name])),
+            data(name, *(table.name for table in told(rooms.room, paper, "schema").TABLES[name])),
             census=f"{RESULTS}/data/{name}/census.json",
         log:
             f"{RESULTS}/logs/data/{name}.log",

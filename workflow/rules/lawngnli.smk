@@ -13,18 +13,7 @@ VOLUMES = LAWNGNLI.shards  # {shard: its volumes}, what caselaw.smk brings
 
 
 include: "caselaw.smk"
-
-
-def parser_settings(wildcards):
-    """The parser, with the digest of its model."""
-    model = LAWNGNLI.parser["model"]
-    return LAWNGNLI.parser | ({"content": CONTENTS.folder(place(model))} if model else {})
-
-
-def bulk_content(wildcards):
-    """The digest of the bulk export that the config names."""
-    folder = Path(CONFIG.bulk_export)
-    return CONTENTS.folder(folder, bulk_files(folder)) if CONFIG.bulk_export else ""
+include: "functions/lawngnli.smk"
 
 
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"

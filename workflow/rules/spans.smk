@@ -10,60 +10,7 @@ SPAN_SHARDS = 8
 WINDOWS = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
 
 
-def windows(part, folder=WINDOWS):
-    """The files of a part (train, validation, test) of a model's windows, of a length and a step in tokens."""
-    files = ["features.json"] + [
-        f"{kind}-{shard:02}.parquet" for shard in range(SPAN_SHARDS) for kind in ("tokens", "windows")
-    ]
-    return [f"{folder}/{part}/{name}" for name in files]
-
-
-def windows_of(part, experiment):
-    """What gives the files of a part of the windows that a run reads, by its wildcards."""
-
-    def files(wildcards):
-        given = spec(run_of(wildcards, experiment=experiment)).settings
-        cut = {"length": given["max_length"], "step": given["step"]}
-        return expand(windows(part), dataset=wildcards.dataset, model=wildcards.model, **cut)
-
-    return files
-
-
-def windowed(wildcards):
-    """The first run that reads a model's windows, of these lengths; `BadInput` where there is none."""
-    cut = (int(wildcards.length), int(wildcards.step))
-    for run, entry in SPECS.items():
-        if (run.paper, run.model) == (wildcards.dataset, wildcards.model) and "step" in entry.settings:
-            # What weights come of a training, its windows are cut for before it.
-            if (entry.settings["max_length"], entry.settings["step"]) == cut and run.experiment != "read":
-                return entry
-    for run, entry in SPECS.items():
-        if (run.paper, run.model, run.experiment) == (wildcards.dataset, wildcards.model, "read"):
-            return entry
-    raise BadInput(
-        "no run under this configuration reads this model's windows",
-        where=f"{RESULTS}/features/spans/{wildcards.dataset}/{wildcards.model}",
-    )
-
-
-def cutting(wildcards):
-    """The settings that a model's windows depend on."""
-    names = ("weights", "revision", "found", "max_length", "step", "max_question_length", "held_out")
-    given = windowed(wildcards).settings
-    return identified({name: given[name] for name in names})
-
-
-def tokenizer_for(wildcards):
-    """The folder of weights that a rule makes, whose tokenizer cuts the windows; else none."""
-    source = windowed(wildcards).weights_of
-    return [f"{RESULTS}/{source.folder}/weights"] if source else []
-
-
-def pretraining_texts(wildcards):
-    """The contracts of EDGAR's quarters, or the sample's own."""
-    if CONFIG.data == "release":
-        return edgar_contracts(wildcards)
-    return data(wildcards.dataset, "contracts")
+include: "functions/spans.smk"
 
 
 rule spans_features:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lextables.atomic import write_text
 from lextables.job import job
-from lextables.papers import load
+from lextables.rooms import load
 from lextables.sources.registry import reworded
 from lextables.tables import published, render
 from lextables.tables.cells import build, to_csv

@@ -1,7 +1,7 @@
-"""Ranking metrics for graded relevance: NDCG, and ACORD's k-star precision in two readings.
+"""Ranking metrics for graded relevance: NDCG, recall, and ACORD's k-star precision in two readings.
 
-Ranking is over the clauses judged for a query.  ``qrels`` maps query id to {document id: gain};
-``run`` maps query id to document ids, best first.
+``qrels`` maps query id to {document id: gain}; ``run`` maps query id to document ids, best first.  A hit that
+is not judged gains nothing.
 """
 
 import re
@@ -87,7 +87,7 @@ def star_precision_printed(qrels: Qrels, run: Hits, stars: int, cutoff: int = 5)
 def _printed(gains: Mapping[str, int], top: Sequence[str], least: int) -> float:
     if not any(gain >= least for gain in gains.values()):
         return NAN
-    return sum(gains[doc] >= least for doc in top) / len(top) if top else 0.0
+    return sum(gains.get(doc, 0) >= least for doc in top) / len(top) if top else 0.0
 
 
 def star_precision_strict(qrels: Qrels, run: Hits, stars: int, cutoff: int = 5) -> dict[str, float]:
@@ -100,6 +100,6 @@ def star_precision_strict(qrels: Qrels, run: Hits, stars: int, cutoff: int = 5) 
     for query in sorted(qrels):
         gains, least = qrels[query], stars - 1
         viable = sum(gain >= least for gain in gains.values())
-        found = sum(gains[doc] >= least for doc in run.get(query, ())[:cutoff])
+        found = sum(gains.get(doc, 0) >= least for doc in run.get(query, ())[:cutoff])
         values[query] = found / min(cutoff, viable) if viable else NAN
     return values

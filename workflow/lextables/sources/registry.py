@@ -178,13 +178,14 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
     files name.
     """
     found = _entries(path, _content(path))
+    named_in = dict.fromkeys(found, path)
     for paper in papers:
         content = _content(paper)
         own = content.get("sources") if isinstance(content, dict) else None
         for name, entry in _entries(paper, own or {}).items():
             if name in found:
-                raise BadInput(f"the source {name!r} is in {Path(path).name} too", where=str(paper))
-            found[name] = entry
+                raise BadInput(f"the source {name!r} is in {Path(named_in[name]).name} too", where=str(paper))
+            found[name], named_in[name] = entry, paper
     return found
 
 

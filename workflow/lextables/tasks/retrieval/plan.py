@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
-from pydantic import PositiveFloat, PositiveInt, model_validator
+from pydantic import PositiveFloat, PositiveInt, field_validator, model_validator
 
+from lextables.errors import BadInput
+from lextables.metrics.ranking import by_name
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.own import Key
 from lextables.registry import Entry
@@ -79,7 +81,7 @@ class RetrievalTask(Entry):
     ``forms`` are the columns of the queries that hold their wordings, the first the one of most tables; the
     others are ranked for ``form_queries`` alone.  With the pool ``judged`` a query's hits are among the
     documents judged for it, else among all.  ``top`` is how many hits a retriever hands on.  ``validation``
-    and ``test`` are splits of the queries.  ``metrics`` are those of `scoring.METRICS`, the highest gain is
+    and ``test`` are splits of the queries.  ``metrics`` are names of `metrics.ranking`, the highest gain is
     ``top_gain``, and ``groups`` names columns of the queries that scores are grouped by.  Of a grid the best
     trial is that with the best ``choose_by`` on the validation queries.  ``averages`` is how many runs a
     printed score of a tuned model is the mean of; the grid `paper` holds the paper's settings.
@@ -104,6 +106,16 @@ class RetrievalTask(Entry):
     weight_decay: float = 0.01
     averages: PositiveInt = 1
     grids: Mapping[str, RetrievalGrid] = {}
+
+    @field_validator("metrics", "choose_by")
+    @classmethod
+    def _known(cls, names: Any) -> Any:
+        for name in (names,) if isinstance(names, str) else names:
+            try:
+                by_name(name)
+            except BadInput as error:
+                raise ValueError(error.what) from None
+        return names
 
     @model_validator(mode="after")
     def _first_stages(self) -> Self:

@@ -14,18 +14,19 @@ def scores(
 ) -> list[Row]:
     """Score the hits of one run on the test queries, or on those in ``only``; rows as `run.SCORES`, sorted.
 
-    Ranking is over the documents judged for a query: other hits are dropped, since their gain is unknown
-    (ACORD, Appendix C.5.2).  A metric of which the text and the printed tables differ has a reading
-    `, strict` too, the text's.  Groups are ``all``, each value of the task's columns ``groups``, and each
-    query.
+    With the pool ``judged`` ranking is over the documents judged for a query: other hits are dropped, since
+    their gain is unknown (ACORD, Appendix C.5.2).  With the pool ``all`` they stay, and gain nothing.  A
+    metric of which the text and the printed tables differ has a reading `, strict` too, the text's.  Groups
+    are ``all``, each value of the task's columns ``groups``, and each query.
     """
     task = collection.task
     queries = {name: row for name, row in collection.of("test").items() if only is None or name in only}
     qrels = {name: dict(collection.judged[name]) for name in queries}
     run: dict[str, list[str]] = defaultdict(list)
     for row in sorted(predictions, key=lambda row: (row["query_id"], row["rank"])):
-        if row["document_id"] in qrels.get(row["query_id"], ()):
-            run[row["query_id"]].append(row["document_id"])
+        query, document = row["query_id"], row["document_id"]
+        if query in qrels and (task["pool"] == "all" or document in qrels[query]):
+            run[query].append(document)
 
     values: dict[str, Mapping[str, float]] = {}
     for metric in task["metrics"]:

@@ -1,0 +1,117 @@
+"""Which settings a head is trained with."""
+
+import pytest
+
+from lextables.dataset import write
+from lextables.errors import BadInput
+from lextables.tasks.classification.choosing import published, searched
+from lextables.tasks.classification.schema import TRIED
+from lextables.tasks.classification.trials import JOINT, trials
+
+HEADS = [
+    {"head_id": "1", "question": "Q1", "category": "Knowledge", "answers": ["A", "B"]},
+    {"head_id": "2", "question": "Q2", "category": "Knowledge", "answers": ["A", "B"]},
+]
+
+
+def example(number, head, label, split="dev"):
+    return {
+        "example_id": f"{split}-{number}",
+        "head_id": head,
+        "label": label,
+        "split": split,
+        "data_type": "main",
+        "contract": f"contract_{number}",
+    }
+
+
+DEV = [example(n, head, n % 2) for head in "12" for n in (int(head) * 10 + i for i in range(4))]
+
+
+def predicted(path, *groups):
+    """Predictions: (updates, {head: whether it is right})."""
+    rows = [
+        {
+            "updates": updates,
+            "head_id": row["head_id"],
+            "example_id": row["example_id"],
+            "logits": logits,
+            "probabilities": [0.5, 0.5],
+        }
+        for updates, right in groups
+        for row in DEV
+        for logits in [[1.0, -1.0] if (row["label"] == 0) == right[row["head_id"]] else [-1.0, 1.0]]
+    ]
+    write(TRIED, sorted(rows, key=lambda r: (r["updates"], r["head_id"], r["example_id"])), path)
+    return path
+
+
+def trial(rate, updates):
+    return {"learning_rate": rate, "updates": [updates]}
+
+
+def test_each_head_takes_the_trial_that_is_best_for_it(tmp_path):
+    low = predicted(tmp_path / "a.parquet", (100, {"1": True, "2": False}), (200, {"1": False, "2": False}))
+    high = predicted(tmp_path / "b.parquet", (100, {"1": False, "2": False}), (200, {"1": False, "2": True}))
+    found = searched({"setting": "single"}, [(1e-5, low), (1e-4, high)], DEV, HEADS)
+    assert found == {"1": trial(1e-5, 100), "2": trial(1e-4, 200)}
+
+
+def test_a_multi_task_model_takes_the_trial_that_is_best_over_questions(tmp_path):
+    low = predicted(tmp_path / "a.parquet", (3600, {"1": True, "2": True}))
+    high = predicted(tmp_path / "b.parquet", (3600, {"1": True, "2": False}))
+    found = searched({"setting": "multi"}, [(1e-4, high), (1e-5, low)], DEV, HEADS)
+    assert found == {JOINT: trial(1e-5, 3600)}
+
+
+def test_seeds_are_averaged_and_the_first_of_equals_wins(tmp_path):
+    right, wrong = (
+        predicted(tmp_path / f"{whether}.parquet", (100, {"1": whether, "2": whether}))
+        for whether in (True, False)
+    )
+    searches = [(1e-4, right), (1e-4, wrong), (1e-5, right), (1e-5, right), (3e-5, right), (3e-5, right)]
+    found = searched({"setting": "single"}, searches, DEV, HEADS)
+    assert found == dict.fromkeys("12", trial(1e-5, 100))
+
+
+PUBLISHED = {"published": "roberta-base", "percent": 100, "setting": "single", "updates_per_epoch": 3600}
+BEST = [
+    {"model": model, "setting": setting, "share": share, "head_id": head, "learning_rate": rate}
+    | {"updates": updates, "epochs": epochs}
+    for model, setting, share, head, rate, updates, epochs in (
+        ("roberta-base", "single", 1.0, "1", 3e-5, 300, 0),
+        ("roberta-base", "single", 0.5, "1", 1e-4, 100, 0),
+        ("roberta-base", "multi", 1.0, JOINT, 1e-5, 0, 6),
+        ("bert-base-cased", "single", 1.0, "2", 1e-5, 200, 0),
+    )
+]
+
+
+def test_the_authors_settings_go_by_head_and_share():
+    assert published(PUBLISHED, ["1"], BEST) == {"1": trial(3e-5, 300)}
+    assert published(PUBLISHED | {"percent": 50}, ["1"], BEST) == {"1": trial(1e-4, 100)}
+    with pytest.raises(BadInput, match=r"no settings of roberta-base for head '2'.*hyperparameters"):
+        published(PUBLISHED, ["1", "2"], BEST)
+
+
+def test_the_authors_multi_task_settings_are_one_for_all_heads():
+    found = published(PUBLISHED | {"setting": "multi"}, ["1", "2"], BEST)
+    assert found == {JOINT: trial(1e-5, 6 * 3600)}
+
+
+OWN = {"learning_rate": 3e-4, "updates": [20, 40]}
+
+
+@pytest.mark.parametrize(
+    ("setting", "choice", "found"),
+    [
+        ("single", None, {"1": OWN, "2": OWN}),
+        # A head that no search could score keeps the run's own.
+        ("single", {"1": trial(1e-5, 7)}, {"1": trial(1e-5, 7), "2": OWN}),
+        ("multi", None, {JOINT: OWN}),
+        ("multi", {JOINT: trial(1e-5, 7)}, {JOINT: trial(1e-5, 7)}),
+    ],
+)
+def test_a_run_goes_by_what_was_chosen_or_by_its_own_settings(setting, choice, found):
+    settings = OWN | {"setting": setting, "batch_size": 16}
+    assert trials(settings, ["2", "1"], choice) == found

@@ -1,0 +1,155 @@
+"""A paper's file: how it is checked, which files its data sets read, and the plan that comes of it."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lextables import papers, rooms
+from lextables.acord.registry import Acord
+from lextables.config import load as load_config
+from lextables.errors import BadInput
+from lextables.models.resolve import load_models
+from lextables.papers import DataSet, Paper
+from lextables.tasks.plan import Context
+
+ROOT = Path(__file__).parents[2]
+MODELS = load_models(ROOT / "resources/models.yaml")
+GRID = {"learning_rates": [1e-4], "updates": [2], "batch_size": 2, "max_length": 16}
+OURS = "MiniLM, sample budget: 2 updates of 2 examples, texts cut at 16 tokens"
+PAPER = {
+    "title": "A paper",
+    "citation": "Someone, 2026.",
+    "data": {"ledgar": {"files": {"release": "ledgar/LEDGAR.zip"}}},
+    "tasks": {
+        "ledgar": {
+            "task": "classification",
+            "metrics": ["micro F1"],
+            "choose_by": "micro F1",
+            "models": {"minilm": {"row": "MiniLM", "model": "all-minilm-l6-v2"}},
+            "grids": {"sample": {"multi": GRID}},
+        },
+        "clauses": {
+            "task": "retrieval",
+            "forms": ["short", "long"],
+            "metrics": ["NDCG@5"],
+            "retrievers": {
+                "bm25": {"row": "BM25", "kind": "bm25", "floor": True},
+                "minilm": {"row": "MiniLM", "kind": "bi-encoder", "model": "all-minilm-l6-v2", "own": True},
+            },
+        },
+    },
+    "tables": {
+        "table1": {"title": "Counts", "where": "Section 1"},
+        "table2": {"title": "Scores", "where": "Section 2", "of": "ledgar", "rows": [{}]},
+        "table3": {"title": "Hits", "where": "Section 3", "of": "clauses", "rows": [{"own": False}]},
+        "table4": {
+            "title": "Forms", "where": "Section 3", "of": "clauses", "rows": [{}], "conditions": "all",
+        },
+        "table5": {
+            "title": "Long", "where": "Section 3", "of": "clauses", "rows": [{"retriever": ["BM25"]}],
+            "conditions": ["long"],
+        },
+    },
+}  # fmt: skip
+
+
+def written(tmp_path, content, name="ledgar"):
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def paper(tmp_path):
+    return rooms.load(written(tmp_path, PAPER))
+
+
+def laid_out(paper, **values):
+    config = load_config({"papers": "acord"} | values, ["acord"], ROOT)
+    return papers.plan(paper, Context(config, MODELS, ROOT, False))
+
+
+def test_a_papers_file_is_all_where_its_room_adds_no_key(paper):
+    assert type(paper) is Paper
+    assert type(rooms.load(ROOT / "resources/papers/acord.yaml")) is Acord
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"titel": "A"}, "ledgar.yaml: titel = 'A' is not allowed (Extra inputs are not permitted)."),
+        ({"tables": {}}, "ledgar.yaml: tables = {} is not allowed ("),
+        (
+            {"tables": {"table1": {"title": "A", "where": "B", "of": "maud", "rows": [{}]}}},
+            "table table1 shows rows of 'maud', which is no task of the paper).",
+        ),
+        (
+            {"tasks": {"ledgar": {"task": "parsing"}}},
+            "ledgar.yaml: tasks.ledgar = {'task': 'parsing'} is not allowed (",
+        ),
+        (
+            {"tasks": {"clauses": PAPER["tasks"]["clauses"] | {"metrics": ["MAP"]}}},
+            "clauses.retrieval.metrics = ['MAP'] is not allowed (the metric 'MAP' has no cutoff).",
+        ),
+        ({"data": {"ledgar": {"files": {}}}}, "ledgar.yaml: data.ledgar.files = {} is not allowed ("),
+    ],
+)
+def test_a_fault_is_one_sentence_that_names_file_and_key(tmp_path, change, sentence):
+    with pytest.raises(BadInput) as error:
+        rooms.load(written(tmp_path, PAPER | change))
+    assert sentence in str(error.value)
+
+
+def test_what_is_no_yaml_is_said_so(tmp_path):
+    with pytest.raises(BadInput, match=r"^ledgar\.yaml: not YAML \("):
+        rooms.load(written(tmp_path, "title: ["))
+
+
+def test_what_a_mirror_has_instead_is_taken_where_it_lacks_the_files(tmp_path):
+    entry = DataSet(
+        files={"spans": ("m/train.json", "m/test.json"), "zip": "m/a.zip"}, instead={"spans": "m/b"}
+    )
+    named = {"spans": ["m/train.json", "m/test.json"], "zip": ["m/a.zip"]}
+    mirrors = [tmp_path / name for name in ("one", "two")]
+    assert entry.named([]) == entry.named(mirrors) == named
+    for mirror in mirrors:
+        (mirror / "m").mkdir(parents=True)
+    (mirrors[1] / "m/b").touch()
+    (mirrors[0] / "m/train.json").touch()
+    assert entry.named(mirrors) == named | {"spans": ["m/b"]}
+    (mirrors[1] / "m/test.json").touch()
+    assert entry.named(mirrors) == named
+
+
+def test_a_plan_has_the_runs_of_all_tasks(paper):
+    found = laid_out(paper)
+    assert {(run.paper, run.experiment) for run in found.specs} == {
+        ("ledgar", "train"), ("ledgar", "read"), ("clauses", "retrieve"),
+    }  # fmt: skip
+    assert found.rows.keys() == paper.tables.keys()
+
+
+def test_a_table_shows_the_rows_and_the_conditions_that_it_names(paper):
+    found = laid_out(paper)
+    shown = {
+        name: {row["row"]: sorted(row["runs"]) for row in rows} for name, rows in found.rows.items() if rows
+    }
+    assert shown == {
+        "table2": {"MiniLM": [], OURS: ["100"]},
+        "table3": {"BM25 / None": ["short"]},
+        "table4": {"BM25 / None": ["long", "short"], "MiniLM / None": ["long", "short"]},
+        "table5": {"BM25 / None": ["long"]},
+    }
+    assert found.folders("table1") == []
+    assert found.folders("table5") == ["runs/clauses/retrieve/bm25/long/seed0"]
+    assert found.folders("table2") == [f"runs/ledgar/read/minilm/multi-sample/seed{n}" for n in range(3)]
+
+
+def test_a_users_models_join_the_tables_that_they_fit(paper, tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    extra = {"name": "Mine", "kind": "encoder", "model": str(tmp_path)}
+    found = laid_out(paper, extra_models=[extra])
+    assert [row["row"] for row in found.rows["table2"]] == ["MiniLM", OURS, "Mine"]
+    assert [row["own"] for row in found.rows["table2"]] == [False, True, True]
+    assert [row["row"] for row in found.rows["table4"]] == ["BM25 / None", "MiniLM / None"]

@@ -1,0 +1,103 @@
+"""Scores of hits: what a mean is over, which hits count, and the two readings side by side."""
+
+import math
+
+import pytest
+
+from lextables.dataset import write
+from lextables.errors import BadInput
+from lextables.metrics.ranking import STRICT
+from lextables.run import SCORES
+from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.scoring import scores
+
+METRICS = ("NDCG@5", "Recall@2", *(f"{stars}-star precision@5" for stars in (3, 4, 5)))
+TASK = {"test": "test", "pool": "judged", "metrics": METRICS, "groups": ("category", "origin")}
+
+QUERIES = {
+    "cap": {"category": "Liability", "origin": "one", "split": "test"},
+    "tort": {"category": "Liability", "origin": "two", "split": "test"},
+    "law": {"category": "Law", "origin": "two", "split": "test"},
+    "seen": {"category": "Law", "origin": "one", "split": "train"},
+}
+GAINS = {"cap": {"a": 4, "b": 0, "c": 2}, "tort": {"a": 2, "b": 1}, "law": {"a": 1}, "seen": {"a": 4}}
+
+
+def predictions(run):
+    return [
+        {"query_id": q, "rank": rank, "document_id": c, "score": -rank}
+        for q, found in run.items()
+        for rank, c in enumerate(found, 1)
+    ]
+
+
+def scored(run, only=None, **task):
+    rows = scores(predictions(run), Collection({}, QUERIES, GAINS, TASK | task), only)
+    return {(row["metric"], row["group"]): row for row in rows}
+
+
+RUN = {"cap": ["b", "a"], "tort": ["a", "x"], "seen": ["a"]}
+
+
+@pytest.fixture
+def table():
+    return scored(RUN)
+
+
+def test_a_query_without_hits_scores_nothing_but_counts(table):
+    assert table["NDCG@5", "query: law"]["value"] == 0
+    assert table["NDCG@5", "all"]["n"] == 3
+    mean = math.fsum(table["NDCG@5", f"query: {q}"]["value"] for q in ("cap", "tort", "law")) / 3
+    assert table["NDCG@5", "all"]["value"] == pytest.approx(mean)
+
+
+def test_clauses_not_judged_are_not_hits(table):
+    # Of tort's two hits one is judged, and it has three stars: the print divides by the one that is left.
+    assert table["3-star precision@5", "query: tort"]["value"] == 1.0
+
+
+def test_queries_without_such_a_clause_are_left_out(table):
+    five = table["5-star precision@5", "all"]
+    assert (five["n"], five["value"]) == (1, 0.5)
+    assert math.isnan(table["5-star precision@5", "category: Law"]["value"])
+    assert table["5-star precision@5" + STRICT, "all"]["value"] == 1.0
+
+
+def test_training_queries_are_not_scored(table):
+    assert ("NDCG@5", "query: seen") not in table
+    assert {metric for metric, _ in table} == {*METRICS, *(m + STRICT for m in METRICS if "star" in m)}
+
+
+def test_scores_are_those_of_the_named_metrics_by_the_named_groups(table):
+    assert table["Recall@2", "query: cap"]["value"] == 0.5
+    assert (table["Recall@2", "all"]["value"], table["Recall@2", "all"]["n"]) == ((0.5 + 0.5 + 0) / 3, 3)
+    assert {group for _, group in table if not group.startswith("query: ")} == {
+        "all", "category: Liability", "category: Law", "origin: one", "origin: two",
+    }  # fmt: skip
+    assert table["NDCG@5", "origin: two"]["n"] == 2
+    alone = scored(RUN, metrics=("NDCG@10",), groups=())
+    assert set(alone) == {("NDCG@10", group) for group in ("all", "query: cap", "query: law", "query: tort")}
+    with pytest.raises(BadInput, match="there is no metric 'MRR@5'; choose from NDCG@k, Recall@k and"):
+        scored(RUN, metrics=("MRR@5",))
+
+
+def test_of_a_whole_pool_a_hit_that_is_not_judged_takes_a_place(table):
+    hits = RUN | {"tort": ["x", "y", "a"]}
+    judged, whole = scored(hits), scored(hits, pool="all")
+    assert [found["Recall@2", "query: tort"]["value"] for found in (judged, whole)] == [0.5, 0]
+    assert [found["3-star precision@5", "query: tort"]["value"] for found in (judged, whole)] == [1, 1 / 3]
+    strict = "3-star precision@5" + STRICT
+    assert whole[strict, "query: tort"] == judged[strict, "query: tort"]
+    assert whole["NDCG@5", "query: tort"]["value"] < judged["NDCG@5", "query: tort"]["value"]
+    assert whole["NDCG@5", "query: cap"] == judged["NDCG@5", "query: cap"]
+
+
+def test_some_queries_alone_are_scored_where_only_these_were_asked(table):
+    found = scored(RUN, ["cap", "seen"])
+    assert {group for _, group in found if group.startswith("query: ")} == {"query: cap"}
+    assert found["NDCG@5", "all"]["value"] == table["NDCG@5", "query: cap"]["value"]
+
+
+def test_rows_fit_the_schema(tmp_path):
+    rows = scores(predictions({"cap": ["a"]}), Collection({}, QUERIES, GAINS, TASK))
+    assert write(SCORES, rows, tmp_path / "scores.parquet") == len(rows)

@@ -1,0 +1,165 @@
+"""A collection, and the stages that rank its documents: by words, by vectors, by pairs."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lextables.dataset import Column, Table, write
+from lextables.models import cross_encoder
+from lextables.tasks.retrieval import collection, dense, lexical
+from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.reranking import rerank
+from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked, reorder
+
+TASK = {
+    "names": {"documents": "clauses", "document": "clause_id", "text": "text", "gain": "score"},
+    "training": "train",
+    "validation": "valid",
+    "test": "test",
+}
+DOCUMENTS = {
+    "a": "the seller bears the cap on liability",
+    "b": "the buyer may assign this agreement",
+    "c": "liability and liability and nothing else",
+    "d": "a term of three years",
+}
+QUERIES = {
+    query: {"query_id": query, "split": split, "short": short, "long": f"a clause about {short}"}
+    for query, split, short in (
+        ("cap", "test", "cap on liability"),
+        ("term", "valid", "term"),
+        ("assign", "test", "assign"),
+        ("seen", "train", "liability"),
+    )
+}
+JUDGED = {
+    "cap": {"a": 4, "b": 0, "d": 0},
+    "term": {"d": 2, "a": 0},
+    "assign": {"b": 3, "c": 1},
+    "seen": {"c": 4},
+}
+COLLECTION = Collection(DOCUMENTS, QUERIES, JUDGED, TASK)
+
+
+def table(name, *columns):
+    return Table(
+        name,
+        "",
+        tuple(Column(c, pa.int32() if c == "score" else pa.string(), "") for c in columns),
+        columns[:2],
+    )
+
+
+def test_a_collection_is_read_by_the_names_of_its_data_set(tmp_path):
+    rows = {
+        "clauses": [{"clause_id": key, "text": text} for key, text in DOCUMENTS.items()],
+        "queries": sorted(QUERIES.values(), key=lambda row: row["query_id"]),
+        "judgements": [
+            {"query_id": query, "clause_id": clause, "score": gain}
+            for query, of_query in sorted(JUDGED.items())
+            for clause, gain in sorted(of_query.items())
+        ],
+    }
+    for name, found in rows.items():
+        write(table(name, *found[0]), found, tmp_path / f"{name}.parquet")
+    assert collection.files(TASK) == list(rows)
+    assert (
+        collection.load([tmp_path / f"{name}.parquet" for name in collection.files(TASK)], TASK) == COLLECTION
+    )
+
+
+def test_queries_go_by_part_form_and_name():
+    assert list(COLLECTION.of("test")) == ["assign", "cap"]
+    assert list(COLLECTION.of("validation", "test")) == ["assign", "cap", "term"]
+    assert list(COLLECTION.of("training")) == ["seen"]
+    assert COLLECTION.texts("long", ("test",), ["cap", "term"]) == {"cap": "a clause about cap on liability"}
+    assert set(COLLECTION.pool("cap", "judged")) == {"a", "b", "d"}
+    assert set(COLLECTION.pool("cap", "all")) == set(DOCUMENTS)
+
+
+BM25 = {"index": "query", "pool": "judged", "top": 10, "k1": 0.9, "b": 0.4, "queries": None}
+
+
+def documents(hits):
+    return {query: [document for document, _ in found] for query, found in hits.items()}
+
+
+@pytest.mark.parametrize(
+    ("changes", "hits"),
+    [
+        ({}, ["a"]),
+        ({"index": "corpus"}, ["a"]),
+        ({"index": "corpus", "pool": "all"}, ["a", "c"]),
+        ({"pool": "all"}, ["a", "c"]),
+        ({"index": "corpus", "pool": "all", "top": 1}, ["a"]),
+    ],
+)
+def test_words_rank_the_pool(changes, hits):
+    found = lexical.retrieve(COLLECTION, {"short": BM25 | changes})["short"]
+    assert list(found) == ["assign", "cap", "term"]
+    assert documents(found)["cap"] == hits
+
+
+def test_an_index_over_all_documents_scores_otherwise_than_one_a_query():
+    one, whole = (
+        lexical.retrieve(COLLECTION, {"short": BM25 | {"index": index}})["short"]["cap"][0]
+        for index in ("query", "corpus")
+    )
+    assert one[0] == whole[0] == "a" and one[1] != whole[1]
+
+
+def test_other_forms_are_ranked_for_the_queries_that_they_name():
+    forms = {"short": BM25, "long": BM25 | {"queries": ["cap"]}}
+    found = lexical.retrieve(COLLECTION, forms)
+    assert (list(found["short"]), list(found["long"])) == (["assign", "cap", "term"], ["cap"])
+
+
+def test_vectors_rank_the_pool_and_a_text_is_encoded_once():
+    seen = []
+
+    def encode(texts):
+        seen.append(list(texts))
+        return np.array([[text.count("liability"), len(text)] for text in texts], dtype=np.float32)
+
+    def queries(texts):
+        seen.append(list(texts))
+        return np.array([[1, 0]] * len(texts), dtype=np.float32)
+
+    forms = {"short": BM25, "long": BM25 | {"queries": ["cap"]}, "again": BM25 | {"queries": []}}
+    given = Collection(
+        DOCUMENTS, {name: row | {"again": row["short"]} for name, row in QUERIES.items()}, JUDGED, TASK
+    )
+    found = dense.retrieve(given, forms, encode, queries)
+    assert found["short"]["cap"] == [("a", 1.0), ("b", 0.0), ("d", 0.0)]
+    assert found["short"]["assign"] == [("c", 2.0), ("b", 0.0)]
+    assert (list(found["long"]), found["again"]) == (["cap"], {})
+    assert seen == [list(DOCUMENTS.values()), sorted(set(seen[1]))] and len(seen[1]) == 4
+
+
+def test_first_hits_are_reordered_by_the_model_s_logits(monkeypatch):
+    asked = []
+
+    def score(model, pairs):
+        asked.extend(pairs)
+        return np.array([-len(document) for _, document in pairs], dtype=np.float64)
+
+    monkeypatch.setattr(cross_encoder, "score", score)
+    hits = {"short": {"cap": ["a", "d", "b"], "term": ["d"]}, "long": {"cap": ["b", "a"]}}
+    settings = {"short": {"queries": None}, "long": {"queries": ["cap"]}}
+    found = rerank(COLLECTION, hits, settings, None)
+    # The validation queries are not reordered; a test query without hits stays one.
+    assert documents(found["short"]) == {"assign": [], "cap": ["d", "b", "a"]}
+    assert documents(found["long"]) == {"cap": ["b", "a"]}
+    assert ("a clause about cap on liability", DOCUMENTS["a"]) in asked and len(asked) == 5
+
+
+def test_equal_scores_stay_as_they_were_ranked():
+    assert reorder({"q": ["z", "a", "b"]}, {("q", "z"): 1, ("q", "a"): 1, ("q", "b"): 2}) == {
+        "q": [("b", 2), ("z", 1), ("a", 1)]
+    }
+
+
+def test_hits_are_kept_best_first(tmp_path):
+    hits = {"cap": [("d", 2.0), ("a", 1.0)], "assign": [("b", 0.5)]}
+    assert write(PREDICTIONS, prediction_rows(hits), tmp_path / "hits.parquet") == 3
+    assert ranked(tmp_path / "hits.parquet") == documents(hits)

@@ -1,0 +1,159 @@
+"""What all planners share: rows and the tables that show them, and names of what differs from the paper."""
+
+from pathlib import Path
+
+import pytest
+
+from lextables.config import load as load_config
+from lextables.models.resolve import load_models
+from lextables.run import Run
+from lextables.tasks.plan import Context, Difference, Grid, Plan, Planner, Row, Trial, fewer_seeds, shown
+
+ROOT = Path(__file__).parents[2]
+MODELS = load_models(ROOT / "resources/models.yaml")
+GRID = Grid(learning_rates=(1e-4,), batch_size=8, max_length=16, seeds=2)
+
+
+class OneRow(Planner):
+    STAGES = ("read",)
+
+    def rows(self):
+        return []
+
+
+def planner(**values):
+    return OneRow(
+        "maud", None, Context(load_config({"papers": "maud"} | values, ["maud"], ROOT), MODELS, ROOT, False)
+    )
+
+
+def runs(*seeds):
+    return tuple(Run("maud", "read", "minilm", "paper", seed) for seed in seeds)
+
+
+ROWS = [
+    Row("BERT", reason="gated", about={"setting": "single"}),
+    Row(
+        "RoBERTa",
+        runs={"5": runs(1), "100": runs(0, 1)},
+        trained=True,
+        averages=3,
+        about={"setting": "single"},
+    ),
+    Row("MiniLM", own=True, runs={"100": runs(2)}, about={"setting": "multi"}),
+]
+
+
+def test_a_row_is_plain_values():
+    assert ROWS[1].plain() == {
+        "row": "RoBERTa",
+        "own": False,
+        "reason": "",
+        "parameters": None,
+        "trained": True,
+        "averages": 3,
+        "floor": False,
+        "setting": "single",
+        "runs": {
+            "100": ["runs/maud/read/minilm/paper/seed0", "runs/maud/read/minilm/paper/seed1"],
+            "5": ["runs/maud/read/minilm/paper/seed1"],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ([{}], ["BERT", "RoBERTa", "MiniLM"]),
+        ([], []),
+        ([{"setting": "single"}], ["BERT", "RoBERTa"]),
+        ([{"setting": "single", "own": True}], []),
+        # Of one mapping each field; of several mappings one.
+        ([{"own": True}, {"row": "BERT"}], ["BERT", "MiniLM"]),
+        ([{"row": ["MiniLM", "RoBERTa"]}], ["RoBERTa", "MiniLM"]),
+        ([{"row": ("BERT",), "setting": ["multi"]}], []),
+        ([{"retriever": "BM25"}], []),
+    ],
+)
+def test_a_row_is_shown_where_each_field_of_a_mapping_is_its_own(where, found):
+    assert [row["row"] for row in shown(ROWS, where, ())] == found
+
+
+def test_a_table_shows_runs_of_its_conditions():
+    conditions = {
+        wanted: [sorted(row["runs"]) for row in shown(ROWS, [{}], wanted)]
+        for wanted in ((), ("100",), ("5",), ("5", "100"))
+    }
+    assert conditions == {
+        (): [[], ["100", "5"], ["100"]],
+        ("100",): [[], ["100"], ["100"]],
+        ("5",): [[], ["5"], []],
+        ("5", "100"): [[], ["100", "5"], ["100"]],
+    }
+
+
+def test_a_tables_runs_are_named_once():
+    plan = Plan({}, {"table3": shown(ROWS, [{}], ())})
+    assert plan.folders("table3") == [f"runs/maud/read/minilm/paper/seed{seed}" for seed in (0, 1, 2)]
+    assert plan.folders("table1") == []
+
+
+DIFFERENCES = [Difference("grid=paper", "small budget: 40 updates"), *fewer_seeds(1, 3)]
+
+
+def test_a_row_whose_runs_differ_from_the_papers_stands_twice():
+    empty, ours = planner().placed(ROWS[1], DIFFERENCES)
+    assert (empty.row, empty.own, empty.runs) == ("RoBERTa", False, {})
+    assert empty.reason == "the paper's settings want grid=paper and three seeds"
+    assert (ours.row, ours.own) == ("RoBERTa, small budget: 40 updates, one seed", True)
+    assert (ours.runs, ours.averages, ours.about) == (ROWS[1].runs, 3, {"setting": "single"})
+
+
+@pytest.mark.parametrize(
+    ("row", "differences"), [(ROWS[1], []), (ROWS[2], DIFFERENCES), (ROWS[0], DIFFERENCES)],
+    ids=["as the paper's", "ours anyway", "not run"],
+)  # fmt: skip
+def test_other_rows_stand_as_they_are(row, differences):
+    assert planner().placed(row, differences) == [row]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "averages", "found"),
+    [
+        (3, 3, []),
+        (4, 3, []),
+        (2, 3, [Difference("three seeds", "two seeds")]),
+        (1, 7, [Difference("7 seeds", "one seed")]),
+    ],
+)
+def test_fewer_seeds_than_the_paper_averages_are_a_difference(seeds, averages, found):
+    assert fewer_seeds(seeds, averages) == found
+
+
+def test_another_grid_than_the_papers_is_a_difference_in_words():
+    half = GRID.model_copy(update={"bf16": True})
+    assert planner(grid="paper").budget(half, ["40 updates"]) == []
+    assert planner(grid="small").budget(half, ["40 updates"]) == [
+        Difference("grid=paper", "small budget: 40 updates, bfloat16")
+    ]
+
+
+def test_a_search_is_a_run_for_each_trial_and_seed():
+    laid, needed = planner(seeds=[4, 5, 6]), Run("maud", "retrieve", "bm25", "short")
+    trials = [Trial(f"lr{rate:.0e}", {"learning_rate": rate}) for rate in (1e-4, 1e-3)]
+    seeds = laid.seeds(GRID)
+    assert seeds == (4, 5)
+    found = laid.search("minilm", "small", {"grid": "small"}, trials, seeds, needs=(needed,))
+    assert [(run.experiment, run.condition, run.seed) for run in found] == [
+        ("search", f"small-{rate}", seed) for rate in ("lr1e-04", "lr1e-03") for seed in seeds
+    ]
+    assert list(laid.specs) == found
+    assert [laid.specs[run].settings["learning_rate"] for run in found] == [1e-4, 1e-4, 1e-3, 1e-3]
+    assert {laid.specs[run].needs for run in found} == {(needed,)}
+
+
+def test_parameters_are_counted_together_or_not_at_all():
+    context = planner().context
+    known = MODELS["all-minilm-l6-v2"].parameters
+    assert context.parameters("all-minilm-l6-v2", "all-minilm-l6-v2") == 2 * known
+    assert (context.parameters(), context.parameters("all-minilm-l6-v2", "own-mine")) == (0, None)

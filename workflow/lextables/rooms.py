@@ -1,0 +1,47 @@
+"""The rooms of the papers: modules that are found by a paper's name, and its file as its room reads it."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from lextables.errors import BadInput
+from lextables.papers import Paper
+
+
+def room(paper: str, module: str) -> Any:
+    """The module of a paper's room; `BadInput` where the room has none of that name."""
+    if not _has(paper, module):
+        where, do = f"lextables/{paper}", f"write {module}.py, as docs/adding.md says"
+        raise BadInput(f"the room of {paper} has no {module}", where=where, do=do)
+    return import_module(f"lextables.{paper}.{module}")
+
+
+def _has(paper: str, module: str) -> bool:
+    package = f"lextables.{paper}"
+    return find_spec(package) is not None and find_spec(f"{package}.{module}") is not None
+
+
+def model_of(paper: str) -> type[Paper]:
+    """The form of a paper's file: its room's, or the one that is common to all."""
+    return room(paper, "registry").REGISTRY if _has(paper, "registry") else Paper
+
+
+def load(path: str | Path) -> Paper:
+    """Read and check a paper's file, by its room's registry; `BadInput` names the key of the first fault."""
+    path = Path(path)
+    try:
+        return model_of(path.stem).model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except yaml.YAMLError as error:
+        raise BadInput(f"not YAML ({error})", where=path.name) from error
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = ".".join(str(part) for part in fault["loc"])
+        if fault["type"] == "value_error":  # of the paper as a whole: its words say it all
+            raise BadInput(str(fault["ctx"]["error"]), where=path.name) from None
+        raise BadInput(
+            f"{key} = {fault['input']!r:.80} is not allowed ({fault['msg']})", where=path.name
+        ) from None

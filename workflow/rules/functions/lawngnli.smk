@@ -1,0 +1,13 @@
+# What LawngNLI's construction goes by.
+
+
+def parser_settings(wildcards):
+    """The parser, with the digest of its model."""
+    model = LAWNGNLI.parser["model"]
+    return LAWNGNLI.parser | ({"content": CONTENTS.folder(place(model))} if model else {})
+
+
+def bulk_content(wildcards):
+    """The digest of the bulk export that the config names."""
+    folder = Path(CONFIG.bulk_export)
+    return CONTENTS.folder(folder, bulk_files(folder)) if CONFIG.bulk_export else ""

@@ -1,0 +1,59 @@
+# What the rules of retrieval read, by their wildcards.
+
+
+def collection(wildcards):
+    """The files of the data set that its task reads."""
+    task = RETRIEVAL[wildcards.dataset].model_dump(mode="json")
+    return data(wildcards.dataset, *collection_files(task))
+
+
+def retrieval_task(wildcards):
+    """What hits and scores depend on of the registry's task, and no row or grid."""
+    names = ("names", "forms", "pool", "training", "validation", "test")
+    names += ("metrics", "top_gain", "groups", "choose_by")
+    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=set(names))
+
+
+def forms_of(experiment):
+    """{form: settings} of the runs that one job makes, so that documents are encoded or analysed once."""
+
+    def by_form(wildcards):
+        forms = RETRIEVAL[wildcards.dataset].forms
+        return {form: settings(wildcards, experiment=experiment, condition=form) for form in forms}
+
+    return by_form
+
+
+def first_hits(wildcards):
+    """The hits that a reranker reorders, in the order of the forms."""
+    forms = RETRIEVAL[wildcards.dataset].forms
+    return [needs(wildcards, experiment="rerank", condition=form)[0] for form in forms]
+
+
+def in_forms(experiment, file, forms):
+    """A file of each form's run."""
+    return [f"{run_folder(experiment, condition=form, seed=0)}/{file}" for form in forms]
+
+
+def retrievers(kind):
+    """The pattern of the models of a kind of retriever."""
+    first = ((run, entry.settings) for run, entry in SPECS.items() if run.experiment == "retrieve")
+    return any_of({re.escape(run.model) for run, given in first if given["kind"] == kind})
+
+
+def tuning(experiment):
+    """What gives the kind of model that a run of this experiment fine-tunes, as the name of its module."""
+    return lambda wildcards: settings(wildcards, experiment=experiment)["kind"].replace("-", "_")
+
+
+def tuning_code(script, experiment):
+    """The code of a training, in which each kind of model has a part of its own: a change repeats no other's."""
+    kind = tuning(experiment)
+    return lambda wildcards: code(script, f"lextables.tasks.retrieval.{kind(wildcards)}_tuning")
+
+
+def chosen_by(wildcards, searched):
+    """The predictions of the searches that a choice is made from, or of the retriever that they reorder."""
+    found = spec(run_of(wildcards, experiment="choice")).needs
+    runs = [run for run in found if (run.experiment == "search") == searched]
+    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in runs]
