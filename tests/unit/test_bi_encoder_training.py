@@ -28,7 +28,8 @@ CPU = torch.device("cpu")
 WORDS = "the seller bears cap liability term years law find clause".split()
 PROMPTS = {"query": "find ", "document": "clause "}
 TASK = {
-    "training": "train", "validation": "valid", "test": "test", "forms": ["short"], "top_gain": 4, "choose_by": "NDCG@2",
+    "training": "train", "validation": "valid", "test": "test", "forms": ["short"], "top_gain": 4,
+    "choose_by": "NDCG@2",
 }  # fmt: skip
 QUERIES = {
     "cap": {"short": "cap liability", "split": "train"},
