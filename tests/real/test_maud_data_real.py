@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from lextables import ROOT
+from lextables import ROOT, rooms
 from lextables.dataset import Published, check_census, write_all
 from lextables.maud import constraints, raw
 from lextables.maud.catalogue import read_author_settings, read_recorded

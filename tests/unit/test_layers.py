@@ -9,8 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow/lextables"
 ROOMS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
-# A part may import those before it and what stands in its own line.  What is not named here is a module of the
-# package itself, which the first two lines list.
+# A part may import those before it and what stands in its own line.
 LAYERS = (
     (
         "errors",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from lextables import own, papers
+from lextables import own, papers, rooms
 from lextables.config import load as load_config
 from lextables.errors import BadInput
 from lextables.models.resolve import load_models

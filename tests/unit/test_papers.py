@@ -82,7 +82,7 @@ def test_a_papers_file_is_all_where_its_room_adds_no_key(paper):
         ({"tables": {}}, "ledgar.yaml: tables = {} is not allowed ("),
         (
             {"tables": {"table1": {"title": "A", "where": "B", "of": "maud", "rows": [{}]}}},
-            "table table1 shows rows of 'maud', which is no task of the paper).",
+            "table table1 shows rows of 'maud', which is no task of the paper.",
         ),
         (
             {"tasks": {"ledgar": {"task": "parsing"}}},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lextables import own, papers
+from lextables import own, papers, rooms
 from lextables.config import load as load_config
 from lextables.models.resolve import load_models
 from lextables.tables.published import load as load_published

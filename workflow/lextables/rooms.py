@@ -40,8 +40,7 @@ def load(path: str | Path) -> Paper:
     except ValidationError as error:
         fault = error.errors()[0]
         key = ".".join(str(part) for part in fault["loc"])
-        if fault["type"] == "value_error":  # of the paper as a whole: its words say it all
-            raise BadInput(str(fault["ctx"]["error"]), where=path.name) from None
-        raise BadInput(
-            f"{key} = {fault['input']!r:.80} is not allowed ({fault['msg']})", where=path.name
-        ) from None
+        why = fault["msg"].removeprefix("Value error, ")
+        if not key:  # of the paper as a whole: its words say it all
+            raise BadInput(why, where=path.name) from None
+        raise BadInput(f"{key} = {fault['input']!r:.80} is not allowed ({why})", where=path.name) from None

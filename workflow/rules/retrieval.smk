@@ -141,7 +141,7 @@ rule retrieval_choose:
         ENVIRONMENT
     params:
         settings=of_run("choice"),
-        task=retrieval_task,
+        task=scored_task,
         rates=lambda wildcards: [
             [run.seed, spec(run).settings["learning_rate"]]
             for run in spec(run_of(wildcards, experiment="choice")).needs
@@ -303,7 +303,7 @@ rule retrieval_score:
         ENVIRONMENT
     params:
         queries=lambda wildcards: settings(wildcards)["queries"],
-        task=retrieval_task,
+        task=scored_task,
         code=code("retrieval_score.py"),
     message:
         "Scoring {wildcards.experiment} by {wildcards.model} on {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."

@@ -7,11 +7,19 @@ def collection(wildcards):
     return data(wildcards.dataset, *collection_files(task))
 
 
+# What hits depend on of the registry's task, and what choosing and scoring do; no row or grid.
+RANKED_BY = {"names", "forms", "pool", "training", "validation", "test", "top_gain"}
+SCORED_BY = RANKED_BY | {"metrics", "groups", "choose_by"}
+
+
 def retrieval_task(wildcards):
-    """What hits and scores depend on of the registry's task, and no row or grid."""
-    names = ("names", "forms", "pool", "training", "validation", "test")
-    names += ("metrics", "top_gain", "groups", "choose_by")
-    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=set(names))
+    """The task as ranking and training read it: no metric changes a hit."""
+    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=RANKED_BY)
+
+
+def scored_task(wildcards):
+    """The task as choosing and scoring read it."""
+    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=SCORED_BY)
 
 
 def forms_of(experiment):
