@@ -90,7 +90,7 @@ def cross_validate(data: Collection, words: Scores, vectors: Scores, settings: d
         show(name, data, found, texts)
     start = time.monotonic()
 
-    def visit(model: torch.nn.Module, updates: int) -> None:
+    def visit(updates: int) -> None:
         model.eval()
         tuned: dict[str, dict[str, float]] = {query: {} for query in texts}
         for (query, document), score in bi_encoder_tuning.pair_scores(model, data, texts, pools).items():
