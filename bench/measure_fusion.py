@@ -26,7 +26,7 @@ from lextables.metrics.ranking import by_name
 from lextables.models import bi_encoder
 from lextables.models.resolve import load_models
 from lextables.models.weights import PACKAGE, place
-from lextables.papers import load
+from lextables.rooms import load
 from lextables.tasks.retrieval import bi_encoder_tuning, collection, dense, lexical
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.fusing import fuse
@@ -90,7 +90,7 @@ def cross_validate(data: Collection, words: Scores, vectors: Scores, settings: d
         show(name, data, found, texts)
     start = time.monotonic()
 
-    def visit(model: torch.nn.Module, updates: int) -> None:
+    def visit(updates: int) -> None:
         model.eval()
         tuned: dict[str, dict[str, float]] = {query: {} for query in texts}
         for (query, document), score in bi_encoder_tuning.pair_scores(model, data, texts, pools).items():

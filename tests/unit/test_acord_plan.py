@@ -59,6 +59,7 @@ def test_the_sample_runs_what_is_installed_and_says_so_of_the_rest():
         "BM25 / None",
         "BM25, one index over the corpus / None",
         "Bi-Encoder-MiniLM / None",
+        "BM25 + MiniLM, mean of standardised scores / None",
     }
     assert rows()["BM25 / Cross-Encoder-MiniLM"].reason == "sample data"
     assert "language-model rerankers" in rows()["BM25 / GPT4o"].reason
@@ -159,7 +160,8 @@ def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, r
 
 def test_the_floor_is_a_flag_of_the_registry():
     assert [system.row for system in rows().values() if system.floor] == [
-        "BM25, one index over the corpus / None"
+        "BM25, one index over the corpus / None",
+        "BM25 + MiniLM, mean of standardised scores / None",
     ]
 
 
@@ -214,6 +216,6 @@ def test_parameters_are_those_of_both_systems():
 def test_a_table_needs_only_its_own_runs():
     found = laid_out()
     assert found.folders("table_c2") == []
-    assert not any("tuned" in folder or "/medium/" in folder for folder in found.folders("table_d3"))
+    assert not any("rerank" in folder or "/medium/" in folder for folder in found.folders("table_d3"))
     assert any("/medium/" in folder for folder in found.folders("table_e2"))
     assert any("tuned" in folder for folder in found.folders("figure2"))

@@ -293,3 +293,21 @@ def test_every_printed_cell_gets_a_place(data, table):
     rows = [row | {"runs": {}, "reason": row["reason"] or "not here"} for row in found.rows[table]]
     lines = build(printed, tables.cells(table, Inputs(data, data, rows, printed, PAPER)), comparable=True)
     assert [line.published for line in lines if line.published] == [cell.value for cell in printed]
+
+
+def test_a_fine_tuned_bi_encoder_is_set_beside_itself_before(data):
+    before = system("Bi-Encoder-MiniLM", model="minilm", runs=["first"])
+    after = system("MiniLM fine-tuned", model="minilm", tuned=True, own=True, runs=["second", "second"])
+    cells = computed(data, "table_d4", system("BM25", model=None, runs=["second"]), before, after)
+    row = "MiniLM fine-tuned / None / fine-tuned"
+    assert cells[row, "NDCG@5"].seeds == (cells[row, "NDCG@5"].value,) * 2
+    old, new = (
+        computed(data, "table3", one)[name, "NDCG@5"].value
+        for name, one in (
+            ("Bi-Encoder-MiniLM / None", before | {"own": True}),
+            ("MiniLM fine-tuned / None", after),
+        )
+    )
+    assert new > old
+    assert cells[row, "NDCG@5 change"].value == pytest.approx(new - old)
+    assert {name for name, _ in cells} == {row}

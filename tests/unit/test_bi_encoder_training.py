@@ -13,12 +13,14 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from transformers import BertConfig, BertModel, set_seed
 
-from lextables.dataset import read
+from lextables.dataset import read, write
 from lextables.models import bi_encoder
 from lextables.models.bi_encoder_training import GradedSoftmax
 from lextables.tasks.retrieval import bi_encoder_tuning as tuning
+from lextables.tasks.retrieval.choosing import choose
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.graded_batches import graded_batches
+from lextables.tasks.retrieval.schema import TRIED
 from lextables.tasks.retrieval.training import search, train
 from wordpiece import wordpiece
 
@@ -27,6 +29,7 @@ WORDS = "the seller bears cap liability term years law find clause".split()
 PROMPTS = {"query": "find ", "document": "clause "}
 TASK = {
     "training": "train", "validation": "valid", "test": "test", "forms": ["short"], "top_gain": 4,
+    "choose_by": "NDCG@2",
 }  # fmt: skip
 QUERIES = {
     "cap": {"short": "cap liability", "split": "train"},
@@ -184,6 +187,20 @@ def test_a_search_reads_the_candidates_and_leaves_training_as_it_is(settings, tm
     model = bi_encoder.load(str(tmp_path / "weights"), CPU, 16)
     kept = tuning.pair_scores(model, COLLECTION, {"term": "term years"}, {"term": ["a", "b"]})
     assert list(kept.values()) == pytest.approx([row["score"] for row in found[2:]])
+
+
+def test_the_choice_is_by_the_ranking_of_all_that_was_scored(tmp_path):
+    # Of the validation query's documents b has a gain; after 4 updates it is ranked first.
+    ranks = {2: {"a": 0.9, "b": 0.2}, 4: {"a": 0.1, "b": 0.2}}
+    rows = [
+        {"updates": updates, "query_id": "term", "document_id": document, "score": score}
+        for updates, scores in ranks.items()
+        for document, score in scores.items()
+    ]
+    write(TRIED, rows, tmp_path / "tried.parquet")
+    choice, means = choose({(1e-4, 0): tmp_path / "tried.parquet"}, COLLECTION, None)
+    assert choice == {"learning_rate": 1e-4, "updates": [4]}
+    assert [row["validation NDCG@2"] for row in means] == pytest.approx([1 / math.log2(3), 1.0])
 
 
 def test_a_model_is_trained_and_kept_with_its_prompts(settings, encoder, tmp_path):

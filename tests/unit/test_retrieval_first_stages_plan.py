@@ -7,9 +7,10 @@ from pydantic import ValidationError
 
 from lextables.config import load as load_config
 from lextables.models.resolve import load_models
-from lextables.papers import PLANNERS, load, plan
+from lextables.papers import plan
+from lextables.rooms import load
 from lextables.tasks.plan import Context
-from lextables.tasks.retrieval.plan import RetrievalTask
+from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
@@ -23,7 +24,7 @@ def laid_out(task=PAPER.tasks["acord"], **values):
     config = load_config(
         {"papers": "acord", "data": "release", "models": "available"} | values, ["acord"], ROOT
     )
-    planner = PLANNERS["retrieval"]("acord", task, Context(config, MODELS, ROOT, gpu=False))
+    planner = RetrievalPlanner("acord", task, Context(config, MODELS, ROOT, gpu=False))
     rows = {row.row: row for row in planner.rows() if not row.about["pairwise"]}
     return planner.specs, rows
 

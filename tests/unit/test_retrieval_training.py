@@ -13,12 +13,13 @@ from transformers import BertConfig, BertModel, set_seed
 
 from lextables.dataset import read, write
 from lextables.models import cross_encoder
-from lextables.tasks.retrieval import training
+from lextables.tasks.retrieval import cross_encoder_tuning as tuning
 from lextables.tasks.retrieval.choosing import choose
 from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.cross_encoder_tuning import training_pairs
 from lextables.tasks.retrieval.reranking import pair_scores
 from lextables.tasks.retrieval.schema import TRIED
-from lextables.tasks.retrieval.training import search, train, training_pairs
+from lextables.tasks.retrieval.training import search, train
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
@@ -63,7 +64,7 @@ def settings(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch):
-    monkeypatch.setattr(training, "weights_folder", lambda settings: settings["weights"])
+    monkeypatch.setattr(tuning, "weights_folder", lambda settings: settings["weights"])
 
 
 def test_a_gain_is_a_share_of_the_highest():
@@ -75,7 +76,7 @@ def test_a_gain_is_a_share_of_the_highest():
 def searched(settings, folder, **changes):
     output = folder / "predictions.parquet"
     record = search(
-        COLLECTION, CANDIDATES, settings | changes, 0, CPU, folder / "work", {"code": "1"}, output
+        tuning, COLLECTION, CANDIDATES, settings | changes, 0, CPU, folder / "work", {"code": "1"}, output
     )
     return list(read(output)), record
 
@@ -98,7 +99,7 @@ def test_a_search_reads_all_candidates_of_the_validation_queries_at_every_number
 def test_what_is_kept_is_what_was_searched(settings, tmp_path):
     found, _ = searched(settings, tmp_path, updates=[4])
     record = train(
-        COLLECTION, settings | {"updates": [4]}, 0, CPU, tmp_path / "work", {}, tmp_path / "weights"
+        tuning, COLLECTION, settings | {"updates": [4]}, 0, CPU, tmp_path / "work", {}, tmp_path / "weights"
     )
     model = cross_encoder.load(str(tmp_path / "weights"), CPU, 16)
     texts = COLLECTION.texts("short", ("validation",))
@@ -113,18 +114,18 @@ class Killed(Exception):
 
 def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_weights(settings, tmp_path, monkeypatch):
     one = settings | {"updates": [4]}
-    train(COLLECTION, one, 0, CPU, tmp_path / "whole", {}, tmp_path / "whole/weights")
+    train(tuning, COLLECTION, one, 0, CPU, tmp_path / "whole", {}, tmp_path / "whole/weights")
     with monkeypatch.context() as patched:
 
         def killed(model, folder):
             raise Killed
 
-        patched.setattr(cross_encoder, "save", killed)
+        patched.setattr(tuning, "save", killed)
         with pytest.raises(Killed):
-            train(COLLECTION, one, 0, CPU, tmp_path / "cut", {}, tmp_path / "cut/weights")
+            train(tuning, COLLECTION, one, 0, CPU, tmp_path / "cut", {}, tmp_path / "cut/weights")
     (work,) = (tmp_path / "cut").iterdir()
     (work / "checkpoint-4/whole").unlink()
-    record = train(COLLECTION, one, 0, CPU, tmp_path / "cut", {}, tmp_path / "cut/weights")
+    record = train(tuning, COLLECTION, one, 0, CPU, tmp_path / "cut", {}, tmp_path / "cut/weights")
     assert record["resumed_from_update"] == 2
     whole, cut = (tmp_path / name / "weights/model.safetensors" for name in ("whole", "cut"))
     assert whole.read_bytes() == cut.read_bytes()
