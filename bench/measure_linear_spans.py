@@ -92,9 +92,8 @@ def main() -> None:
             )
         values = {row["metric"]: row["value"] for row in found if row["group"] == "all"}
         said = ", ".join(f"{name} {100 * values[name]:.1f}" for name in METRICS)
-        print(
-            f"{said}; learnt in {learnt - start:.0f} s, read in {ended - learnt:.0f} s, {used:.0f} s of processor"
-        )
+        took = f"learnt in {learnt - start:.0f} s, read in {ended - learnt:.0f} s"
+        print(f"{said}; {took}, {used:.0f} s of processor")
         print(
             ", ".join(f"{name} {100 * values[f'{name}, strict']:.1f}" for name in METRICS),
             "as the paper's text says",
