@@ -191,7 +191,7 @@ def test_a_text_comes_once_and_the_empty_prediction_has_what_is_left():
 
 
 def tables(folder: Path, count: int, test: int):
-    """Write the tables of ``count`` contracts, the last of them ``test`` ones; return what is asked of these."""
+    """Write the tables of ``count`` contracts, the last of them ``test`` ones; return what these ask."""
     strings = ("contract_id", "split", "text")
     made = Table("contracts", "Made up.", tuple(Column(n, pa.string(), n) for n in strings), key=strings[:1])
     names = ("question_id", "contract_id", "category", "split")
