@@ -9,7 +9,7 @@ import pytest
 from lextables.dataset import Column, Table, read, write
 from lextables.errors import BadInput
 from lextables.metrics.spans import NO_PLACE, Gold, Nbest, paper_matches, scores
-from lextables.models.linear import fit_few, fit_many, probabilities, vocabulary
+from lextables.models.linear import fit_few, fit_many, fit_near, probabilities, vocabulary
 from lextables.tasks.spans import linear
 from lextables.tasks.spans.candidates import candidates
 from lextables.tasks.spans.linear import Asked, fit, load, nbest, predict, read_contracts, save, train
@@ -20,7 +20,8 @@ from lextables.tasks.spans.unit_scores import answering, units_of
 from lextables.tasks.spans.units import units
 
 SETTINGS = {
-    "folds": 3, "alpha": 1e-5, "rounds": 5, "units": 6, "penalty": 0.3, "n_best": 9, "relaxed": "Parties",
+    "folds": 3, "alpha": 1e-5, "rounds": 5, "units": 6, "penalty": 0.1, "near": 0.01, "n_best": 9,
+    "relaxed": "Parties",
 }  # fmt: skip
 CATEGORIES = ("Agreement Date", "Governing Law", "Parties")
 FILLER = "goods shall be sent to a place that each order names and paid for at once in full by cheque".split()
@@ -169,6 +170,16 @@ def test_probabilities_rise_with_logits_and_tell_how_often():
     for low in (0.0, 0.2, 0.4, 0.6, 0.8):
         among = (said >= low) & (said < low + 0.2)
         assert said[among].mean() == pytest.approx(held[among].mean(), abs=0.06)
+
+
+def test_few_rows_stay_near_and_many_go_their_own_way():
+    rng = np.random.default_rng(0)
+    known = rng.normal(size=(4000, 2))
+    near = fit_few(known, known[:, 0] > rng.normal(size=4000), penalty=1.0)
+    other = known[:, 1] > rng.normal(size=4000)
+    few, many = (fit_near(near, known[:n], other[:n], penalty=0.1).weights[:, 0] for n in (4, 4000))
+    assert few[0] > few[1]
+    assert many[1] > many[0]
 
 
 def test_labels_of_one_class_are_that_class_throughout():

@@ -19,6 +19,8 @@ from lextables.errors import BadInput
 
 WORD = r"(?u)\b\w+\b"
 STEPS = 200  # of the solver of `fit_few`, more than it needs
+NEWTON_STEPS = 12
+FREE = 10.0  # how much less an intercept is penalised than a weight
 NEVER = -20.0  # the logit of what was never seen to be so
 
 
@@ -117,6 +119,27 @@ def fit_few(
     weights = model.coef_[0].copy()
     weights[: len(scale)] /= scale
     return Linear(weights[:, None], model.intercept_ - mean @ weights[: len(scale)])
+
+
+def fit_near(near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Linear:
+    """Return a logistic regression of one output that stays near another where rows say little, float64.
+
+    What is penalised, with scikit-learn's C, is how far the weights are from those of ``near`` on the scale
+    of ``features`` (rows, columns), by Newton's method; the intercept is as good as free.
+    """
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    scale[scale == 0] = 1
+    known = np.column_stack([(features - mean) / scale, np.ones(len(features))])
+    drawn = np.full(known.shape[1], 1 / penalty)
+    drawn[-1] /= FREE
+    before, moved = near.logits(features)[:, 0], np.zeros(known.shape[1])
+    for _ in range(NEWTON_STEPS):
+        chance = probabilities(before + known @ moved)
+        slope = known.T @ (chance - labels) + drawn * moved
+        curve = (known * (chance * (1 - chance))[:, None]).T @ known + np.diag(drawn)
+        moved -= np.linalg.solve(curve, slope)
+    weights = moved[:-1] / scale
+    return Linear(near.weights + weights[:, None], near.intercept + moved[-1] - mean @ weights)
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:

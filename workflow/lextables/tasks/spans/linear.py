@@ -56,7 +56,7 @@ def fit(
 
     ``answers`` maps a contract to the category and the place of each of its answers; ``relaxed`` is the part
     of a category's name that lets a candidate count which holds an answer.  ``settings``: ``folds``,
-    ``alpha``, ``rounds``, ``units``, ``penalty`` (`resources/papers`).
+    ``alpha``, ``rounds``, ``units``, ``penalty``, ``near`` (`plan.LinearSettings`).
     """
     loose = tuple(bool(relaxed) and relaxed in category for category in categories)
     found = units_of(texts)
@@ -72,21 +72,27 @@ def fit(
         logits[out] = unit_scores.fit(known, held, ~out, **options).logits(known[out])
     first = unit_scores.fit(known, held, np.ones(len(held), dtype=bool), **options)
 
-    parts, second = [], []
-    for category, relaxes in enumerate(loose):
-        asked = Asked(found, answers, category, relaxes)
-        parts.append(asked.parts())
-        given = spans.candidates(found, logits[:, category], settings["units"], parts[-1], not relaxes)
-        second.append(
-            linear.fit_few(
-                spans.described(given, found, logits[:, category]),
-                asked.counted(given),
-                penalty=settings["penalty"],
-                words=spans.words(given, found) if parts[-1] else None,
-            )
-        )
+    asked = [Asked(found, answers, category, relaxes) for category, relaxes in enumerate(loose)]
+    parts = tuple(each.parts() for each in asked)
+    given = [
+        spans.candidates(found, logits[:, category], settings["units"], parts[category], not relaxes)
+        for category, relaxes in enumerate(loose)
+    ]
+    described = [spans.described(own, found, logits[:, at]) for at, own in enumerate(given)]
+    counted = [each.counted(own) for each, own in zip(asked, given, strict=True)]
+    # Categories that whole units answer have much in common, and some of them few answers.
+    likened = [at for at, relaxes in enumerate(loose) if not relaxes and not parts[at]]
+    penalty, second = settings["penalty"], {}
+    if likened:
+        together = [np.concatenate([each[at] for at in likened]) for each in (described, counted)]
+        shared = linear.fit_few(*together, penalty=penalty)
+        for at in likened:
+            second[at] = linear.fit_near(shared, described[at], counted[at], penalty=settings["near"])
+    for at in set(range(len(categories))) - second.keys():
+        words = spans.words(given[at], found) if parts[at] else None
+        second[at] = linear.fit_few(described[at], counted[at], penalty=penalty, words=words)
     units = UnitModel(*vocabularies, first)
-    return SpanModel(tuple(categories), loose, tuple(parts), units, tuple(second))
+    return SpanModel(tuple(categories), loose, parts, units, tuple(second[at] for at in sorted(second)))
 
 
 class Asked:

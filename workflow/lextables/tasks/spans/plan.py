@@ -62,8 +62,9 @@ class LinearSettings(Entry):
     """How the linear floor is learnt and read; all of it was chosen on held-out training contracts.
 
     The first of its two models goes ``rounds`` times through the units under a penalty of ``alpha``, once for
-    each of ``folds`` and once for all; the second is penalised by ``penalty`` (scikit-learn's C).  A question
-    reads candidates of its ``units`` likeliest units in each contract, and keeps ``n_best``.
+    each of ``folds`` and once for all; the second is penalised by ``penalty`` (scikit-learn's C), and where
+    categories share one, each one's way from it by ``near``.  A question reads candidates of its ``units``
+    likeliest units in each contract, and keeps ``n_best``.
     """
 
     folds: int = Field(ge=2)
@@ -71,6 +72,7 @@ class LinearSettings(Entry):
     rounds: PositiveInt
     units: PositiveInt
     penalty: float
+    near: float
     n_best: PositiveInt
 
 
