@@ -2,11 +2,17 @@
 #
 #   in    {RESULTS}/data/{dataset}/{contracts,questions,answers,training_examples}.parquet
 #   out   {RESULTS}/features/spans/...; {RESULTS}/runs/{dataset}/..., scores beside each run
-#   steps windows -> (pretrain ->) search -> choice -> train, or the released weights -> read -> (join ->) score
+#   steps windows -> (pretrain ->) search -> choice -> train, or the released weights -> read -> (join ->) score;
+#         the linear floor trains and reads on the contracts alone
 
 SPANS = of_task("spans")
 SPANNED = any_of(SPANS)
 SPAN_SHARDS = 8
+# The panels that are linear models, and any other name.
+LINEAR = any_of(
+    {key for task in SPANS.values() for key, panel in task.models.items() if panel.kind == "linear"}
+)
+NEURAL = rf"(?!(?:{LINEAR})/)[^/]+"
 WINDOWS = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
 
 
@@ -186,6 +192,7 @@ rule spans_train:
         f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=SPANNED,
+        model=NEURAL,
     conda:
         ENVIRONMENT
     threads: 4
@@ -223,6 +230,7 @@ rule spans_read:
         f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=SPANNED,
+        model=NEURAL,
     conda:
         ENVIRONMENT
     threads: 4
@@ -238,6 +246,61 @@ rule spans_read:
         "Reading the test contracts of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
     script:
         "../scripts/spans_read.py"
+
+
+# The linear floor: no windows, no weights, no GPU.
+rule spans_train_linear:
+    input:
+        data=data("{dataset}", "contracts", "training_examples"),
+    output:
+        weights=directory(f"{SPANS_TRAIN}/weights"),
+        record=f"{SPANS_TRAIN}/run.json",
+    log:
+        f"{SPANS_TRAIN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=SPANNED,
+        model=LINEAR,
+    conda:
+        ENVIRONMENT
+    threads: 2
+    resources:
+        mem_mb=6000,
+    params:
+        settings=of_run("train"),
+        code=code("spans_train_linear.py"),
+    message:
+        "Learning {wildcards.model} from the contracts of {wildcards.dataset}."
+    script:
+        "../scripts/spans_train_linear.py"
+
+
+rule spans_read_linear:
+    input:
+        data=data("{dataset}", "contracts", "questions"),
+        weights=weights_for("read"),
+    output:
+        predictions=f"{SPANS_READ}/predictions.parquet",
+        record=f"{SPANS_READ}/run.json",
+    log:
+        f"{SPANS_READ}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=SPANNED,
+        model=LINEAR,
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=4000,
+    params:
+        settings=of_run("read"),
+        code=code("spans_read_linear.py"),
+    message:
+        "Reading the test contracts of {wildcards.dataset} with {wildcards.model}."
+    script:
+        "../scripts/spans_read_linear.py"
 
 
 JOIN = run_folder("join")

@@ -29,6 +29,11 @@ def time_in_words(records: Sequence[Mapping[str, Any]]) -> str:
 def span_settings_in_words(run: Mapping[str, Any]) -> str:
     """Return what the score of a span-extraction run depends on."""
     settings, trained = run["settings"], training(run)
+    if settings.get("kind") == "linear":
+        return (
+            f"words and pairs of words, {settings['folds']} folds of the training contracts to calibrate, "
+            f"the {settings['units']} likeliest units of a contract a question"
+        )
     words = ["not trained here"]
     if trial := trained.get("trial"):
         epochs = "1 epoch" if trial["epochs"] == 1 else f"{trial['epochs']} epochs"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import PositiveInt
+from pydantic import Field, PositiveInt
 
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.own import Key
@@ -19,9 +19,12 @@ class Panel(plan.Panel):
 
     ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
     of adjacent windows are joined.  Each part of a batch (`Grid`) is cut into ``accumulation`` parts more,
-    which lets a large model fit on one GPU.
+    which lets a large model fit on one GPU.  A panel of kind `linear` wants no ``model``: it is learnt from
+    the contracts alone.
     """
 
+    kind: Literal["encoder", "linear"] = "encoder"
+    model: str = ""
     family: str = "ours"
     pretrained: bool = False
     released: str | None = None
@@ -55,6 +58,24 @@ class Pretraining(Entry):
     bf16: bool = False
 
 
+class LinearSettings(Entry):
+    """How the linear floor is learnt and read; all of it was chosen on held-out training contracts.
+
+    The first of its two models goes ``rounds`` times through the units under a penalty of ``alpha``, once for
+    each of ``folds`` and once for all; the second is penalised by ``penalty`` (scikit-learn's C), and where
+    categories share one, each one's way from it by ``near``.  A question reads candidates of its ``units``
+    likeliest units in each contract, and keeps ``n_best``.
+    """
+
+    folds: int = Field(ge=2)
+    alpha: float
+    rounds: PositiveInt
+    units: PositiveInt
+    penalty: float
+    near: float
+    n_best: PositiveInt
+
+
 class SpanTask(Entry):
     """What a paper fixed of a span-extraction task.
 
@@ -62,7 +83,8 @@ class SpanTask(Entry):
     that split.  ``checkpoints`` is the source of the authors' fine-tuned models; ``relaxed`` the part of a
     category's name that lets a prediction count which holds the answer; ``low_thresholds`` those of the
     released sweep below 0.01.  ``averages`` is how many runs a printed score is the mean of.  ``grids`` and
-    ``pretraining`` go by grid; the one called `paper` holds the paper's settings.
+    ``pretraining`` go by grid; the one called `paper` holds the paper's settings.  ``linear`` is for panels
+    of that kind.
     """
 
     task: Literal["spans"]
@@ -76,6 +98,7 @@ class SpanTask(Entry):
     averages: PositiveInt = 1
     grids: Mapping[str, SpanGrid]
     pretraining: Mapping[str, Pretraining] = {}
+    linear: LinearSettings | None = None
 
 
 class SpanPlanner(Planner):
@@ -97,6 +120,8 @@ class SpanPlanner(Planner):
         return found
 
     def with_joined(self, key: str, panel: Panel) -> list[Row]:
+        if panel.kind == "linear":
+            return [self.linear(key, panel)]
         rows = self.row(key, panel)
         rows = self.placed(rows, self.differences(rows, panel))
         if panel.joined is None:
@@ -124,6 +149,21 @@ class SpanPlanner(Planner):
         if row.trained:
             found += fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
         return found
+
+    def linear(self, key: str, panel: Panel) -> Row:
+        """The row of a linear model, which runs anywhere."""
+        settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": self.task.relaxed}
+        training = self.add(self.run("train", key, panel.kind), settings)
+        reading = self.add(self.run("read", key, panel.kind), settings, weights_of=training)
+        return Row(
+            panel.row,
+            own=panel.own,
+            parameters=self.context.parameters(),
+            trained=True,
+            floor=panel.floor,
+            runs={self.MAIN: (reading,)},
+            about={"family": panel.family},
+        )
 
     def row(self, key: str, panel: Panel, *, as_it_is: bool = False) -> Row:
         row = Row(

@@ -1,0 +1,288 @@
+"""The linear floor of span extraction, on contracts of a few made-up sentences."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lextables.dataset import Column, Table, read, write
+from lextables.errors import BadInput
+from lextables.metrics.spans import NO_PLACE, Gold, Nbest, paper_matches, scores
+from lextables.models.linear import fit_few, fit_many, fit_near, probabilities, vocabulary
+from lextables.tasks.spans import linear
+from lextables.tasks.spans.candidates import candidates
+from lextables.tasks.spans.linear import Asked, fit, load, nbest, predict, read_contracts, save, train
+from lextables.tasks.spans.parts import dates, titles
+from lextables.tasks.spans.schema import NBEST
+from lextables.tasks.spans.squad import EXAMPLES
+from lextables.tasks.spans.unit_scores import answering, units_of
+from lextables.tasks.spans.units import units
+
+SETTINGS = {
+    "folds": 3, "alpha": 1e-5, "rounds": 5, "units": 6, "penalty": 0.1, "near": 0.01, "n_best": 9,
+    "relaxed": "Parties",
+}  # fmt: skip
+CATEGORIES = ("Agreement Date", "Governing Law", "Parties")
+FILLER = "goods shall be sent to a place that each order names and paid for at once in full by cheque".split()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One here. Two there.", ["One here.", "Two there."]),
+        ("Acme Inc. Holds it. Next.", ["Acme Inc. Holds it.", "Next."]),
+        ("Under Section 2. 1 it ends! Does it? Yes", ["Under Section 2. 1 it ends!", "Does it?", "Yes"]),
+        ("By J. Smith.\n\n  12.3 Law. Ohio", ["By J. Smith.", "12.3 Law.", "Ohio"]),
+        ("it goes on\n\nover the page", ["it goes on\n\nover the page"]),
+        ("the list:\n(a) one;\n(b) two", ["the list:", "(a) one;", "(b) two"]),
+        ("wrapped\nwithin a line; And on", ["wrapped\nwithin a line; And on"]),
+        (" \n ", []),
+        ("", []),
+    ],
+)
+def test_units_are_sentences_items_and_lines(text, expected):
+    assert [text[start:end] for start, end in units(text)] == expected
+
+
+def test_nothing_but_white_space_lies_between_units():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        text = "".join(rng.choice(list('aB1 .;:\n"()'), 60).tolist())
+        spans = units(text)
+        bounds = [0, *(place for span in spans for place in span), len(text)]
+        outside = [text[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+        assert not "".join(outside).strip()
+        assert all(text[start:end] == text[start:end].strip() != "" for start, end in spans)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("as of June 21, 1999 (the", ["June 21, 1999"]),
+        ("this 14th day of March, 2016 and 1/2/2010", ["14th day of March, 2016", "1/2/2010"]),
+        ("the ____ day of May, 20__", ["the ____ day of May, 20__"]),
+        ("in part 3 of the Agreement", []),
+    ],
+)
+def test_dates(text, expected):
+    assert [text[start:end] for start, end in dates(text)] == expected
+
+
+def test_titles_leave_out_what_stands_before_them():
+    text = "EXHIBIT 10.2 SUPPLY AGREEMENT between us and the Company"
+    assert [text[start:end] for start, end in titles(text)] == ["SUPPLY AGREEMENT"]
+    assert titles("we sell goods") == []
+
+
+def contract(number, seed=0):
+    """A contract whose date, parties and law stand among filler, and where they stand."""
+    rng = np.random.default_rng([seed, number])
+    filler = [f"The {' '.join(rng.permutation(FILLER)[:9])}." for _ in range(12)]
+    buyer, seller = f"Buyer{number} Inc", f"Seller{number} Ltd"
+    date = f"May {1 + number % 28}, 2001"
+    law = f"This paper is governed by the laws of State{number % 5} alone."
+    opening = f"This Agreement is made on {date} between {buyer} and {seller} who agree as follows."
+    text = "\n\n".join([opening, *filler[:6], law, *filler[6:]])
+    spans = [(0, date), (1, law), (2, buyer), (2, seller)]
+    return text, [
+        (category, (text.index(words), text.index(words) + len(words))) for category, words in spans
+    ]
+
+
+def learnt(count=24, shuffled=False):
+    texts, answers = zip(*map(contract, range(count)), strict=True)
+    held = dict(enumerate(answers))
+    if shuffled:  # each answer is some unit of the contract, drawn at random
+        rng = np.random.default_rng(5)
+        held = {
+            number: [(category, rng.permutation(units(texts[number]))[0].tolist()) for category, _ in spans]
+            for number, spans in held.items()
+        }
+    return fit(texts, held, CATEGORIES, "Parties", SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return learnt()
+
+
+def test_the_same_contracts_teach_the_same_whatever_the_threads(model, tmp_path):
+    texts, answers = zip(*map(contract, range(24)), strict=True)
+    again = fit(texts, dict(enumerate(answers)), CATEGORIES, "Parties", SETTINGS, threads=2)
+    for one, other in zip(predict(model, texts[:4], 6), predict(again, texts[:4], 6), strict=True):
+        assert np.array_equal(one[1], other[1])
+
+
+def test_what_is_loaded_says_the_same_to_the_bit(model, tmp_path):
+    save(model, tmp_path / "linear.npz")
+    again = load(tmp_path / "linear.npz")
+    assert (again.categories, again.parts, again.relaxed) == (model.categories, model.parts, model.relaxed)
+    texts = [contract(number, seed=1)[0] for number in range(4)]
+    for one, other in zip(predict(model, texts, 6), predict(again, texts, 6), strict=True):
+        assert np.array_equal(one[0].start, other[0].start) and np.array_equal(one[1], other[1])
+
+
+def test_a_category_of_dates_gets_dates_and_no_other_does(model):
+    assert model.parts == (("date",), (), ())
+
+
+def test_what_counts_is_what_the_evaluator_counts():
+    texts, answers = zip(*map(contract, range(3)), strict=True)
+    found = units_of(texts)
+    for category in range(3):
+        given = candidates(found, np.arange(len(found.start), dtype=float), 99, ["date"])
+        asked = Asked(found, dict(enumerate(answers)), category, category == 2)
+        counted = asked.counted(given)
+        assert counted.any()
+        words = given.texts(found)
+        for at, contract_ in enumerate(given.contract.tolist()):
+            gold = Gold(("q",), ("c",), ("x",), (tuple(asked.texts[contract_]),))
+            place = np.array([NO_PLACE])
+            one = Nbest(("q",), np.array([1]), [words[at]], [words[at]], np.array([0.5]), place, place)
+            # Relaxed by the question's id.
+            missed = len(paper_matches(one, gold, "q" if category == 2 else None).miss_question)
+            assert missed == (not counted[at])
+
+
+def test_units_answer_where_they_share_half():
+    found = units_of(["One is here. Two is there. Three."])
+    held = answering(found, {0: [(0, (13, 26)), (1, (0, 26)), (2, (10, 14))]}, 3)
+    assert held.tolist() == [[False, True, True], [True, True, False], [False, False, False]]
+
+
+def test_candidates_are_units_runs_of_them_and_parts():
+    found = units_of(["First one. Second on May 1, 2001 it is. Third one. Fourth.", ""])
+    given = candidates(found, np.array([3.0, 2.0, 1.0, 0.0]), 2, ["date"])
+    second = "Second on May 1, 2001 it is."
+    assert given.texts(found) == ["First one.", f"First one. {second}", second, "May 1, 2001"]
+    assert given.part.tolist() == [False, False, False, True]
+    assert candidates(found, np.zeros(4), 2, [], runs=False).last.tolist() == [0, 1]
+
+
+def test_probabilities_rise_with_logits_and_tell_how_often():
+    logits = np.linspace(-40, 40, 200)
+    assert (np.diff(probabilities(logits)) >= 0).all()
+    rng = np.random.default_rng(0)
+    known = rng.normal(size=(4000, 3))
+    held = rng.random(4000) < probabilities(2 * known[:, 0] - 1)
+    said = probabilities(fit_few(known, held, penalty=1.0).logits(known))[:, 0]
+    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+        among = (said >= low) & (said < low + 0.2)
+        assert said[among].mean() == pytest.approx(held[among].mean(), abs=0.06)
+
+
+def test_few_rows_stay_near_and_many_go_their_own_way():
+    rng = np.random.default_rng(0)
+    known = rng.normal(size=(4000, 2))
+    near = fit_few(known, known[:, 0] > rng.normal(size=4000), penalty=1.0)
+    other = known[:, 1] > rng.normal(size=4000)
+    few, many = (fit_near(near, known[:n], other[:n], penalty=0.1).weights[:, 0] for n in (4, 4000))
+    assert few[0] > few[1]
+    assert many[1] > many[0]
+
+
+def test_labels_of_one_class_are_that_class_throughout():
+    few = fit_few(np.ones((4, 2)), np.zeros(4, dtype=bool), penalty=1.0)
+    assert (probabilities(few.logits(np.ones((2, 2)))) < 1e-6).all()
+    words = vocabulary(["a b", "b c"], longest=1, least=1)
+    many = fit_many(words.weigh(["a b", "b c"]), np.array([[True, False]] * 2), alpha=1e-4, rounds=2)
+    assert many.logits(words.weigh(["c"]))[0].tolist() == [20.0, -20.0]
+
+
+def test_a_text_comes_once_and_the_empty_prediction_has_what_is_left():
+    rows = list(nbest("q", "ab ab cd", [(-1.0, 0, 2), (0.5, 3, 5), (0.0, 6, 8), (-3.0, 0, 8)], 2))
+    assert [(row["text"], row["start"], row["rank"]) for row in rows] == [
+        ("ab", 3, 0),
+        ("cd", 6, 1),
+        ("", -1, 2),
+    ]
+    assert rows[0]["probability"] + rows[2]["probability"] == pytest.approx(1)
+    assert [row["text"] for row in nbest("q", "", [], 2)] == [""]
+
+
+def tables(folder: Path, count: int, test: int):
+    """Write the tables of ``count`` contracts, the last of them ``test`` ones; return what these ask."""
+    strings = ("contract_id", "split", "text")
+    made = Table("contracts", "Made up.", tuple(Column(n, pa.string(), n) for n in strings), key=strings[:1])
+    names = ("question_id", "contract_id", "category", "split")
+    asked = Table("questions", "Made up.", tuple(Column(n, pa.string(), n) for n in names), key=names[:1])
+    contracts, questions, examples, answers = [], [], [], []
+    for number in range(count):
+        (text, spans), name = contract(number), f"c{number:02}"
+        split = "test" if number >= count - test else "train"
+        contracts.append({"contract_id": name, "split": split, "text": text})
+        for index, category in enumerate(CATEGORIES):
+            question = {"question_id": f"{name}__{category}", "contract_id": name, "category": category}
+            questions.append(question | {"split": split})
+            for at, (_, (start, end)) in enumerate([span for span in spans if span[0] == index]):
+                answers.append({"question_id": question["question_id"], "index": at, "text": text[start:end]})
+                if split == "train":
+                    place = {"example_id": f"{question['question_id']}_{at}", "start": start, "end": end}
+                    examples.append(question | place)
+    write(made, contracts, folder / "contracts.parquet")
+    write(asked, questions, folder / "questions.parquet")
+    write(EXAMPLES, examples, folder / "training_examples.parquet")
+    return [row for row in questions if row["split"] == "test"], answers
+
+
+def test_new_contracts_are_read_and_scored(tmp_path):
+    asked, answers = tables(tmp_path, 30, 6)
+    contracts, questions, examples = (
+        tmp_path / f"{name}.parquet" for name in ("contracts", "questions", "training_examples")
+    )
+    record = train(contracts, examples, SETTINGS, 1, tmp_path / "weights")
+    assert (record["contracts"], record["answers"]) == (24, 96)
+    read_contracts(contracts, questions, SETTINGS, tmp_path / "weights", tmp_path / "predictions.parquet")
+    rows = list(read(tmp_path / "predictions.parquet"))
+    assert len(rows) == len({(row["question_id"], row["text"]) for row in rows})
+    assert {row["question_id"] for row in rows} == {row["question_id"] for row in asked}
+    assert set(rows[0]) == {column.name for column in NBEST.columns}
+    found = {
+        row["metric"]: row["value"]
+        for row in scores(rows, asked, answers, relaxed="Parties", resamples=10)
+        if row["group"] == "all"
+    }
+    assert found["AUPR"] > 0.9
+
+
+def test_shuffled_answers_teach_nothing(model):
+    def area(taught):
+        texts, answers = zip(*(contract(number, seed=2) for number in range(40, 52)), strict=True)
+        asked = [
+            {"question_id": f"{number:02}__{category}", "contract_id": f"{number:02}", "category": category}
+            for number in range(12)
+            for category in CATEGORIES
+        ]
+        gold = [
+            {
+                "question_id": f"{number:02}__{CATEGORIES[category]}",
+                "index": at,
+                "text": texts[number][start:end],
+            }
+            for number, spans in enumerate(answers)
+            for at, (category, (start, end)) in enumerate(spans)
+        ]
+        rows = [
+            row
+            for category, (given, logits) in zip(CATEGORIES, predict(taught, texts, 6), strict=True)
+            for number, found in linear.by_contract(given, logits, len(texts))
+            for row in nbest(f"{number:02}__{category}", texts[number], found, 9)
+        ]
+        values = scores(rows, asked, gold, relaxed="Parties", resamples=10)
+        return next(row["value"] for row in values if (row["metric"], row["group"]) == ("AUPR", "all"))
+
+    assert area(learnt(shuffled=True)) < 0.25 < 0.9 < area(model)
+
+
+def test_faults_are_said(model, tmp_path):
+    tables(tmp_path, 6, 2)
+    write(EXAMPLES, [], tmp_path / "none.parquet")
+    with pytest.raises(BadInput, match="no example of a training contract"):
+        train(tmp_path / "contracts.parquet", tmp_path / "none.parquet", SETTINGS, 1, tmp_path)
+    few = fit([contract(0)[0]] * 6, {0: contract(0)[1][:1]}, CATEGORIES[:1], None, SETTINGS)
+    save(few, tmp_path / "linear.npz")
+    with pytest.raises(BadInput, match="'Governing Law' was not learnt"):
+        read_contracts(
+            tmp_path / "contracts.parquet", tmp_path / "questions.parquet", SETTINGS, tmp_path, tmp_path / "p"
+        )

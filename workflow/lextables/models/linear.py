@@ -1,0 +1,161 @@
+"""Linear models over words: TF-IDF and logistic regressions, learnt in minutes without weights or a GPU.
+
+Everything is deterministic, whatever the number of threads; what is saved is plain arrays, and what is
+loaded gives the same scores to the bit.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+
+from lextables.atomic import replacing
+from lextables.errors import BadInput
+
+WORD = r"(?u)\b\w+\b"
+STEPS = 200  # of the solver of `fit_few`, more than it needs
+NEWTON_STEPS = 12
+FREE = 10.0  # how much less an intercept is penalised than a weight
+NEVER = -20.0  # the logit of what was never seen to be so
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Runs of up to ``longest`` words, and their inverse document frequencies, float32 (terms,)."""
+
+    terms: tuple[str, ...]
+    idf: np.ndarray
+    longest: int
+
+    def weigh(self, texts: Sequence[str]) -> csr_matrix:
+        """Return the TF-IDF of texts with sublinear counts, float32 (texts, terms), rows of length one."""
+        vectorizer = _vectorizer(self.longest, vocabulary=self.terms)
+        vectorizer.idf_ = self.idf
+        return csr_matrix(vectorizer.transform(texts))
+
+
+def vocabulary(texts: Sequence[str], *, longest: int, least: int) -> Vocabulary:
+    """Return the runs of up to ``longest`` words that stand in ``least`` texts or more.
+
+    Raises `BadInput` where there is none.
+    """
+    vectorizer = _vectorizer(longest, min_df=min(least, len(texts)))
+    try:
+        vectorizer.fit(texts)
+    except ValueError as error:
+        fault = f"no word stands in {least} of the {len(texts)} texts"
+        raise BadInput(fault, where="linear model", do="give more text") from error
+    names = tuple(vectorizer.get_feature_names_out().tolist())
+    return Vocabulary(names, vectorizer.idf_.astype(np.float32), longest)
+
+
+def _vectorizer(longest: int, **options: object) -> TfidfVectorizer:
+    return TfidfVectorizer(
+        ngram_range=(1, longest), sublinear_tf=True, token_pattern=WORD, dtype=np.float32, **options
+    )
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A linear model: ``weights`` (features, outputs) and ``intercept`` (outputs,)."""
+
+    weights: np.ndarray
+    intercept: np.ndarray
+
+    def logits(self, features: np.ndarray | csr_matrix) -> np.ndarray:
+        """Return the logit of each row of ``features`` for each output, (rows, outputs)."""
+        return np.asarray(features @ self.weights) + self.intercept
+
+
+def fit_many(
+    features: csr_matrix, labels: np.ndarray, *, alpha: float, rounds: int, seed: int = 0, threads: int = 1
+) -> Linear:
+    """Return a logistic regression for each column of ``labels``, bool (rows, outputs); float32.
+
+    By averaged stochastic gradients over many sparse rows, ``rounds`` times through them; ``alpha`` weighs
+    the penalty.  An output with one class only gets that class throughout.
+    """
+
+    def one(output: int) -> tuple[np.ndarray, float]:
+        held = labels[:, output]
+        if held.all() or not held.any():
+            return np.zeros(features.shape[1]), NEVER if not held.any() else -NEVER
+        model = SGDClassifier(
+            loss="log_loss", alpha=alpha, max_iter=rounds, tol=None, average=True, random_state=seed
+        ).fit(features, held)
+        return model.coef_[0], float(model.intercept_[0])
+
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(one, range(labels.shape[1])))
+    weights = np.array([weights for weights, _ in found], dtype=np.float32)
+    return Linear(
+        np.ascontiguousarray(weights.T), np.array([intercept for _, intercept in found], dtype=np.float32)
+    )
+
+
+def fit_few(
+    features: np.ndarray, labels: np.ndarray, *, penalty: float, words: csr_matrix | None = None
+) -> Linear:
+    """Return a logistic regression of one output over ``features`` and then ``words``, float64.
+
+    ``features`` (rows, columns) are brought to one scale first, which the weights then hold; ``words``
+    (rows, terms) are taken as they are.  ``penalty`` is scikit-learn's C, the smaller the stronger.
+    Labels of one class give that class throughout.
+    """
+    columns = features.shape[1] + (words.shape[1] if words is not None else 0)
+    if labels.all() or not labels.any():
+        sure = -NEVER if len(labels) and labels.all() else NEVER
+        return Linear(np.zeros((columns, 1)), np.array([sure]))
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    scale[scale == 0] = 1
+    scaled = (features - mean) / scale
+    known = scaled if words is None else csr_matrix(hstack([csr_matrix(scaled), words]))
+    model = LogisticRegression(C=penalty, max_iter=STEPS).fit(known, labels)
+    weights = model.coef_[0].copy()
+    weights[: len(scale)] /= scale
+    return Linear(weights[:, None], model.intercept_ - mean @ weights[: len(scale)])
+
+
+def fit_near(near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Linear:
+    """Return a logistic regression of one output that stays near another where rows say little, float64.
+
+    What is penalised, with scikit-learn's C, is how far the weights are from those of ``near`` on the scale
+    of ``features`` (rows, columns), by Newton's method; the intercept is as good as free.
+    """
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    scale[scale == 0] = 1
+    known = np.column_stack([(features - mean) / scale, np.ones(len(features))])
+    drawn = np.full(known.shape[1], 1 / penalty)
+    drawn[-1] /= FREE
+    before, moved = near.logits(features)[:, 0], np.zeros(known.shape[1])
+    for _ in range(NEWTON_STEPS):
+        chance = probabilities(before + known @ moved)
+        slope = known.T @ (chance - labels) + drawn * moved
+        curve = (known * (chance * (1 - chance))[:, None]).T @ known + np.diag(drawn)
+        moved -= np.linalg.solve(curve, slope)
+    weights = moved[:-1] / scale
+    return Linear(near.weights + weights[:, None], near.intercept + moved[-1] - mean @ weights)
+
+
+def probabilities(logits: np.ndarray) -> np.ndarray:
+    """Return the probabilities of logits, which they rise with, strictly between 0 and 1."""
+    return 1 / (1 + np.exp(-np.clip(np.asarray(logits, dtype=np.float64), -30, 30)))
+
+
+def save(arrays: Mapping[str, np.ndarray], names: Mapping[str, Sequence[str]], path: str | Path) -> None:
+    """Write arrays and lists of names to ``path`` (.npz), whole or not at all; a name holds no line break."""
+    packed = {key: np.frombuffer("\n".join(values).encode(), dtype=np.uint8) for key, values in names.items()}
+    with replacing(path) as temporary, temporary.open("wb") as out:
+        np.savez_compressed(out, **arrays, **packed)
+
+
+def load(path: str | Path, names: Sequence[str]) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
+    """Return the arrays and the ``names`` that `save` wrote; nothing in the file is run."""
+    with np.load(path, allow_pickle=False) as found:
+        arrays = {key: found[key] for key in found.files if key not in names}
+        return arrays, {key: tuple(found[key].tobytes().decode().split("\n")) for key in names}

@@ -1,0 +1,14 @@
+"""Read the test contracts with the linear floor of span extraction."""
+
+from pathlib import Path
+
+from lextables.job import job
+from lextables.run import loaded, recorded
+from lextables.tasks.spans.linear import read_contracts
+
+with job(snakemake.log[0]):
+    settings, (weights, trained) = snakemake.params.settings, snakemake.input.weights
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record |= {"trained": loaded(trained)}
+        contracts, questions = map(Path, snakemake.input.data)
+        read_contracts(contracts, questions, settings, weights, snakemake.output.predictions)

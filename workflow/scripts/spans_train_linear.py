@@ -1,0 +1,14 @@
+"""Learn the linear floor of span extraction from the training contracts, and keep its weights."""
+
+from pathlib import Path
+
+from lextables.job import job
+from lextables.run import recorded
+from lextables.tasks.spans.linear import train
+
+with job(snakemake.log[0]) as log:
+    settings = snakemake.params.settings
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        contracts, examples = map(Path, snakemake.input.data)
+        record |= train(contracts, examples, settings, snakemake.threads, snakemake.output.weights)
+        log.info("learnt: %s", record)
