@@ -20,7 +20,7 @@ from lextables.tasks.spans.unit_scores import answering, units_of
 from lextables.tasks.spans.units import units
 
 SETTINGS = {
-    "folds": 3, "alpha": 1e-5, "rounds": 5, "units": 6, "penalty": 0.1, "near": 0.01, "n_best": 9,
+    "folds": 3, "alpha": 1e-5, "epochs": 5, "units": 6, "penalty": 0.1, "near": 0.01, "n_best": 9,
     "relaxed": "Parties",
 }  # fmt: skip
 CATEGORIES = ("Agreement Date", "Governing Law", "Parties")
@@ -186,7 +186,7 @@ def test_labels_of_one_class_are_that_class_throughout():
     few = fit_few(np.ones((4, 2)), np.zeros(4, dtype=bool), penalty=1.0)
     assert (probabilities(few.logits(np.ones((2, 2)))) < 1e-6).all()
     words = vocabulary(["a b", "b c"], longest=1, least=1)
-    many = fit_many(words.weigh(["a b", "b c"]), np.array([[True, False]] * 2), alpha=1e-4, rounds=2)
+    many = fit_many(words.weigh(["a b", "b c"]), np.array([[True, False]] * 2), alpha=1e-4, epochs=2)
     assert many.logits(words.weigh(["c"]))[0].tolist() == [20.0, -20.0]
 
 

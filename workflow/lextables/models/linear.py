@@ -73,11 +73,11 @@ class Linear:
 
 
 def fit_many(
-    features: csr_matrix, labels: np.ndarray, *, alpha: float, rounds: int, seed: int = 0, threads: int = 1
+    features: csr_matrix, labels: np.ndarray, *, alpha: float, epochs: int, seed: int = 0, threads: int = 1
 ) -> Linear:
     """Return a logistic regression for each column of ``labels``, bool (rows, outputs); float32.
 
-    By averaged stochastic gradients over many sparse rows, ``rounds`` times through them; ``alpha`` weighs
+    By averaged stochastic gradients over many sparse rows, ``epochs`` times through them; ``alpha`` weighs
     the penalty.  An output with one class only gets that class throughout.
     """
 
@@ -86,7 +86,7 @@ def fit_many(
         if held.all() or not held.any():
             return np.zeros(features.shape[1]), NEVER if not held.any() else -NEVER
         model = SGDClassifier(
-            loss="log_loss", alpha=alpha, max_iter=rounds, tol=None, average=True, random_state=seed
+            loss="log_loss", alpha=alpha, max_iter=epochs, tol=None, average=True, random_state=seed
         ).fit(features, held)
         return model.coef_[0], float(model.intercept_[0])
 

@@ -56,14 +56,14 @@ def fit(
 
     ``answers`` maps a contract to the category and the place of each of its answers; ``relaxed`` is the part
     of a category's name that lets a candidate count which holds an answer.  ``settings``: ``folds``,
-    ``alpha``, ``rounds``, ``units``, ``penalty``, ``near`` (`plan.LinearSettings`).
+    ``alpha``, ``epochs``, ``units``, ``penalty``, ``near`` (`plan.LinearSettings`).
     """
     loose = tuple(bool(relaxed) and relaxed in category for category in categories)
     found = units_of(texts)
     held = unit_scores.answering(found, answers, len(categories))
     vocabularies = unit_scores.vocabularies(found)
     known = unit_scores.features(found, *vocabularies)
-    options = {name: settings[name] for name in ("alpha", "rounds")} | {"threads": threads}
+    options = {name: settings[name] for name in ("alpha", "epochs")} | {"threads": threads}
 
     fold = np.random.default_rng(0).permutation(len(texts)) % settings["folds"]
     logits = np.zeros(held.shape, dtype=np.float32)

@@ -61,7 +61,7 @@ class Pretraining(Entry):
 class LinearSettings(Entry):
     """How the linear floor is learnt and read; all of it was chosen on held-out training contracts.
 
-    The first of its two models goes ``rounds`` times through the units under a penalty of ``alpha``, once for
+    The first of its two models goes ``epochs`` times through the units under a penalty of ``alpha``, once for
     each of ``folds`` and once for all; the second is penalised by ``penalty`` (scikit-learn's C), and where
     categories share one, each one's way from it by ``near``.  A question reads candidates of its ``units``
     likeliest units in each contract, and keeps ``n_best``.
@@ -69,7 +69,7 @@ class LinearSettings(Entry):
 
     folds: int = Field(ge=2)
     alpha: float
-    rounds: PositiveInt
+    epochs: PositiveInt
     units: PositiveInt
     penalty: float
     near: float

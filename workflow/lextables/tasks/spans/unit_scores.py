@@ -133,7 +133,7 @@ def _place(found: Units) -> csr_matrix:
 
 
 def fit(
-    known: csr_matrix, held: np.ndarray, rows: np.ndarray, *, alpha: float, rounds: int, threads: int
+    known: csr_matrix, held: np.ndarray, rows: np.ndarray, *, alpha: float, epochs: int, threads: int
 ) -> Linear:
     """Return the weights that tell units apart, learnt from ``rows`` of `features` and `answering`."""
-    return fit_many(known[rows], held[rows], alpha=alpha, rounds=rounds, threads=threads)
+    return fit_many(known[rows], held[rows], alpha=alpha, epochs=epochs, threads=threads)
