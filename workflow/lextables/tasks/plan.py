@@ -162,9 +162,10 @@ class Context:
 
     def _ran(self, model: str) -> str:
         """The model whose weights run under this name: on the sample's data, what stands in for it."""
-        weights = self.weights(model)
+        known = self.models.get(model)
+        weights = self.weights(model) if known and known.stand_in else None
         stands_in = isinstance(weights, Weights) and weights.found == STANDS_IN
-        return self.models[model].stand_in if stands_in else model
+        return known.stand_in if stands_in else model
 
 
 class Planner(ABC):
