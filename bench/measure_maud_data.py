@@ -17,7 +17,7 @@ from pathlib import Path
 from lextables.dataset import census, read, write
 from lextables.maud import constraints, release
 from lextables.maud.schema import ANSWERED, EXTRACTED
-from lextables.tasks.classification.features import read_tokens, tokenise
+from lextables.tasks.classification.features import read_tokens, texts_of, tokenise
 from make_maud import recorded_questions
 
 LIMIT = 512
@@ -60,7 +60,7 @@ def extraction(folder: Path) -> str:
 
 def features(folder: Path, model: str) -> str:
     """Tokenise each text once, and read the tokens as a training job does."""
-    texts = ((row["text_id"], row["text"]) for row in read(folder / "texts.parquet", ["text_id", "text"]))
+    texts = texts_of(folder / "examples.parquet", folder / "texts.parquet")
     counts = tokenise(texts, model, LIMIT, folder / "tokens.parquet")
     tokens = read_tokens(folder / "tokens.parquet")
     lengths = {

@@ -51,7 +51,7 @@ def save(root: Path) -> dict[str, str]:
     words = Tokenizer(models.WordLevel(IDS, "<unk>"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+        single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=words, unk_token="<unk>", pad_token="<pad>", cls_token="<s>", sep_token="</s>"

@@ -1,5 +1,7 @@
 """Which settings a head is trained with."""
 
+import math
+
 import pytest
 
 from lextables.dataset import write
@@ -46,6 +48,9 @@ def predicted(path, *groups):
     return path
 
 
+MINORITY = {"setting": "single", "evaluator": "minority AUPR"}
+
+
 def trial(rate, updates):
     return {"learning_rate": rate, "updates": [updates]}
 
@@ -53,14 +58,14 @@ def trial(rate, updates):
 def test_each_head_takes_the_trial_that_is_best_for_it(tmp_path):
     low = predicted(tmp_path / "a.parquet", (100, {"1": True, "2": False}), (200, {"1": False, "2": False}))
     high = predicted(tmp_path / "b.parquet", (100, {"1": False, "2": False}), (200, {"1": False, "2": True}))
-    found = searched({"setting": "single"}, [(1e-5, low), (1e-4, high)], DEV, HEADS)
+    found = searched(MINORITY, [(1e-5, low), (1e-4, high)], DEV, HEADS)
     assert found == {"1": trial(1e-5, 100), "2": trial(1e-4, 200)}
 
 
 def test_a_multi_task_model_takes_the_trial_that_is_best_over_questions(tmp_path):
     low = predicted(tmp_path / "a.parquet", (3600, {"1": True, "2": True}))
     high = predicted(tmp_path / "b.parquet", (3600, {"1": True, "2": False}))
-    found = searched({"setting": "multi"}, [(1e-4, high), (1e-5, low)], DEV, HEADS)
+    found = searched(MINORITY | {"setting": "multi"}, [(1e-4, high), (1e-5, low)], DEV, HEADS)
     assert found == {JOINT: trial(1e-5, 3600)}
 
 
@@ -70,8 +75,57 @@ def test_seeds_are_averaged_and_the_first_of_equals_wins(tmp_path):
         for whether in (True, False)
     )
     searches = [(1e-4, right), (1e-4, wrong), (1e-5, right), (1e-5, right), (3e-5, right), (3e-5, right)]
-    found = searched({"setting": "single"}, searches, DEV, HEADS)
+    found = searched(MINORITY, searches, DEV, HEADS)
     assert found == dict.fromkeys("12", trial(1e-5, 100))
+
+
+GENERAL = {"setting": "single", "evaluator": "general", "multi_label": False, "choose_by": "accuracy"}
+
+
+def given(path, *groups):
+    """Predictions: (updates, {example: its probabilities}), all of head 1."""
+    rows = [
+        {
+            "updates": updates,
+            "head_id": "1",
+            "example_id": example_id,
+            "logits": [math.log(share / (1 - share)) for share in shares],
+            "probabilities": list(shares),
+        }
+        for updates, of_example in groups
+        for example_id, shares in sorted(of_example.items())
+    ]
+    write(TRIED, rows, path)
+    return path
+
+
+# Of four examples with the answers 0, 0, 0 and 1 the first trial has three right, and ranks the last one
+# last; the second has one right, and ranks it first.
+RIGHT = {"a": (0.9, 0.1), "b": (0.8, 0.2), "c": (0.7, 0.3), "d": (0.95, 0.05)}
+RANKED = {"a": (0.4, 0.6), "b": (0.3, 0.7), "c": (0.2, 0.8), "d": (0.1, 0.9)}
+ASKED = [{"example_id": name, "head_id": "1", "split": "dev", "label": int(name == "d")} for name in "abcd"]
+ALONE = [{"head_id": "1", "answers": ["no", "yes"]}]
+
+
+@pytest.mark.parametrize(("metric", "updates"), [("accuracy", 100), ("AUPR", 200), ("micro F1", 100)])
+@pytest.mark.parametrize("setting", ["single", "multi"])
+def test_the_general_evaluator_goes_by_the_metric_that_the_task_names(tmp_path, metric, updates, setting):
+    path = given(tmp_path / "a.parquet", (100, RIGHT), (200, RANKED))
+    settings = GENERAL | {"choose_by": metric, "setting": setting}
+    found = searched(settings, [(1e-4, path)], ASKED, ALONE)
+    assert found == {"1" if setting == "single" else JOINT: trial(1e-4, updates)}
+
+
+def test_examples_may_have_several_answers(tmp_path):
+    path = given(
+        tmp_path / "a.parquet",
+        (100, dict.fromkeys("abcd", (0.9, 0.1))),
+        (200, {"a": (0.9, 0.9), "b": (0.1, 0.1), "c": (0.9, 0.9), "d": (0.2, 0.9)}),
+    )
+    labels = {"a": [0, 1], "b": [], "c": [0], "d": [1]}
+    asked = [{"example_id": name, "head_id": "1", "labels": of} for name, of in labels.items()]
+    settings = GENERAL | {"multi_label": True}
+    assert searched(settings, [(1e-4, path)], asked, ALONE) == {"1": trial(1e-4, 200)}
 
 
 PUBLISHED = {"published": "roberta-base", "percent": 100, "setting": "single", "updates_per_epoch": 3600}

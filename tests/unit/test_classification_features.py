@@ -1,4 +1,4 @@
-"""The tokens that a classifier reads, and batches of them."""
+"""The tokens that a classifier reads, of texts and of pairs, and batches of them."""
 
 import os
 
@@ -6,15 +6,32 @@ import os
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
+from transformers import AutoModel
 
 import tiny_encoders
-from lextables.dataset import read
+from lextables.dataset import Column, Table, read, write
 from lextables.errors import BadInput
-from lextables.tasks.classification.features import read_tokens, tokenise
-from lextables.tasks.classification.reading import padded
+from lextables.tasks.classification.features import Text, read_tokens, texts_of, tokenise
+from lextables.tasks.classification.reading import inputs, padded
 from tiny_encoders import IDS
+
+TEXTS = Table(
+    "texts", "", (Column("text_id", pa.string(), ""), Column("text", pa.string(), "")), ("text_id",)
+)
+PAIR = Column("pair_id", pa.string(), "", nullable=True)
+EXAMPLES = {
+    pairs: Table(
+        "examples",
+        "",
+        (Column("example_id", pa.int32(), ""), Column("text_id", pa.string(), ""), *[PAIR] * pairs),
+        ("example_id",),
+    )
+    for pairs in (False, True)
+}
 
 
 @pytest.fixture(scope="module")
@@ -22,38 +39,111 @@ def folders(tmp_path_factory):
     return tiny_encoders.save(tmp_path_factory.mktemp("encoders"))
 
 
-def test_each_text_is_tokenised_once_and_cut_where_it_is_too_long(folders, tmp_path):
-    pairs = [("b", "merger " * 5), ("a", "cash stock"), ("b", "merger " * 5), ("c", "buy " * 30)]
-    counts = tokenise(pairs, folders["bert"], 10, tmp_path / "tokens.parquet")
+def alone(**texts):
+    return [Text((text_id, ""), text) for text_id, text in texts.items()]
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """What examples ask about: of each its text, or its text and the second one of its pair."""
+
+    def ask(texts, *keys):
+        pairs = not all(isinstance(key, str) for key in keys)
+        rows = [
+            {"example_id": number} | dict(zip(("text_id", "pair_id"), key if pairs else [key], strict=False))
+            for number, key in enumerate(keys)
+        ]
+        write(EXAMPLES[pairs], rows, tmp_path / "examples.parquet")
+        stored = [{"text_id": text_id, "text": text} for text_id, text in texts.items()]
+        write(TEXTS, stored, tmp_path / "texts.parquet")
+        return list(texts_of(tmp_path / "examples.parquet", tmp_path / "texts.parquet"))
+
+    return ask
+
+
+SAID = {"a": "cash stock", "b": "merger", "c": "buy", "d": "sell"}
+
+
+def test_texts_are_those_that_examples_ask_about_each_once(asked):
+    assert asked(SAID, "c", "a", "c") == alone(a="cash stock", c="buy")
+
+
+def test_pairs_are_those_that_examples_ask_about_each_once(asked):
+    found = asked(SAID, ("c", "a"), ("a", None), ("c", "b"), ("c", "a"), ("b", "c"))
+    assert found == [
+        Text(("a", ""), "cash stock"),
+        Text(("b", "c"), "merger", "buy"),
+        Text(("c", "a"), "buy", "cash stock"),
+        Text(("c", "b"), "buy", "merger"),
+    ]
+    with pytest.raises(BadInput, match=r"texts: the text 'z' of the column pair_id is not there\."):
+        asked(SAID, ("a", "z"), ("a", "b"))
+
+
+def test_a_text_is_cut_where_it_is_too_long(folders, tmp_path):
+    texts = alone(b="merger " * 5, a="cash stock", c="buy " * 30)
+    counts = tokenise(texts, folders["bert"], 10, tmp_path / "tokens.parquet")
     assert counts == {"texts": 3, "cut": 1, "longest": 32}
     found = read_tokens(tmp_path / "tokens.parquet")
-    assert found["a"].tolist() == [0, IDS["cash"], IDS["stock"], 2]
-    assert found["b"].tolist() == [0, *[IDS["merger"]] * 5, 2]
-    assert found["c"].tolist() == [0, *[IDS["buy"]] * 8, 2]
+    assert found["a", ""].tolist() == [0, IDS["cash"], IDS["stock"], 2]
+    assert found["b", ""].tolist() == [0, *[IDS["merger"]] * 5, 2]
+    assert found["c", ""].tolist() == [0, *[IDS["buy"]] * 8, 2]
+    assert [found.first((name, "")) for name in "abc"] == [4, 7, 10]
     assert [row["length"] for row in read(tmp_path / "tokens.parquet")] == [7, 4, 32]
 
 
+def test_of_a_pair_the_longer_text_is_cut_first(folders, tmp_path):
+    texts = [
+        Text(("a", "b"), "cash stock", "buy sell"),
+        Text(("a", "c"), "cash stock", "buy " * 30),
+        Text(("c", "a"), "buy " * 30, "cash stock"),
+        Text(("c", "d"), "buy " * 30, "sell " * 30),
+        Text(("a", ""), "cash stock"),
+    ]
+    counts = tokenise(texts, folders["bert"], 11, tmp_path / "tokens.parquet")
+    assert counts == {"texts": 5, "cut": 3, "longest": 63}
+    found = read_tokens(tmp_path / "tokens.parquet")
+    cash, stock, buy, sell = (IDS[word] for word in ("cash", "stock", "buy", "sell"))
+    assert {key: (found[key].tolist(), found.first(key)) for key in found.position} == {
+        ("a", "b"): ([0, cash, stock, 2, buy, sell, 2], 4),
+        ("a", "c"): ([0, cash, stock, 2, *[buy] * 6, 2], 4),
+        ("c", "a"): ([0, *[buy] * 6, 2, cash, stock, 2], 8),
+        ("c", "d"): ([0, *[buy] * 4, 2, *[sell] * 4, 2], 6),
+        ("a", ""): ([0, cash, stock, 2], 4),
+    }
+
+
+def test_a_model_without_segments_is_told_of_none(folders, tmp_path):
+    texts = [Text(("a", "b"), "cash stock", "buy sell")]
+    firsts = {}
+    for family in ("bert", "roberta", "deberta", "modernbert"):
+        tokenise(texts, folders[family], 11, tmp_path / family)
+        firsts[family] = read_tokens(tmp_path / family).first(("a", "b"))
+    assert firsts == {"bert": 4, "roberta": 7, "deberta": 7, "modernbert": 7}
+
+
 def test_tokens_are_written_in_small_row_groups(folders, tmp_path):
-    many = ((f"{i:04}", "cash " * (1 + i % 7)) for i in range(600))
+    many = (Text((f"{i:04}", ""), "cash " * (1 + i % 7)) for i in range(600))
     assert tokenise(many, folders["bert"], 10, tmp_path / "tokens.parquet")["texts"] == 600
     with pq.ParquetFile(tmp_path / "tokens.parquet") as file:
         assert [file.metadata.row_group(i).num_rows for i in range(3)] == [256, 256, 88]
     found = read_tokens(tmp_path / "tokens.parquet")
-    assert all(len(found[f"{i:04}"]) == 3 + i % 7 for i in range(600))
+    assert all(len(found[f"{i:04}", ""]) == 3 + i % 7 for i in range(600))
 
 
 @pytest.mark.parametrize(
-    ("pairs", "family", "length", "message"),
+    ("texts", "family", "length", "message"),
     [
-        ([("a", " \n")], "bert", 10, "text a: the text is empty"),
-        ([("a", "cash"), ("a", "stock")], "bert", 10, "text a: one id stands for two texts"),
-        ([("a", "cash")], "bert", 65, "max_length = 65 where the model reads 64 tokens"),
-        ([("a", "cash")], "roberta", 65, "max_length = 65 where the model reads 64 tokens"),
+        (alone(a=" \n"), "bert", 10, "text a: the text is empty"),
+        ([Text(("a", "b"), "cash", " ")], "bert", 10, "text b: the text is empty"),
+        ([*alone(a="cash"), *alone(a="stock")], "bert", 10, r"row 2: the key \('a', ''\) repeats"),
+        (alone(a="cash"), "bert", 65, "max_length = 65 where the model reads 64 tokens"),
+        (alone(a="cash"), "roberta", 65, "max_length = 65 where the model reads 64 tokens"),
     ],
 )
-def test_texts_that_cannot_be_read_are_named(folders, tmp_path, pairs, family, length, message):
+def test_texts_that_cannot_be_read_are_named(folders, tmp_path, texts, family, length, message):
     with pytest.raises(BadInput, match=message):
-        tokenise(pairs, folders[family], length, tmp_path / "tokens.parquet")
+        tokenise(texts, folders[family], length, tmp_path / "tokens.parquet")
     assert not (tmp_path / "tokens.parquet").exists()
 
 
@@ -61,3 +151,18 @@ def test_a_batch_is_padded_to_its_longest_text():
     batch = padded([np.array([5, 6]), np.array([7, 8, 9])], 1)
     assert batch["input_ids"].tolist() == [[5, 6, 1], [7, 8, 9]]
     assert batch["attention_mask"].tolist() == [[1, 1, 0], [1, 1, 1]]
+
+
+def test_a_batch_of_pairs_tells_their_texts_apart(folders, tmp_path):
+    texts = [Text(("a", "b"), "cash stock", "buy"), Text(("c", ""), "sell"), Text(("c", "a"), "sell", "cash")]
+    tokenise(texts, folders["bert"], 10, tmp_path / "tokens.parquet")
+    tokens = read_tokens(tmp_path / "tokens.parquet")
+    batch = inputs(tokens, [text.key for text in texts], 1)
+    assert batch["attention_mask"].tolist() == [[1] * 6, [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]]
+    assert batch["token_type_ids"].tolist() == [[0, 0, 0, 0, 1, 1], [0] * 6, [0, 0, 0, 1, 1, 0]]
+    # A text that stands alone is read as one segment, whatever its batch.
+    assert "token_type_ids" not in inputs(tokens, [("c", "")], 1)
+    model = AutoModel.from_pretrained(folders["bert"]).eval()
+    with torch.no_grad():
+        among, lone = (model(**given)[0] for given in (batch, inputs(tokens, [("c", "")], 1)))
+    assert torch.allclose(among[1, :3], lone[0], atol=1e-6)

@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 from lextables.errors import BadInput
-from lextables.tasks.classification.sampling import draws, queue, subset
+from lextables.tasks.classification.sampling import balanced, draws, shuffled, subset
 
 
-def test_a_pass_of_a_queue_draws_every_answer_equally_often():
-    labels = [0] * 7 + [1] * 2 + [2]
-    stream = queue(labels, np.random.default_rng(0))
+def single(*labels):
+    """Of each example its one right answer."""
+    return [(label,) for label in labels]
+
+
+def test_a_pass_of_balanced_draws_has_every_answer_equally_often():
+    stream = balanced(single(*[0] * 7, *[1] * 2, 2), np.random.default_rng(0))
     for _ in range(3):
         drawn = Counter(islice(stream, 21))
         assert [drawn[i] for i in range(7)] == [1] * 7
@@ -20,12 +24,20 @@ def test_a_pass_of_a_queue_draws_every_answer_equally_often():
         assert drawn[9] == 7
 
 
-LABELS = {"1": [0, 1, 1, 1], "2": [0, 1, 2, 2, 2, 2], "3": [0, 0, 1]}
+def test_a_pass_of_shuffled_draws_has_every_example_once_whatever_its_answers():
+    stream = shuffled([(0,), (0, 2), (), (1,), (1,)], np.random.default_rng(0))
+    passes = [list(islice(stream, 5)) for _ in range(4)]
+    assert all(sorted(drawn) == [0, 1, 2, 3, 4] for drawn in passes)
+    assert len(set(map(tuple, passes))) > 1
 
 
+LABELS = {"1": single(0, 1, 1, 1), "2": single(0, 1, 2, 2, 2, 2), "3": single(0, 0, 1)}
+
+
+@pytest.mark.parametrize("sampling", ["balanced", "shuffled"])
 @pytest.mark.parametrize("turn", [1, 2, 4])
-def test_heads_take_turns_in_a_new_order_each_round(turn):
-    drawn = draws(LABELS, 120, seed=3, turn=turn)
+def test_heads_take_turns_in_a_new_order_each_round(turn, sampling):
+    drawn = draws(LABELS, 120, seed=3, turn=turn, sampling=sampling)
     assert drawn.shape == (120, 2)
     turns = drawn[:, 0].reshape(-1, turn)
     assert (turns == turns[:, :1]).all()
@@ -34,15 +46,23 @@ def test_heads_take_turns_in_a_new_order_each_round(turn):
     assert len(set(map(tuple, rounds.tolist()))) > 1
 
 
-def test_draws_are_settled_by_the_seed_and_a_head_s_by_itself():
-    together = draws(LABELS, 120, seed=3)
-    assert (together == draws(LABELS, 120, seed=3)).all()
-    assert (together != draws(LABELS, 120, seed=4)).any()
-    alone = draws({"2": LABELS["2"]}, 120, seed=3)[:, 1]
+@pytest.mark.parametrize("sampling", ["balanced", "shuffled"])
+def test_draws_are_settled_by_the_seed_and_a_head_s_by_itself(sampling):
+    together = draws(LABELS, 120, 3, sampling)
+    assert (together == draws(LABELS, 120, 3, sampling)).all()
+    assert (together != draws(LABELS, 120, 4, sampling)).any()
+    alone = draws({"2": LABELS["2"]}, 120, 3, sampling)[:, 1]
     of_two = together[together[:, 0] == 1, 1]
     assert (of_two == alone[: len(of_two)]).all()
     # More updates go on from where fewer end.
-    assert (draws(LABELS, 160, seed=3)[:120] == together).all()
+    assert (draws(LABELS, 160, 3, sampling)[:120] == together).all()
+
+
+def test_of_shuffled_draws_each_head_s_come_once_a_pass():
+    drawn = draws(LABELS, 3 * 12, 3, "shuffled")
+    for head, labels in enumerate(LABELS.values()):
+        of_head = drawn[drawn[:, 0] == head, 1]
+        assert Counter(of_head.tolist()) == {example: 12 / len(labels) for example in range(len(labels))}
 
 
 def test_a_subset_keeps_a_share_of_every_answer():
@@ -63,5 +83,19 @@ def test_a_subset_keeps_a_share_of_every_answer():
     assert [r for r in kept if r["head_id"] == "2"] == subset(training[23:], 0.25, 0)
     assert subset(training, 0.25, 1) != kept
     assert subset(training, 1, 0) == training
+    listed = [{**row, "labels": [row["label"]]} for row in training]
+    assert [row["example_id"] for row in subset(listed, 0.25, 0)] == [row["example_id"] for row in kept]
     with pytest.raises(BadInput, match="fraction = 0 is not above 0 and at most 1"):
         subset(training, 0, 0)
+
+
+def test_a_subset_of_examples_with_several_answers_is_a_share_of_each_head():
+    training = [
+        {"example_id": f"{head}/{i:02}", "head_id": head, "labels": [n for n in range(4) if i >> n & 1]}
+        for head in ("1", "2")
+        for i in range(15)
+    ]
+    kept = subset(training, 0.2, seed=0, multi_label=True)
+    assert Counter(row["head_id"] for row in kept) == {"1": 3, "2": 3}
+    of_two = [row for row in kept if row["head_id"] == "2"]
+    assert of_two == subset(training[15:], 0.2, 0, multi_label=True)

@@ -20,10 +20,12 @@ from lextables.dataset import read
 from lextables.errors import BadInput
 from lextables.models import multi_head
 from lextables.tasks.classification import training
-from lextables.tasks.classification.features import read_tokens, tokenise
-from lextables.tasks.classification.reading import asked_of, padded, read_heads
+from lextables.tasks.classification.examples import by_head, of_splits
+from lextables.tasks.classification.features import Text, read_tokens, tokenise
+from lextables.tasks.classification.material import material, spread, usable
+from lextables.tasks.classification.reading import padded, read_heads
 from lextables.tasks.classification.schema import PREDICTIONS, TRIED
-from lextables.tasks.classification.training import Training, material, read_while_training, spread, usable
+from lextables.tasks.classification.training import Training, read_while_training
 from lextables.tasks.classification.trials import JOINT
 from tiny_encoders import WORDS
 
@@ -42,9 +44,22 @@ SETTINGS = {
     "bf16": False,
     "save_every": 0,
     "weight_decay": 0.01,
+    "multi_label": False,
+    "loss": "binary_cross_entropy",
+    "sampling": "balanced",
+    "class_weights": "none",
 }
 TRIAL = {"learning_rate": 1e-2, "updates": [2, 5]}
 SPLITS = (["train"], ["test"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Models as small as these lose more than they gain by several, most of all on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")
@@ -76,11 +91,20 @@ def known(heads=HEADS):
     return [{"head_id": head, "answers": list(answers)} for head, answers in heads.items()]
 
 
+def tokenised(said, folder, length, path):
+    """The tokens of {text id: text}, or of {(text id, second text's id): text and second text}."""
+    tokenise(
+        (Text((key, ""), text) if isinstance(key, str) else Text(key, *text) for key, text in said.items()),
+        folder,
+        length,
+        path,
+    )
+    return read_tokens(path)
+
+
 @pytest.fixture(scope="session")
 def tokens(folders, tmp_path_factory):
-    path = tmp_path_factory.mktemp("tokens") / "tokens.parquet"
-    tokenise(texts().items(), folders["bert"], 24, path)
-    return read_tokens(path)
+    return tokenised(texts(), folders["bert"], 24, tmp_path_factory.mktemp("tokens") / "tokens.parquet")
 
 
 @pytest.fixture
@@ -197,7 +221,8 @@ def test_a_model_that_is_kept_reads_as_it_did_while_it_was_trained(prepared, tra
     record = training.train(prepared(name="kept"), one, tmp_path / "weights")
     model, heads = multi_head.load_trained(tmp_path / "weights", CPU)
     assert heads == {head: list(answers) for head, answers in HEADS.items()}
-    found = read_heads(model, list(heads), asked_of(examples(), heads, ["test"]), prepared().tokens, CPU)
+    asked = by_head(of_splits(examples(), ["test"]), heads)
+    found = read_heads(model, list(heads), asked, prepared().tokens, CPU)
     assert [{"updates": 5} | row for row in found] == train(trial=one, name="read")
     assert record["trials"] == {JOINT: one} and record["training_examples"] == 4 * 8
     assert json.loads(json.dumps(record)) == record
@@ -205,7 +230,7 @@ def test_a_model_that_is_kept_reads_as_it_did_while_it_was_trained(prepared, tra
 
 def test_it_learns_what_the_texts_say(prepared, folders, tmp_path):
     said = {f"x{i:02}": f"the {'cash' if i % 2 else 'stock'} merger effect" for i in range(40)}
-    tokenise(said.items(), folders["bert"], 24, tmp_path / "tokens.parquet")
+    tokens = tokenised(said, folders["bert"], 24, tmp_path / "tokens.parquet")
     made = [
         {
             "example_id": text_id,
@@ -216,9 +241,7 @@ def test_it_learns_what_the_texts_say(prepared, folders, tmp_path):
         }
         for i, (text_id, text) in enumerate(said.items())
     ]
-    given = prepared(
-        {"2-0": HEADS["2-0"]}, made, tokens=read_tokens(tmp_path / "tokens.parquet"), batch_size=8
-    )
+    given = prepared({"2-0": HEADS["2-0"]}, made, tokens=tokens, batch_size=8)
     trial = {"learning_rate": 3e-3, "updates": [40]}
     read_while_training(given, {JOINT: trial}, tmp_path / "out.parquet", tried=False)
     found = list(read(tmp_path / "out.parquet"))
@@ -348,8 +371,8 @@ def test_parts_that_do_not_make_up_a_batch_are_refused(train):
 def test_long_texts_by_settings_alone(prepared, folders, tmp_path, family, kind):
     generator = np.random.default_rng(0)
     long = {f"l{i}": " ".join(generator.choice(WORDS, n)) for i, n in enumerate((4200, 5))}
-    counts = tokenise(long.items(), folders[family], 4096, tmp_path / "tokens.parquet")
-    assert counts == {"texts": 2, "cut": 1, "longest": 4202}
+    tokens = tokenised(long, folders[family], 4096, tmp_path / "tokens.parquet")
+    assert [len(tokens[f"l{i}", ""]) for i in range(2)] == [4096, 7]
     made = [
         {"example_id": f"{split}-{text_id}", "head_id": "1", "text_id": text_id, "label": i % 2}
         | {"split": split}
@@ -357,8 +380,8 @@ def test_long_texts_by_settings_alone(prepared, folders, tmp_path, family, kind)
         for i, text_id in enumerate(long)
     ]
     given = prepared(
-        {"1": HEADS["1"]}, made, family, tokens=read_tokens(tmp_path / "tokens.parquet"),
-        max_length=4096, batch_size=2, accumulation=2, head=kind,
+        {"1": HEADS["1"]}, made, family, tokens=tokens, max_length=4096, batch_size=2, accumulation=2,
+        head=kind,
     )  # fmt: skip
     trial = {"learning_rate": 1e-3, "updates": [1]}
     record = read_while_training(given, {JOINT: trial}, tmp_path / "out.parquet", tried=False)
@@ -425,6 +448,7 @@ def test_a_text_is_encoded_once_however_many_heads_ask_about_it(prepared, folder
     ("change", "message"),
     [
         ({"label": 2}, "example 1/t00: label 2 where head '1' has 2 answers"),
+        ({"head_id": "9"}, "example 1/t00: head '9' is not among the heads"),
         ({"text_id": "gone"}, "example 1/t00: text 'gone' has no tokens"),
     ],
 )
@@ -473,3 +497,233 @@ def test_a_cap_spreads_over_the_heads():
     heads = {str(n): ["A", "B"] for n in range(10)}
     assert list(spread(heads, 4)) == ["0", "2", "5", "7"]
     assert spread(heads, None) == spread(heads, 10) == heads
+
+
+# Tasks of other kinds
+
+
+def trained(given, trial, path):
+    """What a model with all heads predicts after ``trial``."""
+    read_while_training(given, {JOINT: trial}, path, tried=False)
+    return list(read(path))
+
+
+def in_order(number):
+    """A pair of texts with the same words in either order: only which text says what tells them apart."""
+    first, second = ("cash", "stock") if number % 2 else ("stock", "cash")
+    pair = (f"the company would sell {first}", f"the company would sell {second}")
+    return (f"x{number:02}", f"y{number:02}"), pair
+
+
+def test_it_learns_what_a_pair_of_texts_says_together(prepared, folders, tmp_path):
+    pairs = dict(map(in_order, range(32)))
+    tokens = tokenised(pairs, folders["bert"], 24, tmp_path / "tokens.parquet")
+    made = [
+        {
+            "example_id": f"{number:02}",
+            "head_id": "1",
+            "text_id": text_id,
+            "pair_id": pair_id,
+            "label": number % 2,
+            "split": "train" if number < 16 else "test",
+        }
+        for number, (text_id, pair_id) in enumerate(pairs)
+    ]
+    told = {"tokens": tokens, "batch_size": 8, "loss": "cross_entropy", "sampling": "shuffled"}
+    given = prepared({"1": HEADS["1"]}, made, **told)
+    found = trained(given, {"learning_rate": 3e-3, "updates": [40]}, tmp_path / "out.parquet")
+    assert [int(np.argmax(row["logits"])) for row in found] == [row["label"] for row in made[16:]]
+    for row in found:
+        assert row["probabilities"] == pytest.approx(torch.tensor(row["logits"]).softmax(0).tolist())
+        assert sum(row["probabilities"]) == pytest.approx(1)
+
+
+def test_one_text_may_be_asked_about_alone_and_with_several_others(prepared, folders, tmp_path):
+    said = {
+        ("x", ""): ("the cash",),
+        ("x", "y"): ("the cash", "the stock"),
+        ("x", "z"): ("the cash", "the merger"),
+    }
+    tokens = tokenised(said, folders["bert"], 24, tmp_path / "tokens.parquet")
+    made = [
+        {"example_id": f"{split}{number}", "head_id": "1", "text_id": "x", "pair_id": pair_id or None}
+        | {"label": number % 2, "split": split}
+        for split in ("train", "test")
+        for number, (_, pair_id) in enumerate(said)
+    ]
+    given = prepared({"1": HEADS["1"]}, made, tokens=tokens)
+    found = trained(given, TRIAL | {"updates": [1]}, tmp_path / "out.parquet")
+    assert len({tuple(row["logits"]) for row in found}) == 3
+    gone = made[0] | {"pair_id": "w"}
+    with pytest.raises(BadInput, match="example train0: text 'x' with 'w' has no tokens"):
+        prepared({"1": HEADS["1"]}, [gone, *made], tokens=tokens)
+
+
+SAID = {"cash": 0, "stock": 1, "merger": 2}
+SEVERAL = {"multi_label": True, "sampling": "shuffled"}
+
+
+def several(heads=("1",)):
+    """Examples of which any number of answers are right: the words that stand in the text."""
+    words = [[word for word, at in SAID.items() if number >> at & 1] for number in range(32)]
+    rows = [
+        {
+            "example_id": f"{head}/{number:02}",
+            "head_id": head,
+            "text_id": f"x{number:02}",
+            "labels": [SAID[word] for word in said],
+            "split": "train" if number < 16 else "test",
+        }
+        for head in heads
+        for number, said in enumerate(words)
+    ]
+    return rows, {f"x{number:02}": " ".join(["the", *said, "close"]) for number, said in enumerate(words)}
+
+
+@pytest.fixture
+def of_several(prepared, folders, tmp_path):
+    """As `prepared`, for examples with several right answers."""
+    made, said = several()
+    tokens = tokenised(said, folders["bert"], 24, tmp_path / "tokens.parquet")
+
+    def prepare(rows=made, **changes):
+        return prepared({"1": tuple(SAID)}, rows, tokens=tokens, **SEVERAL | changes)
+
+    return prepare
+
+
+LEARNING = {"batch_size": 8, "head": "own"}
+
+
+def chosen(found):
+    """{example: the answers whose probability is above one half}."""
+    return {
+        row["example_id"]: [at for at, share in enumerate(row["probabilities"]) if share > 0.5]
+        for row in found
+    }
+
+
+def asked(rows):
+    return {row["example_id"]: row["labels"] for row in rows if row["split"] == "test"}
+
+
+def test_it_learns_each_of_several_right_answers(of_several, tmp_path):
+    trial = {"learning_rate": 1e-3, "updates": [120]}
+    found = trained(of_several(**LEARNING), trial, tmp_path / "out.parquet")
+    assert chosen(found) == asked(several()[0])
+    for row in found:
+        assert row["probabilities"] == pytest.approx(torch.tensor(row["logits"]).sigmoid().tolist())
+
+
+def test_heads_of_several_answers_and_sizes_learn_together(prepared, folders, tmp_path):
+    rows, said = several(("1", "2"))
+    tokens = tokenised(said, folders["bert"], 24, tmp_path / "tokens.parquet")
+    # The second head asks about the first word alone: one right answer, or none.
+    rows = [row | {"labels": [0] * (0 in row["labels"])} if row["head_id"] == "2" else row for row in rows]
+    heads = {"1": tuple(SAID), "2": ("cash", "never")}
+    given = prepared(heads, rows, tokens=tokens, **SEVERAL | LEARNING)
+    trial = {"learning_rate": 1e-3, "updates": [400]}
+    assert chosen(trained(given, trial, tmp_path / "out.parquet")) == asked(rows)
+
+
+def test_a_head_of_which_all_examples_say_the_same_is_left_out(of_several):
+    rows, _ = several()
+    alike = [row | {"labels": [0, 2]} for row in rows]
+    with pytest.raises(BadInput, match="no head has two answers in training"):
+        of_several(alike)
+    # None and one right answer are two things to tell apart.
+    assert of_several([row | {"labels": row["labels"] and [1]} for row in rows]).material.answers
+
+
+def test_an_answer_too_many_or_too_few_is_named(of_several, prepared):
+    rows, _ = several()
+    with pytest.raises(BadInput, match="example 1/00: label 3 where head '1' has 3 answers"):
+        of_several([rows[0] | {"labels": [0, 3]}, *rows[1:]])
+    for labels in ([], [0, 1]):
+        broken = [row | {"labels": [row["label"]]} for row in examples()]
+        broken[0]["labels"] = labels
+        sentence = f"example 1/t00: {len(labels)} right answers where the task has one"
+        with pytest.raises(BadInput, match=sentence):
+            prepared(rows=broken)
+
+
+def test_one_answer_may_be_written_as_a_list(train):
+    listed = [row | {"labels": [row.pop("label")]} for row in examples()]
+    assert train(rows=listed, name="listed") == train()
+
+
+def loaded(monkeypatch):
+    """The models that are loaded from now on."""
+    found, load = [], multi_head.load
+
+    def kept(*given, **named):
+        found.append(load(*given, **named))
+        return found[-1]
+
+    monkeypatch.setattr(multi_head, "load", kept)
+    return found
+
+
+def test_classes_may_count_alike(prepared, monkeypatch, tmp_path):
+    models, two = loaded(monkeypatch), {name: HEADS[name] for name in ("1", "3")}
+    for weights in ("none", "balanced"):
+        given = prepared(two, name=weights, class_weights=weights, sampling="shuffled", loss="cross_entropy")
+        trained(given, TRIAL | {"updates": [1]}, tmp_path / f"{weights}.parquet")
+    assert models[0].weights is None
+    expected = []
+    for head, answers in two.items():
+        labels = [label for row in given.material.training[head] for label in row["labels"]]
+        expected += multi_head.balanced_weights(labels, len(answers)).tolist()
+    assert models[1].weights.tolist() == expected and len(set(expected)) > 2
+    assert models[1].loss == "cross_entropy"
+    none, balanced = (list(read(tmp_path / f"{weights}.parquet")) for weights in ("none", "balanced"))
+    assert none != balanced
+
+
+def test_answers_of_several_count_alike_by_how_often_each_is_right(of_several, monkeypatch, tmp_path):
+    models, (rows, _) = loaded(monkeypatch), several()
+    rare = [
+        row | {"labels": [at for at in row["labels"] if at < 2 or row["example_id"] == "1/04"]}
+        for row in rows
+    ]
+    trained(of_several(rare, class_weights="balanced"), TRIAL | {"updates": [1]}, tmp_path / "out.parquet")
+    # Of 17 right answers in training 8, 8 and 1.
+    assert models[0].weights.tolist() == pytest.approx([17 / (3 * count) for count in (8, 8, 1)])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sampling": "shuffled"},
+        {"sampling": "shuffled", "loss": "cross_entropy", "class_weights": "balanced", "head": "own"},
+    ],
+    ids=["shuffled", "weighted"],
+)
+def test_other_settings_train_otherwise_and_resume_alike(train, kill, tmp_path, changes):
+    settings = {"save_every": 1} | changes
+    whole = train(name="whole", **settings)
+    assert whole != train(name="other", head=changes.get("head", "family"))
+    kill(2)
+    with pytest.raises(Killed):
+        train(name="cut", **settings)
+    (work,) = (tmp_path / "cut" / "work").iterdir()
+    (work / "checkpoint-4" / "whole").unlink()
+    kill(0)
+    assert train(name="cut", **settings) == whole
+    files = [tmp_path / name / "predictions.parquet" for name in ("whole", "cut")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_killed_training_of_several_answers_keeps_the_same_weights(of_several, monkeypatch, tmp_path):
+    settings, trial = {"save_every": 2, "class_weights": "balanced"}, TRIAL | {"updates": [5]}
+    training.train(of_several(name="whole", **settings), trial, tmp_path / "whole/weights")
+    with monkeypatch.context() as patched:
+        patched.setattr(multi_head.MultiHead, "forward", dies_at(4, multi_head.MultiHead.forward))
+        with pytest.raises(Killed):
+            training.train(of_several(name="cut", **settings), trial, tmp_path / "cut/weights")
+    record = training.train(of_several(name="cut", **settings), trial, tmp_path / "cut/weights")
+    assert list(record["resumed_from_update"].values()) == [2]
+    whole, cut = (tmp_path / name / "weights/model.safetensors" for name in ("whole", "cut"))
+    assert whole.read_bytes() == cut.read_bytes()
+    model, heads = multi_head.load_trained(tmp_path / "cut/weights", CPU)
+    assert (model.loss, heads) == ("binary_cross_entropy", {"1": list(SAID)})

@@ -214,6 +214,19 @@ def test_labels_may_be_one_index_or_right_and_wrong_of_each_answer(encoder):
     assert model(**BATCH, head=HEAD, label=padded)["loss"] != index
 
 
+@pytest.mark.parametrize("kind", ["family", "own"])
+def test_segments_tell_the_texts_of_a_pair_apart(encoder, kind):
+    model = load(encoder(), [2, 3], kind, seed=0).eval()
+    first = torch.zeros_like(BATCH["input_ids"])
+    second = torch.tensor([[0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 1, 1]])
+    alone = model.represent(**BATCH)
+    assert torch.equal(model.represent(**BATCH, token_type_ids=first), alone)
+    apart = model.represent(**BATCH, token_type_ids=second)
+    assert [torch.allclose(*rows) for rows in zip(apart, alone, strict=True)] == [False, True, False]
+    loss = model(**BATCH, head=HEAD, label=LABEL, token_type_ids=second)["loss"]
+    assert loss != model(**BATCH, head=HEAD, label=LABEL)["loss"]
+
+
 def test_weights_are_no_part_of_a_checkpoint_and_fit_the_heads(encoder):
     plain = load(encoder(), [2, 3], "own", seed=0)
     weighed = load(encoder(), [2, 3], "own", seed=0, weights=[torch.ones(2), torch.ones(3)])

@@ -7,7 +7,18 @@ import pytest
 from lextables.config import load as load_config
 from lextables.models.resolve import load_models
 from lextables.run import Run
-from lextables.tasks.plan import Context, Difference, Grid, Plan, Planner, Row, Trial, fewer_seeds, shown
+from lextables.tasks.plan import (
+    Context,
+    Difference,
+    Grid,
+    Plan,
+    Planner,
+    Row,
+    Trial,
+    fewer_seeds,
+    rate_name,
+    shown,
+)
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
@@ -138,9 +149,14 @@ def test_another_grid_than_the_papers_is_a_difference_in_words():
     ]
 
 
+def test_a_rate_has_a_name_of_its_own():
+    names = {1e-4: "lr1e-04", 5.0e-6: "lr5e-06", 1.5e-5: "lr1.5e-05", 2e-5: "lr2e-05", 0.25: "lr2.5e-01"}
+    assert {rate: rate_name(rate) for rate in names} == names
+
+
 def test_a_search_is_a_run_for_each_trial_and_seed():
     laid, needed = planner(seeds=[4, 5, 6]), Run("maud", "retrieve", "bm25", "short")
-    trials = [Trial(f"lr{rate:.0e}", {"learning_rate": rate}) for rate in (1e-4, 1e-3)]
+    trials = [Trial(rate_name(rate), {"learning_rate": rate}) for rate in (1e-4, 1e-3)]
     seeds = laid.seeds(GRID)
     assert seeds == (4, 5)
     found = laid.search("minilm", "small", {"grid": "small"}, trials, seeds, needs=(needed,))

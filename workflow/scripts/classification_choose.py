@@ -6,6 +6,7 @@ from lextables.dataset import read
 from lextables.job import job
 from lextables.run import recorded
 from lextables.tasks.classification import choosing
+from lextables.tasks.classification.examples import of_splits
 
 with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings
@@ -17,7 +18,7 @@ with job(snakemake.log[0]) as log:
             choice = choosing.published(settings, asked, read(snakemake.input.published[0]))
         else:
             searches = list(zip(settings["learning_rates"], snakemake.input.searched, strict=True))
-            rows = [row for row in examples if row["split"] in validation]
-            choice = choosing.searched(settings, searches, rows, heads)
+            asked = list(of_splits(examples, validation))
+            choice = choosing.searched(settings, searches, asked, heads)
         record["choice"] = choice
         log.info("chosen: %s", choice)

@@ -1,13 +1,12 @@
-"""Tokenise the texts of a data set for one model, each once."""
+"""Tokenise the texts of a data set for one model, each once, or each pair of texts that it asks about."""
 
-from lextables.dataset import read
 from lextables.job import job
 from lextables.models.weights import weights_folder
-from lextables.tasks.classification.features import tokenise
+from lextables.tasks.classification.features import texts_of, tokenise
 
 with job(snakemake.log[0]) as log:
     counts = tokenise(
-        ((row["text_id"], row["text"]) for row in read(snakemake.input.texts[0], ["text_id", "text"])),
+        texts_of(snakemake.input.examples[0], snakemake.input.texts[0]),
         weights_folder(snakemake.params.weights),
         int(snakemake.wildcards.length),
         snakemake.output.tokens,

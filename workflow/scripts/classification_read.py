@@ -6,8 +6,9 @@ from lextables.dataset import read, write
 from lextables.job import job
 from lextables.models import device, multi_head
 from lextables.run import loaded, recorded
+from lextables.tasks.classification.examples import by_head, of_splits
 from lextables.tasks.classification.features import read_tokens
-from lextables.tasks.classification.reading import asked_of, read_heads
+from lextables.tasks.classification.reading import read_heads
 from lextables.tasks.classification.schema import PREDICTIONS
 
 with job(snakemake.log[0]):
@@ -18,6 +19,6 @@ with job(snakemake.log[0]):
     with recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record:
         record |= {"device": device.describe(where), "trained": loaded(trained)}
         model, heads = multi_head.load_trained(weights, where)
-        asked = asked_of(read(examples), heads, test)
+        asked = by_head(of_splits(read(examples), test), heads)
         rows = read_heads(model, list(heads), asked, read_tokens(snakemake.input.tokens), where)
         write(PREDICTIONS, rows, snakemake.output.predictions)

@@ -120,10 +120,19 @@ class MultiHead(nn.Module):
         """Whether it trains in mixed precision: BigBird's sparse attention fails there (transformers 5)."""
         return not _sparse(self.body)
 
-    def represent(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return what the heads read of each text: all logits (``family``), or the first token's vector."""
+    def represent(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        token_type_ids: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Return what the heads read of each text: all logits (``family``), or the first token's vector.
+
+        ``token_type_ids`` tell the two texts of pairs apart, for a model that has segments.
+        """
         _settle_attention(self.body, input_ids.shape[1])
-        found = self.body(input_ids=input_ids, attention_mask=attention_mask)
+        segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+        found = self.body(input_ids=input_ids, attention_mask=attention_mask, **segments)
         return found.logits if self.own is None else found.last_hidden_state[:, 0]
 
     def answer(self, represented: torch.Tensor, head: int) -> torch.Tensor:
@@ -139,6 +148,7 @@ class MultiHead(nn.Module):
         attention_mask: torch.Tensor,
         head: torch.Tensor,
         label: Labels,
+        token_type_ids: torch.Tensor | None = None,
     ) -> dict[str, torch.Tensor]:
         """Return the loss of a batch; ``head`` (texts,) is the number of the head that a text is asked.
 
@@ -146,7 +156,7 @@ class MultiHead(nn.Module):
         and 0 for wrong, as a matrix (texts, answers), of which heads with fewer answers read the first
         columns, or as a list of rows (answers,).
         """
-        represented = self.represent(input_ids, attention_mask)
+        represented = self.represent(input_ids, attention_mask, token_type_ids)
         losses = []
         for number in head.unique().tolist():
             chosen = head == number

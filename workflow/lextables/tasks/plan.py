@@ -238,6 +238,12 @@ class Planner(ABC):
         return [Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget: {', '.join(said)}")]
 
 
+def rate_name(rate: float) -> str:
+    """Return a learning rate as paths have it, `lr1e-04`, with as many digits as it has."""
+    digits = f"{rate:.15e}".partition("e")[0].rstrip("0").partition(".")[2]
+    return f"lr{rate:.{len(digits)}e}"
+
+
 def fewer_seeds(seeds: int, averages: int) -> list[Difference]:
     """The difference of a row with fewer runs than the ``averages`` that the paper takes the mean of."""
     return [Difference(_count(averages), _count(seeds))] if seeds < averages else []

@@ -1,4 +1,4 @@
-"""The choice of each head's trial, or of one for all: by a search of our own, or the authors' (MAUD, A.4)."""
+"""The choice of each head's trial, or of one for all: by a search of our own, or the authors' own best."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,9 @@ import numpy as np
 
 from lextables.dataset import Row, read
 from lextables.errors import BadInput
+from lextables.metrics.classification import METRICS, answered, by_head
 from lextables.metrics.minority_aupr import head_auprs
+from lextables.tasks.classification.examples import labels_of
 from lextables.tasks.classification.trials import JOINT
 
 Settings = Mapping[str, Any]
@@ -50,11 +52,11 @@ def searched(
     examples: Sequence[Row],
     heads: Sequence[Row],
 ) -> Trials:
-    """Return the trial with the best AUPR on the validation examples, mean over seeds.
+    """Return the trial with the best score on the validation examples, mean over seeds.
 
     Of each head by itself, or of all heads together in multi-task.  ``searches`` are (learning rate,
     predictions of `schema.TRIED`), one a learning rate and seed; ``examples`` those of the validation splits.
-    The first of equals wins.
+    The score is that of the task's evaluator: of the general one ``choose_by``.  The first of equals wins.
     """
     values: dict[str, dict[tuple[float, int], list[float]]] = defaultdict(lambda: defaultdict(list))
     for rate, path in searches:
@@ -63,7 +65,7 @@ def searched(
             by_updates[row["updates"]].append(row)
         for updates, rows in sorted(by_updates.items()):
             scored = {row["head_id"] for row in rows}
-            found = head_auprs(rows, [row for row in examples if row["head_id"] in scored], heads)
+            found = _scores(settings, rows, [row for row in examples if row["head_id"] in scored], heads)
             if settings["setting"] == "multi":
                 found = {JOINT: _question_mean(found, heads)}
             for head, value in found.items():
@@ -71,11 +73,22 @@ def searched(
     return {head: _best(trials) for head, trials in values.items()}
 
 
-def _question_mean(by_head: Mapping[str, float], heads: Sequence[Row]) -> float:
+def _scores(
+    settings: Settings, predictions: Sequence[Row], examples: Sequence[Row], heads: Sequence[Row]
+) -> dict[str, float]:
+    """Return {head: its score}, NaN where there is none."""
+    if settings["evaluator"] == "minority AUPR":
+        return head_auprs(predictions, examples, heads)
+    labelled = [{**row, "labels": labels_of(row)} for row in examples]
+    found = answered(predictions, labelled, heads, multi_label=settings["multi_label"])
+    return by_head(METRICS[settings["choose_by"]], found)
+
+
+def _question_mean(of_heads: Mapping[str, float], heads: Sequence[Row]) -> float:
     by_question: dict[str, list[float]] = defaultdict(list)
     for head in heads:
-        if head["head_id"] in by_head:
-            by_question[head["question"]].append(by_head[head["head_id"]])
+        if head["head_id"] in of_heads:
+            by_question[head.get("question") or head["head_id"]].append(of_heads[head["head_id"]])
     return float(np.nanmean([np.nanmean(values) for values in by_question.values()]))
 
 

@@ -1,7 +1,6 @@
-"""The tokens that a classifier reads: each text once, for all heads that are asked of it."""
+"""The tokens that a classifier reads: each text, or pair of texts, once for all heads that ask about it."""
 
-import hashlib
-import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,106 +8,138 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from transformers import AutoConfig
+from transformers import AutoConfig, BatchEncoding
 
-from lextables.dataset import Column, Row, Table, write
+from lextables.dataset import Column, Row, Table, read, write
 from lextables.errors import BadInput
 from lextables.models.loading import positions
 from lextables.models.tokenizer import load_tokenizer
+from lextables.tasks.classification.examples import Key, key_of
 
 TOKENS = Table(
     "tokens",
-    "Each text once, as a model's tokens.",
+    "Each text, or pair of texts, once, as a model's tokens.",
     (
         Column("text_id", pa.string(), "the text"),
+        Column("pair_id", pa.string(), "the second text of a pair; empty for a text that stands alone"),
         Column("ids", pa.list_(pa.int32()), "token ids, special tokens included, cut to the model's length"),
+        Column("first", pa.int32(), "ids of the model's first segment: all, but of a pair in some models"),
         Column("length", pa.int32(), "how many tokens the whole text has, special tokens included"),
     ),
-    key=("text_id",),
+    key=("text_id", "pair_id"),
     ordered=False,
     row_group=256,
 )
-_BATCH = 64
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that is asked about, or a pair with a ``second`` one; ``key`` as of its examples (`key_of`)."""
+
+    key: Key
+    text: str
+    second: str | None = None
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of many texts: text k's are ``ids[starts[k]:starts[k + 1]]``, int32."""
+    """The tokens of many texts: text k's are ``ids[starts[k]:starts[k + 1]]``, int32.
+
+    The first ``firsts[k]`` of them are in the model's first segment.
+    """
 
     ids: np.ndarray
     starts: np.ndarray
-    position: Mapping[str, int]
+    firsts: np.ndarray
+    position: Mapping[Key, int]
 
-    def __getitem__(self, text_id: str) -> np.ndarray:
-        at = self.position[text_id]
+    def __getitem__(self, key: Key) -> np.ndarray:
+        at = self.position[key]
         return self.ids[self.starts[at] : self.starts[at + 1]]
 
+    def first(self, key: Key) -> int:
+        """How many of a text's tokens are in the model's first segment."""
+        return int(self.firsts[self.position[key]])
 
-def tokenise(
-    texts: Iterable[tuple[str, str]], folder: str, max_length: int, path: str | Path
-) -> dict[str, int]:
-    """Write the `TOKENS` of (text id, text) pairs to ``path``; a pair that comes again is passed over.
 
-    ``folder`` holds the model.  Memory is bounded by one row group and the ids.  Returns the counts
-    ``texts``, ``cut`` (texts longer than ``max_length`` tokens, which lose their end) and ``longest``
-    (tokens).  `BadInput` for an empty text, an id of two texts, or a length that the model does not have.
+def texts_of(examples: str | Path, texts: str | Path) -> Iterator[Text]:
+    """Yield what the examples of a data set ask about, each once, in the order of its texts.
+
+    The second texts of pairs are kept in memory, others are not.  `BadInput` for one that is not there.
     """
-    tokenizer = load_tokenizer(folder)
-    if max_length > (limit := _limit(tokenizer, folder)):
+    columns = [name for name in ("text_id", "pair_id") if name in pq.read_schema(examples).names]
+    seconds_of: dict[str, set[str]] = defaultdict(set)
+    for row in read(examples, columns):
+        text_id, pair_id = key_of(row)
+        seconds_of[text_id].add(pair_id)
+    wanted = set().union(*seconds_of.values()) - {""}
+    seconds = {text_id: text for text_id, text in _stored(texts) if text_id in wanted} if wanted else {}
+    if missing := sorted(wanted - seconds.keys()):
+        raise BadInput(f"the text {missing[0]!r} of the column pair_id is not there", where="texts")
+    for text_id, text in _stored(texts):
+        for pair_id in sorted(seconds_of.get(text_id, ())):
+            yield Text((text_id, pair_id), text, seconds.get(pair_id))
+
+
+def _stored(texts: str | Path) -> Iterator[tuple[str, str]]:
+    return ((row["text_id"], row["text"]) for row in read(texts, ["text_id", "text"]))
+
+
+def tokenise(texts: Iterable[Text], folder: str, max_length: int, path: str | Path) -> dict[str, int]:
+    """Write the `TOKENS` of ``texts`` to ``path``, with the tokenizer of the model in ``folder``.
+
+    A text of more than ``max_length`` tokens loses its end, a pair the end of the longer text.  Memory is
+    bounded by one row group.  Returns the counts ``texts``, ``cut`` and ``longest`` (tokens).  `BadInput` for
+    an empty text, one that comes twice, or a length that the model does not have.
+    """
+    tokenizer, config = load_tokenizer(folder), AutoConfig.from_pretrained(folder)
+    limit = min(positions(config) or tokenizer.model_max_length, tokenizer.model_max_length)
+    if max_length > limit:
         raise BadInput(f"max_length = {max_length} where the model reads {limit} tokens", where=str(folder))
     counts = {"texts": 0, "cut": 0, "longest": 0}
+    told = {"verbose": False, "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1}
 
-    def rows() -> Iterator[Row]:
-        for batch in _batches(_once(texts), _BATCH):
-            whole = tokenizer([text for _, text in batch], truncation=False, padding=False, verbose=False)
-            for (text_id, text), ids in zip(batch, whole["input_ids"], strict=True):
-                length = len(ids)
-                if length > max_length:
-                    counts["cut"] += 1
-                    ids = tokenizer(text, truncation=True, max_length=max_length, verbose=False)["input_ids"]
-                counts["texts"] += 1
-                counts["longest"] = max(counts["longest"], length)
-                yield {"text_id": text_id, "ids": np.asarray(ids, dtype=np.int32), "length": length}
+    def row(text: Text) -> Row:
+        for text_id, content in zip(text.key, (text.text, text.second), strict=True):
+            if content is not None and not content.strip():
+                raise BadInput("the text is empty", where=f"text {text_id}")
+        found = tokenizer(text.text, text.second, truncation=False, **told)
+        length = len(found["input_ids"])
+        if length > max_length:
+            counts["cut"] += 1
+            cut = {"truncation": "longest_first", "max_length": max_length}
+            found = tokenizer(text.text, text.second, **cut, **told)
+        counts["texts"] += 1
+        counts["longest"] = max(counts["longest"], length)
+        return {
+            **dict(zip(("text_id", "pair_id"), text.key, strict=True)),
+            "ids": np.asarray(found["input_ids"], dtype=np.int32),
+            "first": _first(found),
+            "length": length,
+        }
 
-    write(TOKENS, rows(), path)
+    write(TOKENS, map(row, texts), path)
     return counts
 
 
-def _limit(tokenizer, folder: str) -> int:
-    """Return the most tokens that the model and its tokenizer say they read."""
-    most = positions(AutoConfig.from_pretrained(folder))
-    return min(most or tokenizer.model_max_length, tokenizer.model_max_length)
-
-
-def _once(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    seen: dict[str, bytes] = {}
-    for text_id, text in texts:
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-        if not text.strip():
-            raise BadInput("the text is empty", where=f"text {text_id}")
-        if text_id not in seen:
-            seen[text_id] = digest
-            yield text_id, text
-        elif seen[text_id] != digest:
-            raise BadInput("one id stands for two texts", where=f"text {text_id}")
-
-
-def _batches(items: Iterable, size: int) -> Iterator[list]:
-    iterator = iter(items)
-    while batch := list(itertools.islice(iterator, size)):
-        yield batch
+def _first(found: BatchEncoding) -> int:
+    """Return how many tokens come before those of the second segment, where there is one."""
+    segments = found.get("token_type_ids", ())
+    return segments.index(1) if 1 in segments else len(found["input_ids"])
 
 
 def read_tokens(path: str | Path) -> Tokens:
     """Read a file of `tokenise`: four bytes a token in memory."""
-    ids, starts, position = [], [0], {}
+    ids, lengths, firsts, position = [], [], [], {}
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
-            table = file.read_row_group(group, columns=["text_id", "ids"]).combine_chunks()
-            for text_id in table["text_id"].to_pylist():
-                position[text_id] = len(position)
+            table = file.read_row_group(group, columns=["text_id", "pair_id", "ids", "first"])
+            for key in zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True):
+                position[key] = len(position)
             lists = table["ids"].combine_chunks()
             ids.append(lists.flatten().to_numpy())
-            starts.extend(starts[-1] + np.cumsum(lists.value_lengths().to_numpy()))
-    flat = np.concatenate(ids) if ids else np.empty(0, dtype=np.int32)
-    return Tokens(flat, np.asarray(starts, dtype=np.int64), position)
+            lengths.append(lists.value_lengths().to_numpy())
+            firsts.append(table["first"].to_numpy())
+    none = np.empty(0, dtype=np.int32)
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([none, *lengths]))])
+    return Tokens(np.concatenate([none, *ids]), starts, np.concatenate([none, *firsts]), position)

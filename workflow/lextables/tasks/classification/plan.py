@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from pydantic import PositiveInt
+from pydantic import PositiveInt, field_validator, model_validator
 
+from lextables.metrics.classification import METRICS
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.own import Key
 from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks import plan
-from lextables.tasks.plan import WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds
+from lextables.tasks.plan import WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds, rate_name
 
 SETTINGS = ("single", "multi")  # single-task, and multi-task
 
@@ -60,10 +61,15 @@ class ClassificationTask(Entry):
 
     A search trains on the splits ``training`` and reads ``validation``; what is chosen is trained on
     ``final`` and reads ``test``.  ``evaluator`` is `general`, with the ``metrics`` of
-    `metrics.classification`, or the name of a released one.  ``unit`` is the column of the examples whose
-    values are drawn together for intervals.  ``averages`` is how many runs a printed score is the mean of.
-    ``grids`` go by the size of the search (`paper` is the paper's), then by `single`, `multi` or a name that
-    models of the panel give.
+    `metrics.classification`, of which a search goes by ``choose_by``; or the name of a released one.
+    ``unit`` is the column of the examples whose values are drawn together for intervals.
+
+    Examples have one right answer (``label``, its place among the head's), or, ``multi_label``, any number
+    (``labels``).  ``loss`` is one of `multi_head.LOSSES`, ``sampling`` one of `sampling.QUEUES`; with
+    ``class_weights`` the answers of a head count alike in its loss.
+
+    ``averages`` is how many runs a printed score is the mean of.  ``grids`` go by the size of the search
+    (`paper` is the paper's), then by `single`, `multi` or a name that models of the panel give.
     """
 
     task: Literal["classification"]
@@ -84,6 +90,23 @@ class ClassificationTask(Entry):
     weight_decay: float = 0.01
     averages: PositiveInt = 1
     grids: Mapping[str, Mapping[str, ClassificationGrid]]
+
+    @field_validator("metrics", "choose_by")
+    @classmethod
+    def _known(cls, names: Any) -> Any:
+        for name in (names,) if isinstance(names, str) else names:
+            if name not in METRICS:
+                raise ValueError(f"there is no metric {name!r}; use {', '.join(METRICS)}")
+        return names
+
+    @model_validator(mode="after")
+    def _fits(self) -> "ClassificationTask":
+        if self.evaluator == "general" and not self.metrics:
+            raise ValueError("the general evaluator wants metrics")
+        several = (self.loss, self.sampling, self.evaluator)
+        if self.multi_label and several != ("binary_cross_entropy", "shuffled", "general"):
+            raise ValueError("multi_label wants binary_cross_entropy, shuffled and the general evaluator")
+        return self
 
     def training_settings(self) -> dict[str, Any]:
         """What every training of the task is set to."""
@@ -169,14 +192,15 @@ class ClassificationPlanner(Planner):
             "tried": len(grid.learning_rates) * len(grid.tried),
         }
         trials = [
-            Trial(f"lr{rate:.0e}", {"learning_rate": rate, "updates": grid.tried})
+            Trial(rate_name(rate), {"learning_rate": rate, "updates": grid.tried})
             for rate in grid.learning_rates
         ]
         choice, seeds = None, self.seeds(grid)
         if published or settings["tried"] > 1:
             searched = [] if published else self.search(key, name, settings, trials, seeds)
             choosing = {"setting": setting, "percent": percent, "published": published}
-            choosing |= {"choose_by": self.task.choose_by, "updates_per_epoch": grid.updates_per_epoch}
+            choosing |= {name: getattr(self.task, name) for name in ("evaluator", "choose_by", "multi_label")}
+            choosing |= {"updates_per_epoch": grid.updates_per_epoch}
             choosing |= {"learning_rates": [self.specs[run].settings["learning_rate"] for run in searched]}
             choice = self.add(self.run("choice", key, name), choosing, needs=tuple(searched))
         first = trials[0].settings | {"updates": grid.tried[:1]}

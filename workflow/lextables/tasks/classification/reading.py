@@ -1,7 +1,8 @@
 """Reading texts with a trained classifier: what each head gives each answer."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,24 @@ import torch
 
 from lextables.dataset import Row
 from lextables.models.multi_head import MultiHead
+from lextables.tasks.classification.examples import Key, key_of
 from lextables.tasks.classification.features import Tokens
 
 READ_AT_ONCE = 32  # texts
-Asked = Mapping[str, Sequence[Row]]  # {head: the examples to read}
+# What a logit says by the loss that it was trained with: each answer's own share, or one of all.
+SHARES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "binary_cross_entropy": torch.sigmoid,
+    "cross_entropy": partial(torch.softmax, dim=1),
+}
+Asked = Mapping[str, Sequence[Row]]  # {head: the examples to read}, as `examples.by_head` has them
 
 
-def asked_of(examples: Iterable[Row], heads: Iterable[str], splits: Sequence[str]) -> dict[str, list[Row]]:
-    """Return {head: its examples in ``splits``, sorted}."""
-    found: dict[str, list[Row]] = {head: [] for head in heads}
-    for row in examples:
-        if row["split"] in splits and row["head_id"] in found:
-            found[row["head_id"]].append({name: row[name] for name in ("example_id", "text_id")})
-    return {head: sorted(rows, key=lambda row: row["example_id"]) for head, rows in found.items()}
+def inputs(tokens: Tokens, keys: Sequence[Key], padding: int) -> dict[str, torch.Tensor]:
+    """Return a batch as a model reads it: padded ids, their mask and, of pairs, the segments."""
+    batch = padded([tokens[key] for key in keys], padding)
+    firsts = torch.tensor([tokens.first(key) for key in keys])
+    second = (torch.arange(batch["input_ids"].shape[1]) >= firsts[:, None]) & batch["attention_mask"].bool()
+    return batch | ({"token_type_ids": second.long()} if second.any() else {})
 
 
 def padded(texts: Sequence[np.ndarray], padding: int) -> dict[str, torch.Tensor]:
@@ -47,21 +53,21 @@ def read_heads(
     Each text is encoded once, however many heads ask about it.  Single precision; neither the model's
     mode nor the random numbers of training are disturbed.
     """
-    wanted: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    wanted: dict[Key, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     for number, name in enumerate(names):
         for row in asked.get(name, ()):
-            wanted[row["text_id"]][number].append(row["example_id"])
-    order = sorted(wanted, key=lambda text_id: (-len(tokens[text_id]), text_id))
+            wanted[key_of(row)][number].append(row["example_id"])
+    order = sorted(wanted, key=lambda key: (-len(tokens[key]), key))
     found = []
     training = model.training
     model.eval()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         for batch in _batches(order, READ_AT_ONCE):
-            inputs = padded([tokens[text_id] for text_id in batch], padding(model))
-            represented = model.represent(**{key: value.to(device) for key, value in inputs.items()})
-            for number in sorted({number for text_id in batch for number in wanted[text_id]}):
+            given = inputs(tokens, batch, padding(model))
+            represented = model.represent(**{name: value.to(device) for name, value in given.items()})
+            for number in sorted({number for key in batch for number in wanted[key]}):
                 logits = model.answer(represented, number).double().cpu()
-                shares = logits.sigmoid()
+                shares = SHARES[model.loss](logits)
                 found += [
                     {
                         "head_id": names[number],
@@ -69,12 +75,12 @@ def read_heads(
                         "logits": logits[at].tolist(),
                         "probabilities": shares[at].tolist(),
                     }
-                    for at, text_id in enumerate(batch)
-                    for example_id in wanted[text_id].get(number, ())
+                    for at, key in enumerate(batch)
+                    for example_id in wanted[key].get(number, ())
                 ]
     model.train(training)
     return sorted(found, key=lambda row: (row["head_id"], row["example_id"]))
 
 
-def _batches(items: Sequence[str], size: int) -> Iterable[Sequence[str]]:
+def _batches(items: Sequence[Key], size: int) -> Iterable[Sequence[Key]]:
     return (items[start : start + size] for start in range(0, len(items), size))

@@ -1,12 +1,15 @@
 """From predictions to scores, by the evaluator that the registry names."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lextables.dataset import Row
-from lextables.metrics import minority_aupr
+from lextables.metrics import classification, minority_aupr
+from lextables.run import loaded
+from lextables.tasks.classification.examples import labels_of, of_splits
+
+LEFT_OUT = "heads left out"
 
 
 def score(
@@ -20,12 +23,43 @@ def score(
     """Score one run on the examples of the splits ``test``; rows of `run.SCORES`, sorted by its key.
 
     ``task`` has the registry's ``evaluator``, and the ``metrics``, ``unit`` and ``multi_label`` of the
-    general one.  Of data that are not the paper's (``census``) parts may be missing: heads that no
-    prediction is for are then left out, where a released scorer stops.
+    general one.
     """
-    sources = json.loads(Path(census).read_text(encoding="utf-8"))["sources"]
-    whole = all(source["comparable"] for source in sources)
-    found = list(predictions)
-    answered = {row["head_id"] for row in found}
-    asked = [row for row in examples if row["split"] in test and (whole or row["head_id"] in answered)]
-    return minority_aupr.scores(found, asked, heads, partial=not whole, unit=task["unit"])
+    found, asked = list(predictions), list(of_splits(examples, test))
+    if task["evaluator"] == "minority AUPR":
+        return _minority_aupr(found, asked, heads, task, census)
+    return _general(found, asked, heads, task)
+
+
+def _minority_aupr(
+    predictions: list[Row],
+    examples: list[Row],
+    heads: Iterable[Row],
+    task: Mapping[str, Any],
+    census: str | Path,
+) -> list[Row]:
+    """MAUD's.  Of data that are not the paper's (``census``) heads that no prediction is for are left out,
+    where the released scorer stops.
+    """
+    whole = all(source["comparable"] for source in loaded(census)["sources"])
+    answered = {row["head_id"] for row in predictions}
+    asked = [row for row in examples if whole or row["head_id"] in answered]
+    return minority_aupr.scores(predictions, asked, heads, partial=not whole, unit=task["unit"])
+
+
+def _general(
+    predictions: list[Row], examples: list[Row], heads: Iterable[Row], task: Mapping[str, Any]
+) -> list[Row]:
+    """The task's metrics over the heads that were trained, and how many of those asked were not."""
+    answered = {row["head_id"] for row in predictions}
+    asked = {row["head_id"] for row in examples}
+    rows = classification.scores(
+        predictions,
+        [{**row, "labels": labels_of(row)} for row in examples if row["head_id"] in answered],
+        [head for head in heads if head["head_id"] in answered],
+        metrics=task["metrics"],
+        multi_label=task["multi_label"],
+        unit=task["unit"],
+    )
+    rows.append(classification.score_row(LEFT_OUT, "all", float(len(asked - answered)), len(asked)))
+    return sorted(rows, key=lambda row: (row["metric"], row["group"]))

@@ -1,4 +1,4 @@
-"""Training text classifiers: one model a head, or one encoder with a head for each (MAUD, A.4).
+"""Training text classifiers: one model a head, or one encoder with a head for each.
 
 Both are one engine (`_train`): a single-task model is a multi-head model with one head.  What is drawn is
 settled by the seed before training starts.  A search, and models that are trained singly, are read while
@@ -11,8 +11,7 @@ import gc
 import hashlib
 import itertools
 import shutil
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,11 +26,13 @@ from lextables.dataset import Row, read, write
 from lextables.errors import BadInput
 from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, work_folder
-from lextables.models.multi_head import MultiHead
+from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.weights import weights_folder
+from lextables.tasks.classification.examples import key_of
 from lextables.tasks.classification.features import Tokens, read_tokens
-from lextables.tasks.classification.reading import padded, padding, read_heads
-from lextables.tasks.classification.sampling import draws, subset
+from lextables.tasks.classification.material import Material, material
+from lextables.tasks.classification.reading import inputs, padding, read_heads
+from lextables.tasks.classification.sampling import Labels, draws
 from lextables.tasks.classification.schema import PREDICTIONS, TRIED
 from lextables.tasks.classification.trials import JOINT, Trial
 
@@ -39,88 +40,6 @@ Settings = Mapping[str, Any]
 _FINISHED = "predictions.parquet"
 _LONG = 1024  # tokens from which activations are computed twice, to save memory
 Visit = Callable[[MultiHead, int], None]
-
-
-@dataclass(frozen=True)
-class Material:
-    """What a run learns from and reads: {head: its answers}, and each head's examples, sorted.
-
-    Rows hold example_id and text_id, those of training also label, the answer's index.
-    """
-
-    answers: Mapping[str, Sequence[str]]
-    training: Mapping[str, Sequence[Row]]
-    asked: Mapping[str, Sequence[Row]]
-
-
-def material(
-    settings: Settings,
-    examples: Iterable[Row],
-    heads: Iterable[Row],
-    tokens: Tokens,
-    splits: tuple[Sequence[str], Sequence[str]],
-    seed: int,
-) -> Material:
-    """Return what a run trains on and reads, the ``splits`` of each.
-
-    A head needs two answers among the training examples and one example to read; of these heads as many stay
-    as the settings name, where models are trained singly.  `BadInput` for rows that do not fit, or no head.
-    """
-    rows = list(examples)
-    training, asked = ([row for row in rows if row["split"] in part] for part in splits)
-    training = subset(training, settings["percent"] / 100, seed)
-    most = settings["heads"] if settings["setting"] == "single" else None
-    answers = spread(usable(heads, training, asked), most)
-    return Material(
-        answers,
-        _by_head(answers, training, tokens, ("example_id", "text_id", "label")),
-        _by_head(answers, asked, tokens, ("example_id", "text_id")),
-    )
-
-
-def usable(heads: Iterable[Row], training: Iterable[Row], asked: Iterable[Row]) -> dict[str, list[str]]:
-    """Return {head: answers} of the heads that can be trained and read, sorted."""
-    seen: dict[str, set[int]] = defaultdict(set)
-    for row in training:
-        seen[row["head_id"]].add(row["label"])
-    wanted = {row["head_id"] for row in asked}
-    found = {
-        head["head_id"]: list(head["answers"])
-        for head in heads
-        if len(seen[head["head_id"]]) > 1 and head["head_id"] in wanted
-    }
-    if not found:
-        raise BadInput("no head has two answers in training and an example to read", where="examples")
-    return dict(sorted(found.items()))
-
-
-def spread(answers: Mapping[str, list[str]], most: int | None) -> dict[str, list[str]]:
-    """Return ``most`` of the heads, evenly spread over their order; all of them for None."""
-    names = list(answers)
-    if most is None or most >= len(names):
-        return dict(answers)
-    return {names[i * len(names) // most]: answers[names[i * len(names) // most]] for i in range(most)}
-
-
-def _by_head(
-    answers: Mapping[str, Sequence[str]], rows: Iterable[Row], tokens: Tokens, columns: Sequence[str]
-) -> dict[str, list[Row]]:
-    """Return the ``columns`` of each head's rows, sorted by example, after checking that they fit."""
-    found: dict[str, list[Row]] = {head: [] for head in answers}
-    for row in rows:
-        if row["head_id"] not in answers:
-            continue
-        where = f"example {row['example_id']}"
-        if row["text_id"] not in tokens.position:
-            raise BadInput(f"text {row['text_id']!r} has no tokens", where=where)
-        if "label" in columns and not 0 <= row["label"] < len(answers[row["head_id"]]):
-            known = len(answers[row["head_id"]])
-            raise BadInput(
-                f"label {row['label']} where head {row['head_id']!r} has {known} answers",
-                where=where,
-            )
-        found[row["head_id"]].append({name: row[name] for name in columns})
-    return {head: sorted(rows, key=lambda row: row["example_id"]) for head, rows in found.items()}
 
 
 @dataclass(frozen=True)
@@ -227,7 +146,7 @@ def _digest(run: Training, heads: Sequence[str]) -> str:
         for name, rows in (("training", run.material.training[head]), ("asked", run.material.asked[head])):
             for row in rows:
                 digest.update(f"{name} {sorted(row.items())!r}".encode())
-                digest.update(run.tokens[row["text_id"]].tobytes())
+                digest.update(run.tokens[key_of(row)].tobytes())
     return digest.hexdigest()[:16]
 
 
@@ -269,18 +188,17 @@ def _merged(parts: Sequence[Path]) -> Iterator[Row]:
 
 
 class _Drawn(Dataset):
-    """The training examples in the order in which they are drawn: (head number, label, token ids)."""
+    """The training examples in the order in which they are drawn: (head number, example)."""
 
-    def __init__(self, drawn: np.ndarray, rows: Sequence[Sequence[Row]], tokens: Tokens) -> None:
-        self.drawn, self.rows, self.tokens = drawn, rows, tokens
+    def __init__(self, drawn: np.ndarray, rows: Sequence[Sequence[Row]]) -> None:
+        self.drawn, self.rows = drawn, rows
 
     def __len__(self) -> int:
         return len(self.drawn)
 
-    def __getitem__(self, index: int) -> tuple[int, int, np.ndarray]:
+    def __getitem__(self, index: int) -> tuple[int, Row]:
         head, example = self.drawn[index].tolist()
-        row = self.rows[head][example]
-        return head, row["label"], self.tokens[row["text_id"]]
+        return head, self.rows[head][example]
 
 
 class _InOrder(Trainer):
@@ -301,7 +219,8 @@ def _train(
 ) -> tuple[MultiHead, int]:
     """Train a model with these heads; ``visit`` it after each number of updates of the trial.
 
-    AdamW at a constant rate, no decay of biases and normalisation, no clipping (MAUD's released tune.py).
+    AdamW at a constant rate, no decay of biases and normalisation, no clipping (MAUD's released tune.py);
+    the rest is the settings', as in `plan.ClassificationTask`.
     Returns the model and the update that a checkpoint let it go on from (0 for a fresh start).
     """
     settings, last = run.settings, max(trial["updates"])
@@ -312,22 +231,19 @@ def _train(
             where="settings",
         )
     training = [run.material.training[head] for head in heads]
-    for head, rows in zip(heads, training, strict=True):
-        if len({row["label"] for row in rows}) < 2:
-            raise BadInput(
-                f"head {head!r} has {len(rows)} training examples and fewer than two answers among them",
-                where="training examples",
-                do="train it on more, or leave it out",
-            )
-    labels = {head: [row["label"] for row in rows] for head, rows in zip(heads, training, strict=True)}
-    sizes = [len(run.material.answers[head]) for head in heads]
-    twice = settings["max_length"] > _LONG
-    model = multi_head.load(run.folder, sizes, settings["head"], run.seed, twice).to(run.device)
+    labels = {head: [row["labels"] for row in rows] for head, rows in zip(heads, training, strict=True)}
+    model = _fresh(run, heads, labels)
 
-    def collate(batch: Sequence[tuple[int, int, np.ndarray]]) -> dict[str, torch.Tensor]:
-        heads, answers, texts = zip(*batch, strict=True)
-        return {**padded(texts, padding(model)), "head": torch.tensor(heads), "label": torch.tensor(answers)}
+    def collate(batch: Sequence[tuple[int, Row]]) -> dict[str, torch.Tensor]:
+        numbers, rows = zip(*batch, strict=True)
+        right = [row["labels"] for row in rows]
+        return {
+            **inputs(run.tokens, [key_of(row) for row in rows], padding(model)),
+            "head": torch.tensor(numbers),
+            "label": _several(right, max(model.sizes)) if settings["multi_label"] else _single(right),
+        }
 
+    drawn = draws(labels, last * settings["batch_size"], run.seed, settings["sampling"])
     trainer = _InOrder(
         model=model,
         args=TrainingArguments(
@@ -345,7 +261,7 @@ def _train(
             remove_unused_columns=False,
             label_names=["label"],
         ),
-        train_dataset=_Drawn(draws(labels, last * settings["batch_size"], run.seed), training, run.tokens),
+        train_dataset=_Drawn(drawn, training),
         data_collator=collate,
         callbacks=[Checkpoints(), AtUpdates(trial["updates"], lambda updates: visit(model, updates))],
     )
@@ -355,3 +271,28 @@ def _train(
     gc.collect()
     torch.cuda.empty_cache()
     return model, resumed
+
+
+def _fresh(run: Training, heads: Sequence[str], labels: Mapping[str, Labels]) -> MultiHead:
+    """Return the encoder with heads that are yet to be trained on examples with these ``labels``."""
+    settings, sizes = run.settings, [len(run.material.answers[head]) for head in heads]
+    weights = None
+    if settings["class_weights"] == "balanced":
+        right = ([answer for of_example in labels[head] for answer in of_example] for head in heads)
+        weights = [balanced_weights(of_head, size) for of_head, size in zip(right, sizes, strict=True)]
+    twice = settings["max_length"] > _LONG
+    given = {"loss": settings["loss"], "weights": weights}
+    return multi_head.load(run.folder, sizes, settings["head"], run.seed, twice, **given).to(run.device)
+
+
+def _single(labels: Labels) -> torch.Tensor:
+    """Return the one right answer of each example, int64 (examples,)."""
+    return torch.tensor([answer for (answer,) in labels])
+
+
+def _several(labels: Labels, answers: int) -> torch.Tensor:
+    """Return 1 for each right answer of an example and 0 for others, float32 (examples, answers)."""
+    right = torch.zeros(len(labels), answers)
+    for row, of_example in zip(right, labels, strict=True):
+        row[torch.tensor(of_example, dtype=torch.long)] = 1
+    return right

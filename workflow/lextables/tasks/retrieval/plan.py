@@ -11,7 +11,17 @@ from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.own import Key
 from lextables.registry import Entry
 from lextables.run import Run
-from lextables.tasks.plan import Difference, Grid, Planner, Row, Trial, fewer_seeds, own_name, reason_not_run
+from lextables.tasks.plan import (
+    Difference,
+    Grid,
+    Planner,
+    Row,
+    Trial,
+    fewer_seeds,
+    own_name,
+    rate_name,
+    reason_not_run,
+)
 
 USER_MAX_LENGTH = 512
 Found = dict[str, tuple[Run, ...]] | Missing
@@ -337,7 +347,7 @@ class RetrievalPlanner(Planner):
         if tuned.kind == "bi-encoder":
             settings |= {"temperature": tuned.temperature, "documents": tuned.documents}
         trials = [
-            Trial(f"lr{rate:.0e}", {"learning_rate": rate, "updates": list(grid.updates)})
+            Trial(rate_name(rate), {"learning_rate": rate, "updates": list(grid.updates)})
             for rate in grid.learning_rates
         ]
         choice, trained = None, name

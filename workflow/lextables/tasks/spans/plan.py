@@ -11,7 +11,17 @@ from lextables.own import Key
 from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks import plan
-from lextables.tasks.plan import PAPER_GRID, WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds
+from lextables.tasks.plan import (
+    PAPER_GRID,
+    WHOLE,
+    Difference,
+    Grid,
+    Planner,
+    Row,
+    Trial,
+    fewer_seeds,
+    rate_name,
+)
 
 
 class Panel(plan.Panel):
@@ -238,7 +248,7 @@ class SpanPlanner(Planner):
         }
         # As many updates with fewer contracts: 30 % of them go round 3 and 12 times (CUAD, Section 4.2).
         trials = [
-            Trial(f"lr{rate:.0e}-e{epochs}", {"learning_rate": rate, "epochs": epochs})
+            Trial(f"{rate_name(rate)}-e{epochs}", {"learning_rate": rate, "epochs": epochs})
             for rate in grid.learning_rates
             for epochs in (round(epochs * WHOLE / percent) for epochs in grid.epochs)
         ]

@@ -1,0 +1,82 @@
+"""What a paper fixes of a classification task, and the runs that come of it."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from lextables.config import load as load_config
+from lextables.models.resolve import load_models
+from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
+from lextables.tasks.plan import Context
+
+ROOT = Path(__file__).parents[2]
+MODELS = load_models(ROOT / "resources/models.yaml")
+GRID = {"learning_rates": [1e-4, 3e-4], "updates": [2, 4], "batch_size": 2, "max_length": 16}
+TASK = {
+    "task": "classification",
+    "metrics": ["micro F1"],
+    "choose_by": "micro F1",
+    "models": {"minilm": {"row": "MiniLM", "model": "all-minilm-l6-v2"}},
+    "grids": {"paper": {"multi": GRID}},
+}
+
+
+def specs(**changes):
+    config = load_config({"papers": "acord", "grid": "paper", "seeds": [0]}, ["acord"], ROOT)
+    planner = ClassificationPlanner(
+        "ledgar", ClassificationTask(**TASK | changes), Context(config, MODELS, ROOT, False)
+    )
+    (row,) = planner.rows()
+    return {run.experiment: spec.settings for run, spec in planner.specs.items()}, row
+
+
+def test_a_plain_task_is_learnt_by_cross_entropy_in_a_shuffled_order():
+    found, row = specs()
+    for experiment in ("search", "train"):
+        told = ("loss", "sampling", "class_weights", "multi_label")
+        assert [found[experiment][name] for name in told] == ["cross_entropy", "shuffled", "none", False]
+    assert (row.row, row.trained, list(row.runs)) == ("MiniLM", True, ["100"])
+
+
+def test_what_the_registry_says_of_training_reaches_it():
+    several = {"multi_label": True, "loss": "binary_cross_entropy", "class_weights": "balanced"}
+    found, _ = specs(**several)
+    for experiment in ("search", "train"):
+        assert several.items() <= found[experiment].items()
+
+
+def test_a_choice_is_told_the_evaluator_and_the_metric_and_no_training_is():
+    found, _ = specs(metrics=["accuracy", "AUPR"], choose_by="accuracy")
+    assert found["choice"]["evaluator"] == "general" and found["choice"]["choose_by"] == "accuracy"
+    assert found["choice"]["multi_label"] is False
+    for experiment in ("search", "train", "read"):
+        assert not {"evaluator", "choose_by", "metrics"} & found[experiment].keys()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"metrics": []}, "the general evaluator wants metrics"),
+        ({"metrics": ["MRR"]}, "there is no metric 'MRR'; use accuracy, balanced accuracy, micro F1"),
+        ({"choose_by": "F1"}, "there is no metric 'F1'; use accuracy"),
+        ({"multi_label": True}, "multi_label wants binary_cross_entropy, shuffled and the general evaluator"),
+        (
+            {"multi_label": True, "loss": "binary_cross_entropy", "sampling": "balanced"},
+            "multi_label wants binary_cross_entropy, shuffled and the general evaluator",
+        ),
+        (
+            {"multi_label": True, "loss": "binary_cross_entropy", "evaluator": "minority AUPR"},
+            "multi_label wants binary_cross_entropy, shuffled and the general evaluator",
+        ),
+        ({"loss": "hinge"}, "Input should be 'binary_cross_entropy' or 'cross_entropy'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_runs(changes, sentence):
+    with pytest.raises(ValidationError) as error:
+        ClassificationTask(**TASK | changes)
+    assert sentence in str(error.value)
+
+
+def test_a_released_evaluator_needs_no_metrics():
+    assert ClassificationTask(**TASK | {"evaluator": "minority AUPR", "metrics": []}).choose_by == "micro F1"

@@ -1,0 +1,91 @@
+"""What a run learns from and reads: its heads and their examples, checked before anything is trained."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lextables.dataset import Row
+from lextables.errors import BadInput
+from lextables.tasks.classification.examples import by_head, key_of, labels_of, of_splits
+from lextables.tasks.classification.features import Tokens
+from lextables.tasks.classification.sampling import subset
+
+
+@dataclass(frozen=True)
+class Material:
+    """{head: its answers}, and each head's examples as `examples.by_head` has them, labelled in training."""
+
+    answers: Mapping[str, Sequence[str]]
+    training: Mapping[str, Sequence[Row]]
+    asked: Mapping[str, Sequence[Row]]
+
+
+def material(
+    settings: Mapping[str, Any],
+    examples: Iterable[Row],
+    heads: Iterable[Row],
+    tokens: Tokens,
+    splits: tuple[Sequence[str], Sequence[str]],
+    seed: int,
+) -> Material:
+    """Return what a run trains on and reads, the ``splits`` of each.
+
+    A head needs two answers among the training examples and one example to read; of these heads as many stay
+    as the settings name, where models are trained singly.  `BadInput` for rows that do not fit, or no head.
+    """
+    rows, known, multi_label = list(examples), list(heads), settings["multi_label"]
+    training, asked = (list(of_splits(rows, part)) for part in splits)
+    _check_labels(training, {head["head_id"]: len(head["answers"]) for head in known}, multi_label)
+    training = subset(training, settings["percent"] / 100, seed, multi_label=multi_label)
+    most = settings["heads"] if settings["setting"] == "single" else None
+    answers = spread(usable(known, training, asked), most)
+    _check_texts((row for row in (*training, *asked) if row["head_id"] in answers), tokens)
+    return Material(answers, by_head(training, answers, labelled=True), by_head(asked, answers))
+
+
+def usable(heads: Iterable[Row], training: Iterable[Row], asked: Iterable[Row]) -> dict[str, list[str]]:
+    """Return {head: answers} of the heads that can be trained and read, sorted."""
+    seen: dict[str, set[tuple[int, ...]]] = defaultdict(set)
+    for row in training:
+        seen[row["head_id"]].add(labels_of(row))
+    wanted = {row["head_id"] for row in asked}
+    found = {
+        head["head_id"]: list(head["answers"])
+        for head in heads
+        if len(seen[head["head_id"]]) > 1 and head["head_id"] in wanted
+    }
+    if not found:
+        raise BadInput("no head has two answers in training and an example to read", where="examples")
+    return dict(sorted(found.items()))
+
+
+def spread(answers: Mapping[str, list[str]], most: int | None) -> dict[str, list[str]]:
+    """Return ``most`` of the heads, evenly spread over their order; all of them for None."""
+    names = list(answers)
+    if most is None or most >= len(names):
+        return dict(answers)
+    return {names[i * len(names) // most]: answers[names[i * len(names) // most]] for i in range(most)}
+
+
+def _check_texts(rows: Iterable[Row], tokens: Tokens) -> None:
+    for row in rows:
+        if (key := key_of(row)) not in tokens.position:
+            named = " with ".join(repr(text_id) for text_id in key if text_id)
+            raise BadInput(f"text {named} has no tokens", where=f"example {row['example_id']}")
+
+
+def _check_labels(rows: Iterable[Row], answers: Mapping[str, int], multi_label: bool) -> None:
+    for row in rows:
+        labels, head, where = labels_of(row), row["head_id"], f"example {row['example_id']}"
+        if head not in answers:
+            raise BadInput(f"head {head!r} is not among the heads", where=where)
+        if not multi_label and len(labels) != 1:
+            raise BadInput(
+                f"{len(labels)} right answers where the task has one an example",
+                where=where,
+                do="mark the task as multi_label",
+            )
+        for label in labels:
+            if not 0 <= label < answers[head]:
+                raise BadInput(f"label {label} where head {head!r} has {answers[head]} answers", where=where)
