@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables import papers
+from lextables import rooms
 from lextables.dataset import read
 from lextables.metrics.spans import METRICS, scores
 from lextables.tasks.spans.linear import read_contracts, train
@@ -53,7 +53,7 @@ def divided(data: Path, split: Mapping[str, str], folder: Path) -> list[Path]:
 
 def settings_of(dataset: str, changed: list[str]) -> tuple[dict[str, Any], Any]:
     """Return the registry's settings of the linear model with what is ``changed``, and the task."""
-    entries = (papers.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
+    entries = (rooms.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
     task = next(entry.tasks[dataset] for entry in entries if dataset in entry.tasks)
     given = dict(each.split("=") for each in changed)
     settings = task.linear.model_dump() | {"relaxed": task.relaxed}

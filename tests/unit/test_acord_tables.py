@@ -81,6 +81,7 @@ def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason
         "tuned": tuned,
         "own": own,
         "pairwise": False,
+        "fused": False,
         "reason": reason,
         "parameters": parameters,
         "runs": dict.fromkeys(styles, runs),

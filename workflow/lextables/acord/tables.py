@@ -267,7 +267,7 @@ def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list
             continue
         row = f"{_system_row(system)} / {'fine-tuned' if system['tuned'] else 'not fine-tuned'}"
         cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
-        if not system["tuned"]:
+        if not system["tuned"] or system["fused"]:
             continue
         before = untuned.get(_tuned_from(system))
         over = "" if before else " over the retriever"
