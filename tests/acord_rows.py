@@ -31,7 +31,8 @@ def judged(data, paper, printed, row, hits):
     write(SCORES, scores(prediction_rows(hits), collected(data, paper)), data / "run/scores.parquet")
     retriever, reranker = row.split(" / ")
     system = {
-        "retriever": retriever, "reranker": reranker, "tuned": False, "own": False, "pairwise": False, "fused": False,
+        "retriever": retriever, "reranker": reranker, "tuned": False, "own": False, "pairwise": False,
+        "fused": False,
         "floor": False, "averages": 1, "model": None, "parameters": 0, "reason": "",
         "runs": {"short": ["run"]},
     }  # fmt: skip

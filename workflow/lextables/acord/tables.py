@@ -227,10 +227,10 @@ def _by_category(results: Results, system: Mapping[str, Any], name: Callable[[st
 
 
 def table_d1(results: Results) -> list[Cell]:
-    """BM25 with each reranker by category; the paper prints GPT4o."""
+    """BM25 with each reranker by category; the paper prints one of them."""
     cells = []
     for system in results.systems:
-        if system["reranker"] == "GPT4o":
+        if system["reranker"] == results.entry.names["printed"]:
             cells += _by_category(results, system, lambda category: category)
         elif system["own"]:
             label = system["reranker"]
@@ -243,7 +243,7 @@ def table_d2(results: Results) -> list[Cell]:
     cells = []
     for system in results.systems:
         state = "fine-tuned" if system["tuned"] else "not fine-tuned"
-        if system["reranker"] == "Cross-Encoder-MiniLM":
+        if system["reranker"] == results.entry.names["printed"]:
             cells += _by_category(results, system, lambda category, state=state: f"{category} / {state}")
         elif system["own"]:
             label = f"{system['reranker']}, {state}"
@@ -313,9 +313,8 @@ def table_d4(results: Results) -> list[Cell]:
 
 def figure2(results: Results) -> list[Cell]:
     """The bars of Figure 2: BM25 with the cross-encoder, before and after fine-tuning."""
-    return [
-        cell for cell in table_d4(results) if cell.row.startswith("BM25 / ") and STRICT not in cell.column
-    ]
+    shown = f"{results.entry.names['retriever']} / "
+    return [cell for cell in table_d4(results) if cell.row.startswith(shown) and STRICT not in cell.column]
 
 
 def table_d5(results: Results) -> list[Cell]:
@@ -348,14 +347,15 @@ def table_e2(results: Results) -> list[Cell]:
 
     The paper writes ``BM25 + Cross-Encoder``; a row of ours has the slash that no model's name may hold.
     """
-    names = {"None": "BM25", "GPT4o": "BM25 + GPT-4o", "Cross-Encoder-MiniLM": "BM25 + Cross-Encoder"}
+    names = results.entry.names
     columns = {metric: metric for metric in METRICS}
     held = {query["query_id"] for query in results.queries if query["split"] == "test"}
     cells = []
     for system in results.systems:
         label = None
-        if system["retriever"] == "BM25":
-            label = names.get(system["reranker"]) or (_system_row(system) if system["own"] else None)
+        if system["retriever"] == names["retriever"]:
+            printed, own = names["rerankers"].get(system["reranker"]), system["own"]
+            label = printed or (_system_row(system) if own else None)
         elif system["own"] and system["reranker"] == "None":
             label = system["retriever"]
         if label is None:
@@ -403,4 +403,4 @@ TABLES: dict[str, Table] = {
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:
     """Return the computed cells of ``table``."""
-    return TABLES[table](Results(**vars(inputs)))
+    return TABLES[table](Results(**vars(inputs) | {"name": table}))

@@ -406,4 +406,4 @@ TABLES: dict[str, Table] = {
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:
     """Return the computed cells of ``table``."""
-    return TABLES[table](Results(**vars(inputs)))
+    return TABLES[table](Results(**vars(inputs) | {"name": table}))
