@@ -150,7 +150,7 @@ def test_a_span_is_a_slice_of_its_contract(finished):
         predictions = pq.read_table(path).to_pylist()
         assert {row["question_id"] for row in predictions} == set(asked)
         spans = [row for row in predictions if row["start"] >= 0]
-        assert len(spans) > len(asked)
+        assert len(spans) >= len(asked)
         for row in spans:
             assert texts[asked[row["question_id"]]][row["start"] : row["end"]] == row["text"]
 
@@ -197,7 +197,7 @@ def test_the_report_shows_what_earlier_runs_left(finished):
 def test_no_work_is_left_but_finished_trainings_which_take_no_room(finished):
     runs = finished / "results/sample/runs"
     kept = [path for path in finished.glob("results/sample/work/**/*") if path.is_file()]
-    assert all(path.parts[-3] == "finished" or path.name == "run.json" for path in kept)
+    assert all("finished" in path.parts for path in kept)
     made = {path.stat().st_ino for path in runs.glob("*/train/**/weights/*")}
     weights = [path for path in kept if path.name == "model.safetensors"]
     assert len(weights) > 5
