@@ -97,6 +97,16 @@ FAULTS = {
         ["results/sample/features/spans/cuad/zzz/64x32/train/features.json"],
         r".*features/spans/cuad/zzz: no run under this configuration reads this model's windows\.",
     ),
+    "windows of another length": (
+        None,
+        ["results/sample/features/spans/cuad/minilm/65x24/train/features.json"],
+        r".*features/spans/cuad/minilm: no run under this configuration reads this model's windows\.",
+    ),
+    "windows of a model that reads none": (
+        None,
+        ["results/sample/features/spans/cuad/linear/64x24/train/features.json"],
+        r".*features/spans/cuad/linear: no run under this configuration reads this model's windows\.",
+    ),
     "a target of a paper that is left out": (
         None,
         ["cuad_table2", "--config", "papers=acord"],

@@ -22,19 +22,20 @@ def windows_of(part, experiment):
 
 def windowed(wildcards):
     """The first run that reads a model's windows, of these lengths; `BadInput` where there is none."""
-    cut = (int(wildcards.length), int(wildcards.step))
-    for run, entry in SPECS.items():
-        if (run.paper, run.model) == (wildcards.dataset, wildcards.model) and "step" in entry.settings:
-            # What weights come of a training, its windows are cut for before it.
-            if (entry.settings["max_length"], entry.settings["step"]) == cut and run.experiment != "read":
-                return entry
-    for run, entry in SPECS.items():
-        if (run.paper, run.model, run.experiment) == (wildcards.dataset, wildcards.model, "read"):
-            return entry
-    raise BadInput(
-        "no run under this configuration reads this model's windows",
-        where=f"{RESULTS}/features/spans/{wildcards.dataset}/{wildcards.model}",
-    )
+    wanted = (wildcards.dataset, wildcards.model, int(wildcards.length), int(wildcards.step))
+    found = {
+        run: entry
+        for run, entry in SPECS.items()
+        if "step" in entry.settings
+        and (run.paper, run.model, entry.settings["max_length"], entry.settings["step"]) == wanted
+    }
+    if not found:
+        raise BadInput(
+            "no run under this configuration reads this model's windows",
+            where=f"{RESULTS}/features/spans/{wildcards.dataset}/{wildcards.model}",
+        )
+    # What weights come of a training, its windows are cut for before it.
+    return found[min(found, key=lambda run: run.experiment == "read")]
 
 
 def cutting(wildcards):
