@@ -17,6 +17,7 @@ from lextables.dataset import read, write
 from lextables.models import bi_encoder
 from lextables.models.bi_encoder_training import GradedSoftmax
 from lextables.tasks.retrieval import bi_encoder_tuning as tuning
+from lextables.tasks.retrieval import training
 from lextables.tasks.retrieval.choosing import choose
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.graded_batches import graded_batches
@@ -159,7 +160,7 @@ def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_weights(setti
         def killed(model, folder):
             raise Killed
 
-        patched.setattr(tuning, "save", killed)
+        patched.setattr(training, "save", killed)
         with pytest.raises(Killed):
             trained(settings, tmp_path / "cut")
     (work,) = (tmp_path / "cut/work").iterdir()

@@ -14,6 +14,7 @@ from transformers import BertConfig, BertModel, set_seed
 from lextables.dataset import read, write
 from lextables.models import cross_encoder
 from lextables.tasks.retrieval import cross_encoder_tuning as tuning
+from lextables.tasks.retrieval import training
 from lextables.tasks.retrieval.choosing import choose
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.cross_encoder_tuning import training_pairs
@@ -120,7 +121,7 @@ def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_weights(setti
         def killed(model, folder):
             raise Killed
 
-        patched.setattr(tuning, "save", killed)
+        patched.setattr(training, "save", killed)
         with pytest.raises(Killed):
             train(tuning, COLLECTION, one, 0, CPU, tmp_path / "cut", {}, tmp_path / "cut/weights")
     (work,) = (tmp_path / "cut").iterdir()

@@ -17,12 +17,12 @@ from typing import Any
 from lextables.acord.registry import Acord
 from lextables.dataset import Row, read
 from lextables.metrics.intervals import mean_interval
+from lextables.metrics.ranking import STRICT
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs, about
 
 STARS = (3, 4, 5)
 METRICS = ("NDCG@5", "NDCG@10", *(f"{stars}-star precision@5" for stars in STARS))
-STRICT = ", strict"
 SHORT_NAMES = {metric: metric.replace("precision", "prec") for metric in METRICS}
 Table = Callable[["Results"], list[Cell]]
 STATISTICS: dict[str, Callable[[Sequence[int]], float]] = {

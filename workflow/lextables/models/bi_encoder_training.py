@@ -15,7 +15,6 @@ from sentence_transformers.sentence_transformer import (
 from torch.nn.functional import log_softmax, normalize
 from torch.utils.data import SequentialSampler
 
-from lextables.atomic import replacing_folder
 from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train
 
 # The parts of a pair, which are the names of the trainer's columns and of a model's prompts and routes.
@@ -121,9 +120,3 @@ def finetune(
 def prompts(model: SentenceTransformer) -> dict[str, str]:
     """Return what a search puts before a query and before a document, where it puts anything."""
     return {part: prompt for part in PARTS if (prompt := model.prompts.get(part))}
-
-
-def save(model: SentenceTransformer, folder: str | Path) -> None:
-    """Write the model to ``folder`` as safetensors and JSON, whole or not at all."""
-    with replacing_folder(folder) as temporary:
-        model.save_pretrained(str(temporary), create_model_card=False)

@@ -13,7 +13,6 @@ from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncode
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from transformers import set_seed
 
-from lextables.atomic import replacing_folder
 from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train
 
@@ -42,12 +41,6 @@ def score(model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64) -> n
         show_progress_bar=len(pairs) > 1000,
     )
     return np.asarray(logits, dtype=np.float64).reshape(-1)
-
-
-def save(model: CrossEncoder, folder: str | Path) -> None:
-    """Write the model to ``folder`` as safetensors and JSON, whole or not at all."""
-    with replacing_folder(folder) as temporary:
-        model.save_pretrained(str(temporary), create_model_card=False)
 
 
 class BalancedBatches(DefaultBatchSampler):

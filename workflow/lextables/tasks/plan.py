@@ -220,11 +220,8 @@ class Planner(ABC):
         """Where the weights of a run of this configuration lie."""
         return f"{self.context.config.results}/{run.folder}/weights"
 
-    def placed(self, row: Row, differences: Sequence[Difference], name: str | None = None) -> list[Row]:
-        """The printed row with its runs; or without, and a row of our own whose name says what differs.
-
-        ``name`` makes the whole name of a row from that of what differs, where it is not the row itself.
-        """
+    def placed(self, row: Row, differences: Sequence[Difference]) -> list[Row]:
+        """The printed row with its runs; or without, and a row of our own whose name says what differs."""
         if row.own or not row.runs or not differences:
             return [row]
         empty = replace(row, runs={}, reason=reason_not_run(differences))

@@ -3,7 +3,7 @@
 
 def collection(wildcards):
     """The files of the data set that its task reads."""
-    task = RETRIEVAL[wildcards.dataset].model_dump(mode="json")
+    task = RETRIEVAL[wildcards.dataset].model_dump(mode="json", include={"names"})
     return data(wildcards.dataset, *collection_files(task))
 
 

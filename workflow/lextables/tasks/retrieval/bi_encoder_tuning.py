@@ -8,12 +8,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from lextables.models import bi_encoder, bi_encoder_training
-from lextables.models.bi_encoder_training import save
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.graded_batches import graded_batches
-
-__all__ = ["finetune", "load", "pair_scores", "save"]
 
 
 def load(settings: Mapping[str, Any], device: torch.device, seed: int) -> SentenceTransformer:

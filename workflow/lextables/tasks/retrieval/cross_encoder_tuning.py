@@ -8,12 +8,11 @@ import torch
 from sentence_transformers import CrossEncoder
 
 from lextables.models import cross_encoder
-from lextables.models.cross_encoder import save
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.reranking import pair_scores
 
-__all__ = ["finetune", "load", "pair_scores", "save", "training_pairs"]
+__all__ = ["finetune", "load", "pair_scores", "training_pairs"]
 
 
 def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[float]]:

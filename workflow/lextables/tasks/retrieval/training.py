@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import torch
 
+from lextables.atomic import replacing_folder
 from lextables.dataset import read, write
 from lextables.models import checkpoints
 from lextables.models.checkpoints import work_folder
@@ -40,9 +41,6 @@ class Tuning(Protocol):
         self, model: Any, collection: Collection, texts: Mapping[str, str], hits: Pairs
     ) -> dict[tuple[str, str], float]:
         """Return {(query id, document id): score} of every hit; ``texts`` words the queries."""
-
-    def save(self, model: Any, folder: str | Path) -> None:
-        """Write the model to ``folder``, whole or not at all."""
 
 
 def search(
@@ -97,8 +95,14 @@ def train(
     if record := checkpoints.finished(work, output):
         return record
     model, record = _train(tuning, collection, settings, seed, device, work, lambda model, updates: None)
-    tuning.save(model, output)
+    save(model, output)
     return record
+
+
+def save(model: Any, folder: str | Path) -> None:
+    """Write a model of sentence-transformers to ``folder`` as safetensors and JSON, whole or not at all."""
+    with replacing_folder(folder) as temporary:
+        model.save_pretrained(str(temporary), create_model_card=False)
 
 
 def _train(
