@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from lextables.cuad import review
+from lextables.cuad.marks import Band, Marks
 from lextables.cuad.review import About, Finding
 from lextables.errors import BadInput
 
@@ -103,6 +104,24 @@ def test_the_model_in_words() -> None:
     # A model as it was found, and the authors' weights, which were unpacked and not trained.
     for record in ({"settings": settings}, {"settings": settings, "trained": {"files": ["config.json"]}}):
         assert review.model_of(record) == "minilm (hub cache), as it was released"
+    linear = {"settings": {"kind": "linear"}, "trained": {"answers": 11_180, "contracts": 408}}
+    assert review.model_of(linear) == (
+        "linear models over the words of a contract, learnt from 11,180 annotated passages in 408 training "
+        "contracts of CUAD"
+    )
+
+
+def test_what_is_marked_in_the_test_contracts_stands_beside_what_is_marked_here() -> None:
+    marked = {"Parties": Marks(8, 6, 10, 5), "Insurance": Marks(0, 0, 4, 0)}
+    bands = (Band(0.1, 0.5, 40, 10), Band(0.5, 0.9, 0, 0), Band(0.9, 1.0, 10, 9))
+    found = [at("Parties", "Buyer"), none("Insurance"), none("Audit Rights")]
+    about = About("m", categories={"Parties": 0.6, "Insurance": 0.1}, marks=marked, bands=bands)
+    page = " ".join(review.to_html(TEXT, found, "R", about).split())
+    assert '<small class="soft">right 75 %, found 50 %</small>' in page
+    assert "<td>60.0 %</td> <td>75 %</td><td>50 %</td>" in page
+    assert "<td>10.0 %</td> <td>–</td><td>0 %</td>" in page
+    said = "25 % of the marks of 10 % to 50 % were right, 90 % of the marks of 90 % to 100 % were right."
+    assert f"In the test contracts {said}" in page
 
 
 @pytest.mark.parametrize(("most", "windows", "said"), [(None, 99, 0), (8, 8, 0), (8, 9, 1)])
@@ -148,11 +167,12 @@ def test_shown_names(category: str, name: str) -> None:
 def test_csv_has_a_line_for_every_finding_and_every_lack() -> None:
     text = '=SUM(A1), "x"\nnext'
     found = [Finding("Parties", 3, 20, text, 0.98765), none("Insurance"), Finding("New", 0, 1, "a", 0.2)]
-    assert list(csv.reader(io.StringIO(review.to_csv(found)))) == [
+    marked = {"Parties": Marks(4, 3, 0, 0), "Insurance": Marks(0, 0, 8, 0)}
+    assert list(csv.reader(io.StringIO(review.to_csv(found, marked)))) == [
         list(review.FIELDS),
-        ["Parties", "General information", "yes", "0.9877", "3", "20", f"'{text}"],
-        ["Insurance", "Liability", "no", "0.9900", "", "", ""],
-        ["New", "Other", "yes", "0.2000", "0", "1", "a"],
+        ["Parties", "General information", "yes", "0.9877", "3", "20", f"'{text}", "0.7500", ""],
+        ["Insurance", "Liability", "no", "0.9900", "", "", "", "", "0.0000"],
+        ["New", "Other", "yes", "0.2000", "0", "1", "a", "", ""],
     ]
 
 

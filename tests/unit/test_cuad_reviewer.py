@@ -1,5 +1,6 @@
 """Which model reads a user's contract: the best that is there, else the first that can be made."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from lextables import papers, rooms
 from lextables.config import load as load_config
-from lextables.cuad.reviewer import FILES, Reviewer, choose, finished
+from lextables.cuad.reviewer import FILES, READING, Reviewer, choose, finished
 from lextables.errors import BadInput
 from lextables.models.resolve import load_models
 from lextables.run import Run
@@ -28,24 +29,28 @@ def chosen(results, **values):
 
 def stand(
     results: Path, model: str, condition: str, aupr: float, *, experiment: str = "read", without: str = ""
-) -> Run:
+) -> Reviewer:
     """Leave a finished run in ``results``, and the run whose weights it read, without one of the files."""
-    run = Run("cuad", experiment, model, condition)
+    run, linear = Run("cuad", experiment, model, condition), condition == "linear"
     folder = results / run.folder
-    (folder / "reading").mkdir(parents=True)
-    location = f"own-{model}"
+    (folder / ("" if linear else "reading")).mkdir(parents=True)
+    settings = {"kind": "linear"} if linear else {"model": model, "weights": f"own-{model}"}
     if source := source_of(run):
         # Weights are named by where they lay when the run was made.
-        location = f"results/elsewhere/{source.folder}/weights"
+        settings |= {} if linear else {"weights": f"results/elsewhere/{source.folder}/weights"}
         (results / source.folder / "weights").mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps({"settings": {"model": model, "weights": location}}))
+    (folder / "run.json").write_text(json.dumps({"settings": settings}))
+    (folder / "predictions.parquet").touch()
     rows = [{"metric": metric, "group": "all", "value": aupr} for metric in ("AUPR", "AUPR, low")]
     pq.write_table(pa.Table.from_pylist(rows), folder / "scores.parquet")
     if without == "weights":
         shutil.rmtree(results / source.folder)
     elif without:
         (folder / without).rmdir() if without == "reading" else (folder / without).unlink()
-    return run
+    digest = ""
+    if (folder / "run.json").exists():
+        digest = hashlib.sha256((folder / "run.json").read_bytes()).hexdigest()[:16]
+    return Reviewer(run, source, planned=False, record=digest, windows=not linear)
 
 
 def source_of(run: Run) -> Run | None:
@@ -55,13 +60,18 @@ def source_of(run: Run) -> Run | None:
 
 def test_with_nothing_there_it_is_the_first_that_has_a_run_or_the_one_that_is_named(tmp_path):
     found = chosen(tmp_path)
-    assert (found.run.model, found.planned) == ("minilm", True)
+    assert (found.run.model, found.planned, found.windows) == ("linear", True, False)
     assert (found.run.experiment, found.weights_of) == ("read", source_of(found.run))
-    best = chosen(tmp_path, data="release", models="paper")
+    # It is so where weights could be fetched as well, since it takes minutes; they can be asked for.
+    assert chosen(tmp_path, data="release", models="paper").run.model == "linear"
+    best = chosen(tmp_path, data="release", models="paper", review_model="deberta-xlarge")
+    assert best.windows
     assert best.run == Run("cuad", "read", "deberta-xlarge", "as-released")
     assert best.weights_of == Run("cuad", "release", "deberta-xlarge", "as-released")
     assert chosen(tmp_path, review_model="minilm-contracts").run.model == "minilm-contracts"
-    with pytest.raises(BadInput, match="review_model = 'bert-base' has no run .* minilm, minilm-contracts"):
+    with pytest.raises(
+        BadInput, match="review_model = 'bert-base' has no run .* linear, minilm, minilm-contracts"
+    ):
         chosen(tmp_path, review_model="bert-base")
 
 
@@ -69,54 +79,63 @@ def test_what_is_there_is_read_before_anything_is_trained_and_the_best_of_it(tmp
     stand(tmp_path, "roberta-base", "paper-p100", 0.42)
     best = stand(tmp_path, "roberta-large", "as-released", 0.48)
     stand(tmp_path, "bert-base", "paper-p100", 0.31)
-    found = chosen(tmp_path, data="release", models="sample")
-    assert (found.run, found.planned, found.weights_of) == (best, False, source_of(best))
-    assert len(found.record) == 16
-    record = tmp_path / best.folder / "run.json"
+    assert chosen(tmp_path, data="release", models="sample") == best
+    assert len(best.record) == 16
+    record = tmp_path / best.run.folder / "run.json"
     record.write_text(record.read_text() + "\n")
-    assert chosen(tmp_path, data="release", models="sample").record != found.record
+    assert chosen(tmp_path, data="release", models="sample").record != best.record
     named = chosen(tmp_path, data="release", models="sample", review_model="RoBERTa base")
     assert named.run.model == "roberta-base"
+    # A linear model that is better is taken before them, and where it is not, it is not.
+    stand(tmp_path, "linear", "linear", 0.47)
+    assert chosen(tmp_path).run == best.run
+    for experiment in ("read", "train"):
+        shutil.rmtree(tmp_path / f"runs/cuad/{experiment}/linear")
+    linear = stand(tmp_path, "linear", "linear", 0.67)
+    found = chosen(tmp_path)
+    assert (found.run, found.weights_of, found.windows) == (linear.run, linear.weights_of, False)
 
 
 def test_a_users_model_as_it_was_found_is_read_where_the_configuration_names_it(tmp_path):
-    mine = stand(tmp_path, "own-mine", "as-it-is", 0.5)
+    mine = stand(tmp_path, "own-mine", "as-it-is", 0.5).run
     (tmp_path / "mine").mkdir()
     model = {"name": "Mine", "kind": "question-answering", "model": str(tmp_path / "mine")}
     found = chosen(tmp_path, extra_models=[model])
     assert found == Reviewer(mine, None, planned=True)
     assert found.weights(tmp_path) == ""
     # Nothing else says where its weights are.
-    assert chosen(tmp_path).run.model == "minilm"
+    assert chosen(tmp_path).run.model == "linear"
     with pytest.raises(BadInput, match="review_model = 'Mine' has no run under this configuration"):
         chosen(tmp_path, review_model="Mine")
 
 
 def test_a_run_of_this_configuration_stays_one_of_the_rules(tmp_path):
     made = stand(tmp_path, "minilm", "sample-p100", 0.1)
-    assert chosen(tmp_path) == Reviewer(made, source_of(made), planned=True)
+    assert chosen(tmp_path) == Reviewer(made.run, made.weights_of, planned=True)
 
 
-def test_the_review_reads_the_run_and_the_weights_in_these_results(tmp_path):
-    made = stand(tmp_path, "minilm", "sample-p100", 0.1)
-    found, source = chosen(tmp_path), source_of(made)
-    weights = f"{source.folder}/weights"
-    assert list(found.files) == [*(f"{made.folder}/{name}" for name in FILES), weights]
+@pytest.mark.parametrize(
+    ("model", "condition", "read"),
+    [("minilm", "sample-p100", (*FILES, READING)), ("linear", "linear", FILES)],
+)
+def test_the_review_reads_the_run_and_the_weights_in_these_results(model, condition, read, tmp_path):
+    made = stand(tmp_path, model, condition, 0.1)
+    found, weights = chosen(tmp_path), f"{made.weights_of.folder}/weights"
+    assert list(found.files) == [*(f"{made.run.folder}/{name}" for name in read), weights]
     assert all((tmp_path / path).exists() for path in found.files)
     assert found.weights(tmp_path) == f"{tmp_path}/{weights}"
-    assert list(Reviewer(made, None, planned=True).files) == [f"{made.folder}/{name}" for name in FILES]
+    without = Reviewer(made.run, None, planned=True, windows=made.windows)
+    assert list(without.files) == [f"{made.run.folder}/{name}" for name in read]
 
 
 def test_what_is_finished_goes_with_its_score_and_its_weights(tmp_path):
     runs = [
+        stand(tmp_path, "linear", "linear", 0.6),
+        stand(tmp_path, "own-mine", "as-it-is", 0.5),
         stand(tmp_path, "roberta-base", "paper-p100", 0.42),
         stand(tmp_path, "roberta-large", "as-released", 0.48),
-        stand(tmp_path, "own-mine", "as-it-is", 0.5),
     ]
-    scores = (0.42, 0.48, 0.5)
-    assert finished(tmp_path) == {
-        run: (score, source_of(run)) for run, score in zip(runs, scores, strict=True)
-    }
+    assert finished(tmp_path) == list(zip((0.6, 0.5, 0.42, 0.48), runs, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +144,8 @@ def test_what_is_finished_goes_with_its_score_and_its_weights(tmp_path):
         ("read", "paper-p100", "weights"),
         ("read", "as-released", "weights"),
         ("read", "paper-p100", "reading"),
+        ("read", "paper-p100", "predictions.parquet"),
+        ("read", "linear", "weights"),
         ("read", "paper-p100", "scores.parquet"),
         ("read", "paper-p100", "run.json"),
         ("read", "paper-p10", ""),
@@ -135,5 +156,5 @@ def test_what_is_finished_goes_with_its_score_and_its_weights(tmp_path):
 )
 def test_what_is_not_whole_does_not_count(tmp_path, experiment, condition, without):
     stand(tmp_path, "roberta-base", condition, 0.9, experiment=experiment, without=without)
-    assert finished(tmp_path) == {}
-    assert chosen(tmp_path).run.model == "minilm"
+    assert finished(tmp_path) == []
+    assert chosen(tmp_path).run.model == "linear"

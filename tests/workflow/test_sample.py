@@ -166,13 +166,16 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     assert "Fenmoor Ltd &lt;landlord&gt;" in page
     assert "what it marks here means nothing" in page
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        assert len({line["category"] for line in csv.DictReader(file)}) == 41
+        lines = list(csv.DictReader(file))
+    assert len({line["category"] for line in lines}) == 41
+    assert any(line["precision"] for line in lines)
 
     # Another contract of the same name has a review of its own, by a model that stands there already.
     (tmp_path / "other").mkdir()
     other = tmp_path / "other/lease of land.txt"
     other.write_text("THIS LEASE is made by Ada Quill and nobody else.\n" * 40)
-    run = snakemake(finished, "review", "--config", f"contract={other}", "models=available", "grid=paper")
+    wanted = ("review_model=minilm", "models=available", "grid=paper")
+    run = snakemake(finished, "review", "--config", f"contract={other}", *wanted)
     assert run.returncode == 0, run.stderr[-4000:]
     assert "jobs to run." in run.stderr
     assert "Fine-tuning" not in run.stderr

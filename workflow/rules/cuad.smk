@@ -2,7 +2,7 @@
 #
 #   in    the contract that the config names; a run that reads contracts, and the weights that it read
 #   out   {RESULTS}/review/<contract>.html, .csv
-#   steps a user's contract + a model -> review
+#   steps a user's contract + a model + what it marks in the test contracts -> review
 
 from functools import cache
 
@@ -26,10 +26,37 @@ rule review:
         "Done: open {input} in a browser."
 
 
+# How much of what a model marks is right, from its reading of the test contracts.
+rule cuad_marks:
+    input:
+        predictions=f"{RUN}/predictions.parquet",
+        data=data(REVIEWED_DATA, "questions", "answers"),
+    output:
+        f"{RUN}/marks.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/marks/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/marks/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=REVIEWED_DATA,
+        experiment="read",
+    conda:
+        ENVIRONMENT
+    params:
+        minimum=PAPERS["cuad"].review_minimum,
+        relaxed=TASKS[REVIEWED_DATA].relaxed,
+        code=code("cuad_marks.py"),
+    message:
+        "Counting what {wildcards.model} marks in the test contracts, and how much of it is right."
+    script:
+        "../scripts/cuad_marks.py"
+
+
 rule cuad_review:
     input:
         contract=contract,
         reviewer=reviewer_files,
+        marks=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}/marks.parquet",
         data=data(REVIEWED_DATA, "questions", "categories"),
     output:
         html=f"{REVIEW}.html",

@@ -1,43 +1,58 @@
 """Read a user's contract with a trained model and write what was found."""
 
-import json
 from pathlib import Path
 
 from lextables.atomic import write_text
-from lextables.cuad import contract_reading, review
+from lextables.cuad import linear_reading, marks, review
+from lextables.cuad.asking import question_id
 from lextables.cuad.contract_text import read_contract
 from lextables.dataset import read
 from lextables.job import job
-from lextables.models import device
-from lextables.models.weights import weights_folder
-from lextables.tasks.spans.features import question_texts
+from lextables.run import loaded
 
 with job(snakemake.log[0]) as log:
     questions, categories = snakemake.input.data
     output, minimum = snakemake.output, snakemake.params.minimum
-    contract, where = read_contract(snakemake.input.contract), device.pick(snakemake.params.device)
-    run = Path(snakemake.params.run)
-    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    weights = snakemake.params.weights or weights_folder(record["settings"])
+    contract = read_contract(snakemake.input.contract)
+    run, weights = Path(snakemake.params.run), snakemake.params.weights
+    record = loaded(run / "run.json")
+    settings, names = record["settings"], [row["category"] for row in read(categories)]
+    if settings.get("kind") == review.LINEAR:
+        linear_reading.read_contract(contract.text, names, settings, weights, output.predictions)
+        unread = ()
+    else:
+        # What runs fine-tuned models takes seconds to load.
+        from lextables.cuad import contract_reading
+        from lextables.models import device
+        from lextables.models.weights import weights_folder
+        from lextables.tasks.spans.features import question_texts
 
-    wordings = question_texts(questions)
-    asked = {row["category"]: wordings[row["category"]] for row in read(categories)}
-    done = contract_reading.read_contract(
-        contract.text, asked, run / "reading", weights, where, output.predictions
-    )
-    log.info("read %d of %d windows on %s", done.read, done.windows, device.describe(where))
+        where, wordings = device.pick(snakemake.params.device), question_texts(questions)
+        done = contract_reading.read_contract(
+            contract.text,
+            {name: wordings[name] for name in names},
+            run / "reading",
+            weights or weights_folder(settings),
+            where,
+            output.predictions,
+        )
+        log.info("read %d of %d windows on %s", done.read, done.windows, device.describe(where))
+        unread = review.unread_windows(done.most, done.of_question)
 
-    names = {contract_reading.question_id(category): category for category in asked}
-    found = review.findings(read(output.predictions), names, minimum)
+    asked = {question_id(name): name for name in names}
+    found = review.findings(read(output.predictions), asked, minimum)
     scores, by_category = review.scores_of(read(run / "scores.parquet"))
+    marked = list(read(snakemake.input.marks))
     about = review.About(
         review.model_of(record),
         minimum,
         scores,
-        {category: by_category[category] for category in asked if category in by_category},
+        {name: by_category[name] for name in names if name in by_category},
+        marks.by_category(marked, minimum),
+        marks.bands(marked),
         review.SAMPLE if snakemake.config["data"] == "sample" else "",
-        (*contract.notes, *review.unread_windows(done.most, done.of_question)),
+        (*contract.notes, *unread),
     )
     title = review.title_of(snakemake.input.contract)
-    write_text(output.csv, review.to_csv(found))
+    write_text(output.csv, review.to_csv(found, about.marks))
     write_text(output.html, review.to_html(contract.text, found, title, about))

@@ -1,4 +1,4 @@
-"""Reading one contract of a user's with a trained model: every category's question."""
+"""Reading one contract of a user's with a fine-tuned model: every category's question, a window at a time."""
 
 import json
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from lextables.cuad.asking import CONTRACT, question_id
 from lextables.dataset import write
 from lextables.models.tokenizer import load_tokenizer
 from lextables.tasks.spans import window_ranking
@@ -18,8 +19,6 @@ from lextables.tasks.spans.features import window_settings
 from lextables.tasks.spans.reading import RANKER, RECORD, read_windows
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.windows import WindowDataset, write_features
-
-CONTRACT = "contract"  # its id
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,6 @@ class Read:
     read: int
     most: int | None
     of_question: int
-
-
-def question_id(category: str) -> str:
-    """The id of a category's question about the contract."""
-    return f"{CONTRACT}__{category}"
 
 
 def read_contract(

@@ -13,9 +13,12 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from lextables.cuad import marks
+from lextables.cuad.marks import Band, Marks
 from lextables.errors import BadInput
 from lextables.tables import render
 
+LINEAR = "linear"  # the kind of a run's settings
 MINIMUM = 0.1  # the probability above which a span is shown
 SURE = 0.5  # the probability from which a span is shaded
 
@@ -123,15 +126,18 @@ class Finding:
 class About:
     """What a reader must know beside the findings.
 
-    ``model`` names the model in words.  ``scores`` maps metrics on the test contracts to shares of one, and
-    ``categories`` a category to its AUPR there.  ``warning`` is a sentence that stands above everything,
-    ``unread`` are sentences on what was not read.
+    ``model`` names the model in words.  ``scores`` maps metrics on the test contracts to shares of one,
+    ``categories`` a category to its AUPR there, and ``marks`` one to what is marked there at `MINIMUM`;
+    ``bands`` are the same of all categories by confidence.  ``warning`` is a sentence that stands above
+    everything, ``unread`` are sentences on what was not read.
     """
 
     model: str
     minimum: float = MINIMUM
     scores: Mapping[str, float] = field(default_factory=dict)
     categories: Mapping[str, float] = field(default_factory=dict)
+    marks: Mapping[str, Marks] = field(default_factory=dict)
+    bands: Sequence[Band] = ()
     warning: str = ""
     unread: Sequence[str] = ()
 
@@ -153,11 +159,7 @@ def findings(
     for question, category in categories.items():
         if question not in candidates:
             raise BadInput("this question has no predictions", where=question)
-        taken: list[Mapping[str, Any]] = []
-        for row in sorted(candidates[question], key=lambda row: (-row["probability"], row["rank"])):
-            free = all(row["end"] <= other["start"] or other["end"] <= row["start"] for other in taken)
-            if row["start"] >= 0 and row["probability"] > minimum and free:
-                taken.append(row)
+        taken = marks.taken(candidates[question], minimum)
         spans = [Finding(category, r["start"], r["end"], r["text"], r["probability"]) for r in taken]
         empty = sum(row["probability"] for row in candidates[question] if row["start"] < 0)
         found += sorted(spans, key=lambda span: span.start) or [Finding(category, -1, -1, "", empty)]
@@ -191,6 +193,9 @@ SAMPLE = (
 def model_of(record: Mapping[str, Any]) -> str:
     """Say which model a run's `run.json` is of, and how far it was trained."""
     settings, trained = record["settings"], record.get("trained", {})
+    if settings.get("kind") == LINEAR:
+        learnt = f"{trained['answers']:,} annotated passages in {trained['contracts']} training contracts"
+        return f"linear models over the words of a contract, learnt from {learnt} of CUAD"
     name = f"{settings['model']} ({settings['found']})"
     if "updates" not in trained:
         return f"{name}, as it was released"
@@ -214,13 +219,15 @@ def unread_windows(most: int | None, windows: int) -> tuple[str, ...]:
 
 # csv
 
-FIELDS = ("category", "group", "found", "probability", "start", "end", "text")
+FIELDS = ("category", "group", "found", "probability", "start", "end", "text", "precision", "recall")
 
 
-def to_csv(found: Iterable[Finding]) -> str:
+def to_csv(found: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     """Return a line a finding, and one with ``found`` no for a category without any.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    ``marked`` is what is marked of each category in the test contracts, whose precision and recall stand in
+    the last columns, where they are known.  A text that a spreadsheet would take for a formula gets an
+    apostrophe in front.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -229,7 +236,11 @@ def to_csv(found: Iterable[Finding]) -> str:
         place = (x.start, x.end) if x.found else ("", "")
         text = f"'{x.text}" if x.text.startswith(("=", "+", "-", "@", "\t", "\r")) else x.text
         group = _title(_group(x.category))
-        writer.writerow((x.category, group, "yes" if x.found else "no", f"{x.probability:.4f}", *place, text))
+        known = marked.get(x.category)
+        shares = (known.precision, known.recall) if known else (None, None)
+        told = ("" if share is None else f"{share:.4f}" for share in shares)
+        found_ = "yes" if x.found else "no"
+        writer.writerow((x.category, group, found_, f"{x.probability:.4f}", *place, text, *told))
     return out.getvalue()
 
 
@@ -443,8 +454,17 @@ On the test contracts of its data set it has
 {% else %}
 Its scores on test contracts are not known.
 {% endif %}
-A confidence is the model’s own probability for a span among its best candidates; that of {{ sure }} or more
-is shaded, less is only underlined, and {{ minimum }} or less is left out.</p>
+A confidence is the model’s own probability; that of {{ sure }} or more is shaded, less is only underlined,
+and {{ minimum }} or less is left out.
+{% if about.bands %}
+In the test contracts
+{% for x in about.bands if x.marked %}
+{{ percent(x.right / x.marked) }} of the marks of {{ percent(x.low) }} to {{ percent(x.high) }} were right
+{%- if loop.last %}.{% else %},{% endif %}
+
+{% endfor %}
+{% endif %}
+</p>
 {% if about.unread %}
 <p class="small"><strong>Not read.</strong>
 {% for sentence in about.unread %}
@@ -454,12 +474,16 @@ is shaded, less is only underlined, and {{ minimum }} or less is left out.</p>
 {% endif %}
 {% if about.categories %}
 <details><summary>How well it finds each category in the test contracts</summary>
-<div class="scroll" role="region" aria-label="AUPR by category" tabindex="0">
+<p class="small">Right: the share of its marks above {{ minimum }} that match an annotated passage. Found: the
+share of the annotated passages that a mark matches.</p>
+<div class="scroll" role="region" aria-label="Scores by category" tabindex="0">
 <table class="scores">
-<thead><tr><th scope="col">Category</th><th scope="col">AUPR</th></tr></thead>
+<thead><tr><th scope="col">Category</th><th scope="col">AUPR</th><th scope="col">Right</th>
+<th scope="col">Found</th></tr></thead>
 <tbody>
 {% for category, value in about.categories.items() %}
-<tr><th scope="row">{{ shown(category) }}</th><td>{{ "%.1f"|format(100 * value) }} %</td></tr>
+<tr><th scope="row">{{ shown(category) }}</th><td>{{ "%.1f"|format(100 * value) }} %</td>
+<td>{{ share(category, "precision") }}</td><td>{{ share(category, "recall") }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
@@ -477,6 +501,9 @@ is shaded, less is only underlined, and {{ minimum }} or less is left out.</p>
 <ul>
 {% for category, spans in group.found.items() %}
 <li id="c-{{ slug(category) }}">{{ shown(category) }}
+{% if category in about.marks %}
+<small class="soft">right {{ share(category, "precision") }}, found {{ share(category, "recall") }}</small>
+{% endif %}
 <ul>
 {% for x in spans %}
 <li><a href="#f{{ x.number }}"><b{% if x.finding.probability < half %} class="faint"{% endif %}>
@@ -528,8 +555,13 @@ def to_html(text: str, found: Sequence[Finding], title: str, about: About) -> st
     groups = list(_groups(found, placed))
     # The marks of a passage light up when its note is reached, by link or by keyboard.
     reached = ",".join(f":root:has(#f{x.number}:is(:target, :focus-visible)) .f{x.number}" for x in placed)
+
+    def share(category: str, name: str) -> str:
+        value = getattr(about.marks[category], name) if category in about.marks else None
+        return "–" if value is None else percent(value)
+
     body = _PAGE.render(
-        title=title, about=about, groups=groups, placed=placed, text=marked(text, placed),
+        share=share, title=title, about=about, groups=groups, placed=placed, text=marked(text, placed),
         found=sum(len(group.found) for group in groups), total=len({x.category for x in found}),
         unsure=any(x.probability < SURE for group in groups for x in group.none),
         half=SURE, sure=percent(SURE), minimum=percent(about.minimum),

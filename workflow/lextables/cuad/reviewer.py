@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -15,8 +16,10 @@ from lextables.errors import BadInput
 from lextables.run import Run
 from lextables.tasks.plan import WHOLE, Plan
 
+LINEAR = "linear"  # the kind of a linear model's settings, and its condition
 METRIC = "AUPR"  # the score by which one model is better than another
-FILES = ("reading", "run.json", "scores.parquet")  # of a run's folder, that the review reads
+FILES = ("run.json", "predictions.parquet", "scores.parquet")  # of a run's folder, that the review reads
+READING = "reading"  # how contracts were cut, which a model of windows reads as well
 WEIGHTS = "weights"  # the folder of weights in that of the run which a reading run names
 
 
@@ -25,18 +28,20 @@ class Reviewer:
     """A run that read contracts, and the run whose weights it read; None for a model as it was found.
 
     ``planned`` says that the rules make it under this configuration.  Else it stands in the results from
-    another one and is read as it is, and ``record`` is the digest of its `run.json`.
+    another one and is read as it is, and ``record`` is the digest of its `run.json`.  ``windows`` says that
+    the model reads windows of a contract: a linear one does not.
     """
 
     run: Run
     weights_of: Run | None
     planned: bool
     record: str = ""
+    windows: bool = True
 
     @property
     def files(self) -> Iterator[str]:
         """What the review reads, below the results."""
-        yield from (f"{self.run.folder}/{name}" for name in FILES)
+        yield from (f"{self.run.folder}/{name}" for name in files(self.windows))
         if self.weights_of:
             yield f"{self.weights_of.folder}/{WEIGHTS}"
 
@@ -59,20 +64,16 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
     wanted = (theirs.removeprefix(own.PREFIX), theirs) if named else paper.review
     # Where a user's model as it was found lies is known to a configuration that names it, and to no other.
     there = {
-        run: (score, source)
-        for run, (score, source) in finished(results).items()
-        if (not named or run.model in wanted) and (source or run in plan.specs)
+        reviewer.run: (score, reviewer)
+        for score, reviewer in finished(results)
+        if (not named or reviewer.run.model in wanted) and (reviewer.weights_of or reviewer.run in plan.specs)
     }
     if there:
         best = max(sorted(there), key=lambda run: there[run][0])
-        if best in plan.specs:
-            return Reviewer(best, plan.specs[best].weights_of, planned=True)
-        text = (Path(results) / best.folder / "run.json").read_bytes()
-        digest = hashlib.sha256(text).hexdigest()[:16]
-        return Reviewer(best, there[best][1], planned=False, record=digest)
+        return _planned(best, plan) if best in plan.specs else there[best][1]
     for key in wanted:
         if key in planned:
-            return Reviewer(planned[key], plan.specs[planned[key]].weights_of, planned=True)
+            return _planned(planned[key], plan)
     raise BadInput(
         f"review_model = {config.review_model!r} has no run under this configuration",
         where="config",
@@ -80,24 +81,45 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
     )
 
 
-def finished(results: str | Path) -> dict[Run, tuple[float, Run | None]]:
-    """Return the runs in ``results`` whose model can read a contract, with their AUPR and that run's name
-    whose weights they read.
-    """
-    found = {}
+def _planned(run: Run, plan: Plan) -> Reviewer:
+    spec = plan.specs[run]
+    return Reviewer(run, spec.weights_of, planned=True, windows=_reads_windows(spec.settings))
+
+
+def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
+    """Return the runs in ``results`` whose model can read a contract, each with its AUPR, sorted by run."""
+    found = []
     for record in sorted(Path(results).glob(f"runs/{DATA}/read/*/*/seed*/run.json")):
         folder = record.parent
-        run = _run(folder)
-        location = json.loads(record.read_text(encoding="utf-8"))["settings"].get("weights") or ""
-        # Weights that a rule has made lie in a run's folder, wherever the results are.
-        source = _run(Path(location).parent) if f"runs/{DATA}/" in location else None
+        run, text = _run(folder), record.read_bytes()
+        settings = json.loads(text)["settings"]
+        source, windows = _weights_of(run, settings), _reads_windows(settings)
         there = source is None or (Path(results) / source.folder / WEIGHTS).is_dir()
-        if _whole(run) and there and all((folder / name).exists() for name in FILES):
+        if _whole(run) and there and all((folder / name).exists() for name in files(windows)):
             scores = pq.read_table(folder / "scores.parquet").to_pylist()
             score = next((x["value"] for x in scores if (x["metric"], x["group"]) == (METRIC, "all")), None)
             if score is not None:
-                found[run] = score, source
+                digest = hashlib.sha256(text).hexdigest()[:16]
+                found.append((score, Reviewer(run, source, planned=False, record=digest, windows=windows)))
     return found
+
+
+def files(windows: bool) -> tuple[str, ...]:
+    """What a review reads of a run's folder, by whether its model reads ``windows``."""
+    return (*FILES, READING) if windows else FILES
+
+
+def _reads_windows(settings: Mapping[str, Any]) -> bool:
+    return settings.get("kind") != LINEAR
+
+
+def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
+    """The run whose weights another one read, by the settings in its record."""
+    if not _reads_windows(settings):
+        return replace(run, experiment="train")
+    # Weights that a rule has made lie in a run's folder, wherever the results are.
+    location = settings.get("weights") or ""
+    return _run(Path(location).parent) if f"runs/{DATA}/" in location else None
 
 
 def _run(folder: Path) -> Run:
@@ -106,5 +128,5 @@ def _run(folder: Path) -> Run:
 
 def _whole(run: Run) -> bool:
     """Whether a run's model was trained on all training contracts, by us or before."""
-    released = run.condition in ("as-released", "as-it-is")
+    released = run.condition in ("as-released", "as-it-is", LINEAR)
     return run.experiment == "read" and (released or run.condition.endswith(f"-p{WHOLE}"))

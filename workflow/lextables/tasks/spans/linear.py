@@ -210,6 +210,16 @@ def read_contracts(
     if new := sorted({row["category"] for row in asked} - set(model.categories)):
         raise BadInput(f"the category {new[0]!r} was not learnt", where=str(questions), do="train again")
     texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
+    write(NBEST, spans_of(model, texts, asked, settings), output)
+
+
+def spans_of(
+    model: SpanModel, texts: Mapping[str, str], asked: Iterable[Row], settings: Mapping[str, Any]
+) -> Iterator[Row]:
+    """Yield the rows of `schema.NBEST` of the questions ``asked``, by id.
+
+    ``texts`` are the contracts by their ids; ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
+    """
     names = sorted(texts)
     given = predict(model, [texts[name] for name in names], settings["units"])
     found = {
@@ -217,17 +227,9 @@ def read_contracts(
         for category, (own, logits) in zip(model.categories, given, strict=True)
         for contract, those in by_contract(own, logits, len(names))
     }
-    rows = (
-        row
-        for question in sorted(asked, key=itemgetter("question_id"))
-        for row in nbest(
-            question["question_id"],
-            texts[question["contract_id"]],
-            found[question["contract_id"], question["category"]],
-            settings["n_best"],
-        )
-    )
-    write(NBEST, rows, output)
+    for question in sorted(asked, key=itemgetter("question_id")):
+        those = found[question["contract_id"], question["category"]]
+        yield from nbest(question["question_id"], texts[question["contract_id"]], those, settings["n_best"])
 
 
 Scored = list[tuple[float, int, int]]
