@@ -12,10 +12,10 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction import FeatureHasher
 
-from lextables.tasks.spans.parts import dates, titles
+from lextables.tasks.spans.parts import dates, names, titles
 from lextables.tasks.spans.unit_scores import Units
 
-PARTS = {"date": dates, "title": titles}
+PARTS = {"date": dates, "title": titles, "name": names}
 LONGEST_RUN = 3  # units
 OUTSIDE = -12.0  # the logit of a unit beyond the contract's ends
 RANKS = (1, 2, 4)

@@ -1,6 +1,6 @@
-"""Parts of a unit that may answer by themselves: its dates and its titles.
+"""Parts of a unit that may answer by themselves: its dates, titles and names.
 
-Some answers are shorter than a sentence: the date of an agreement, the name of a document.
+Some answers are shorter than a sentence: the date of an agreement, the name of a document or of a party.
 """
 
 import re
@@ -36,6 +36,23 @@ _BEFORE_TITLE = re.compile(
 )
 _SHORTEST_TITLE = 6
 
+_GAP = r"(?:[ \xa0]{1,2}|\s(?!\s))"  # wider ones stand between columns and paragraphs
+_NEXT = r"(?=[\s,.;:)”\"]|$)"
+_FORM = (  # of companies
+    r"(?:Inc(?:orporated)?|L\.?\s?L\.?\s?C|Ltd|Limited|Corp(?:oration)?|Co(?:mpany)?|L\.?\s?P|L\.?L\.?P"
+    r"|P\.?L\.?C|GmbH|A\.?G|S\.?A|N\.?V|B\.?V|S\.?p\.?A|Trust|Bank|University)\b\.?"
+)
+_NAME_WORD = r"[A-Z0-9][\w&’'.()/-]*"
+_NAME = re.compile(
+    rf"{_NAME_WORD}(?:{_GAP}(?:{_NAME_WORD}|of|and|&|the|for|de|in){_NEXT}|,{_GAP}{_FORM}{_NEXT})*"
+)
+_COMPANY_END = re.compile(rf",?\s+{_FORM}{_NEXT}")
+_LEFT_OVER = re.compile(r"(?:\s+(?:and|of|for|the|in|&))+$")
+_QUOTED = re.compile(r"[“\"]\s*([^“”\"\n]{2,60}?)\s*,?[”\"]")
+_DEFINED = re.compile(r"\(([^()]{0,40}[“\"][^()]{2,80})\)")  # (the "Buyer")
+_LETTER = re.compile(r"[^\W\d_]")
+_AND = re.compile(r"\s+and\s+")
+
 
 def dates(text: str) -> list[Span]:
     """Return where each date of ``text`` stands, also one that is left open, in order."""
@@ -57,3 +74,22 @@ def titles(text: str) -> list[Span]:
             ends = [match.start() + last.end() for last in _LAST_WORD.finditer(words)] or [match.end()]
             found += [(start, end) for end in (ends[0], ends[-1])]
     return [span for span in dict.fromkeys(found) if span[1] - span[0] >= _SHORTEST_TITLE]
+
+
+def names(text: str) -> list[Span]:
+    """Return where ``text`` may name somebody: capitalised words, and what stands in quotes, in order.
+
+    Of capitalised words also those up to a company's form, and those on either side of an `and`.
+    """
+    found = [match.span(1) for pattern in (_QUOTED, _DEFINED) for match in pattern.finditer(text)]
+    for match in _NAME.finditer(text):
+        start, words = match.start(), _LEFT_OVER.sub("", match[0])
+        ends = [end.end() for end in _COMPANY_END.finditer(words)]
+        joints = [0, *(place for joint in _AND.finditer(words) for place in joint.span()), len(words)]
+        inside = [
+            (0, len(words)),
+            *((0, end) for end in ends[:1]),
+            *zip(joints[::2], joints[1::2], strict=True),
+        ]
+        found += [(start + first, start + last) for first, last in inside]
+    return [(first, last) for first, last in sorted(set(found)) if _LETTER.search(text, first, last)]
