@@ -1,6 +1,5 @@
 """N-best lists as the field exchanges them: the ``nbest_predictions_.json`` of the released evaluators."""
 
-import json
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from lextables.errors import BadInput
 from lextables.metrics.spans import Nbest, nbest_columns
+from lextables.tasks.given import parsed, text_of
 
 
 def released_nbest(content: Any, where: str) -> Nbest:
@@ -50,20 +50,7 @@ def read_nbest(path: str | Path) -> Nbest:
     """Read a released ``nbest_predictions_.json``, such as the authors' own; see `released_nbest`.
 
     Raises `BadInput` too for what is not JSON, and for a name that appears twice in one object, where
-    the released evaluator would keep the last.
+    the released evaluator would keep the last; see `given.parsed`.
     """
     where = str(path)
-
-    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        record = dict(pairs)
-        if len(record) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise BadInput(f"{twice!r} appears twice in one object", where=where, do="drop one of the two")
-        return record
-
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=named_once)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"not JSON ({error})", where=where, do="write it again") from None
-    return released_nbest(content, where)
+    return released_nbest(parsed(text_of(Path(path).read_bytes(), where), where), where)
