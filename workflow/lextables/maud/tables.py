@@ -479,7 +479,7 @@ def _authors(results: Results) -> dict[str, dict[str, float]]:
 
 
 def _column(system: System) -> str:
-    setting = "" if system["given"] else f", {system['setting']}-task"
+    setting = f", {system['setting']}-task" if "setting" in system else ""
     return f"{system['row']}{setting} (ours, test)"
 
 
