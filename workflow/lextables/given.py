@@ -88,8 +88,9 @@ def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tu
             do=f"choose from {', '.join(allowed)}",
         )
     if not found:
+        several = "the files' names do not say one form"
         raise BadInput(
-            f"the name of {extra.file[0]!r} does not say its form",
+            several if len(extra.file) > 1 else f"the name of {extra.file[0]!r} does not say its form",
             where=where,
             do=f"add a format: {' or '.join(allowed)}",
         )

@@ -60,7 +60,7 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
             found[said.example][answer] = probability
     if missing := sorted(asked - found.keys()):
         raise BadInput(
-            f"{len(missing)} of the {len(asked)} test examples have no prediction, the first {missing[0]!r}",
+            f"no prediction for {len(missing)} of the {len(asked)} test examples, the first {missing[0]!r}",
             where=file.name,
             do="predict each of them",
         )

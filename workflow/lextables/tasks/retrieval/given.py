@@ -55,7 +55,7 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
         found[hit.query][hit.document] = hit
     if missing := sorted(asked.keys() - found.keys()):
         raise BadInput(
-            f"{len(missing)} of the {len(asked)} test queries have no hit, the first {missing[0]!r}",
+            f"no hit for {len(missing)} of the {len(asked)} test queries, the first {missing[0]!r}",
             where=file.name,
             do="rank one document at least for each of them",
         )

@@ -39,14 +39,11 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     known = {row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])}
     asked = {question: row["contract_id"] for question, row in known.items() if row["split"] == "test"}
     if unknown := sorted(content.keys() - known.keys()):
-        raise BadInput(
-            f"{len(unknown)} questions are not in the data set, the first {unknown[0]!r}",
-            where=file.name,
-            do="correct their ids",
-        )
+        what = f"there is no question {unknown[0]!r} in the data set"
+        raise BadInput(what, where=file.name, do="correct its id")
     if missing := sorted(asked.keys() - content.keys()):
         raise BadInput(
-            f"{len(missing)} of the {len(asked)} test questions have no prediction, the first {missing[0]!r}",
+            f"no prediction for {len(missing)} of the {len(asked)} test questions, the first {missing[0]!r}",
             where=file.name,
             do="predict each of them, if only with the empty text",
         )
