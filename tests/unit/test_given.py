@@ -135,7 +135,7 @@ KEYS = (
         ([entry(format="xml")], "config: extra_predictions.0.format = 'xml' is not allowed (allowed: 'tr"),
         ([entry(name="a/b")], "config: extra_predictions.0.name = 'a/b' is not allowed (allowed: 1 to 60"),
         (["run.txt"], KEYS),
-        ([entry(), entry(name="mine!", paper="cuad")], "config: extra_models and extra_predictions: the names"),
+        ([entry(), entry(name="mine!", paper="cuad")], "config: extra_models and extra_predictions: the"),
     ],
 )  # fmt: skip
 def test_a_fault_of_the_entry_names_its_key(values, sentence):

@@ -64,7 +64,28 @@ CONTENTS = Contents(Path(CONFIG.results) / ".cache")
 WEIGHTS_HERE = told(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
 PAPERS = {name: told(rooms.load, path) for name, path in PAPER_FILES.items()}
-# So it is with predictions that a user has already.
+
+
+def check_own_names():
+    """Refuse a user's row that takes the name of a row or a model of the papers."""
+    taken = list(MODELS)
+    for paper, entry in PAPERS.items():
+        printed = published.load(HERE / f"resources/published/{paper}.csv")
+        # In some tables models are the columns.
+        taken += own.printed(sorted({name for cell in printed for name in (cell.row, cell.column)}))
+        taken += own.rows_of(entry.model_dump())
+    without = CONFIG.model_copy(update={"extra_models": ()})
+    for paper in CONFIG.papers:
+        plan = papers.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU))
+        taken += own.rows_of(list(plan.rows.values()))
+    for key in ("extra_models", "extra_predictions"):
+        own.check_free((extra.name for extra in getattr(CONFIG, key)), taken, key)
+
+
+if CONFIG.extra_models or CONFIG.extra_predictions:
+    told(check_own_names)
+
+# Where predictions lie that a user has already is no setting either.
 GIVEN = told(given.find, CONFIG, PAPERS, CONTENTS)
 os.environ[GIVEN_PLACES] = json.dumps(GIVEN.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows)
@@ -76,20 +97,8 @@ RESULTS = CONFIG.results
 MODEL_GPU = 1 if GPU else 0
 
 
-def check_own():
-    """Refuse a user's row that takes a paper's name, and a model that cannot be what it is declared to be."""
-    taken = list(MODELS)
-    for paper, entry in PAPERS.items():
-        printed = published.load(HERE / f"resources/published/{paper}.csv")
-        # In some tables models are the columns.
-        taken += own.printed(sorted({name for cell in printed for name in (cell.row, cell.column)}))
-        taken += own.rows_of(entry.model_dump())
-    without = CONFIG.model_copy(update={"extra_models": ()})
-    for paper in CONFIG.papers:
-        plan = papers.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU))
-        taken += own.rows_of(list(plan.rows.values()))
-    own.check_free((extra.name for extra in CONFIG.extra_models), taken)
-    own.check_free((extra.name for extra in CONFIG.extra_predictions), taken, "extra_predictions")
+def check_own_models():
+    """Refuse a user's model that cannot be what it is declared to be."""
     for extra in CONFIG.extra_models:
         used = [spec.settings for spec in SPECS.values() if spec.settings.get("weights") == extra.key]
         tokens = [settings.get("max_length") or 0 for settings in used]
@@ -98,8 +107,7 @@ def check_own():
             inspection.inspect(extra, here, fetch, CONTENTS, max(tokens))
 
 
-if CONFIG.extra_models or CONFIG.extra_predictions:
-    told(check_own)
+told(check_own_models)
 
 if workflow.is_main_process:
     logger.info(f"lextables: {CONFIG.heading(GPU)}")
