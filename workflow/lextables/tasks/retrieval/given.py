@@ -85,13 +85,11 @@ def _trec(file: File) -> Iterator[Hit]:
     for place, line in file.lines():
         cells = line.split("\t") if "\t" in line else line.strip().rsplit(maxsplit=len(TREC) - 1)
         if len(cells) != len(TREC):
-            fields = f"the {len(TREC)} fields {', '.join(TREC)}"
-            raise BadInput(f"has {len(cells)} fields", where=place, do=f"give {fields}")
+            raise BadInput(f"has {len(cells)} fields", where=place, do=f"give {', '.join(TREC)}")
         query, fixed, document, rank, score, _ = (cell.strip() for cell in cells)
         if fixed.upper() not in ("Q0", "0"):
-            raise BadInput(
-                f"{fixed!r} stands where Q0 should", where=place, do="leave no blank in document and tag"
-            )
+            what = f"{fixed!r} stands where Q0 should"
+            raise BadInput(what, where=place, do=f"give {', '.join(TREC)}, with no blank after Q0 in any")
         if not rank.isdecimal():
             raise BadInput(f"the rank {rank!r} is not a whole number", where=place, do="correct it")
         yield Hit(place, query, document, number(score, "score", place), int(rank))
