@@ -9,6 +9,8 @@ from lextables.errors import BadInput
 from lextables.metrics.spans import Nbest, nbest_columns
 from lextables.tasks.given import parsed, text_of
 
+FARTHEST = 2**31  # words: no contract has as many
+
 
 def released_nbest(content: Any, where: str) -> Nbest:
     """Return the n-best spans in the content of a released ``nbest_predictions_.json``.
@@ -33,15 +35,18 @@ def released_nbest(content: Any, where: str) -> Nbest:
 
 
 def _fault(entry: Any) -> str:
-    """What is wrong with the types of a released prediction, or nothing."""
+    """What is wrong with a released prediction, or nothing."""
     if not isinstance(entry, Mapping):
         return f"is a {type(entry).__name__} and not a dict with text and probability"
     if not isinstance(entry.get("text"), str):
         return "text is not a string"
     probability = entry.get("probability")
-    if not isinstance(probability, Real) or isinstance(probability, bool):
+    # A whole number of JSON may be larger than any float.
+    if not isinstance(probability, Real) or isinstance(probability, bool) or not 0 <= probability <= 1:
         return f"the probability {probability!r} is not a number from 0 to 1"
-    if {type(entry.get(name)) for name in ("token_doc_start", "token_doc_end")} not in ({int}, {type(None)}):
+    places = [entry.get(name) for name in ("token_doc_start", "token_doc_end")]
+    whole = all(type(place) is int and abs(place) < FARTHEST for place in places)
+    if not whole and places != [None, None]:
         return "token_doc_start and token_doc_end are not two whole numbers"
     return ""
 
