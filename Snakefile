@@ -18,6 +18,7 @@ include: "workflow/rules/edgar.smk"
 include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/spans.smk"
 include: "workflow/rules/classification.smk"
+include: "workflow/rules/given.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 

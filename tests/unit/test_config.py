@@ -72,7 +72,7 @@ def test_one_value_stands_for_a_list(tmp_path):
         ({"contract": "lease of {land}.txt"}, "config: contract = 'lease of {land}.txt' is not allowed"),
         (
             {"extra_models": [{"name": "X", "kind": "bi-encoder", "model": "m"}] * 2},
-            "config: extra_models: the names 'X' and 'X' read alike",
+            "config: extra_models and extra_predictions: the names 'X' and 'X' read alike",
         ),
     ],
 )

@@ -37,7 +37,12 @@ def imports(text):
     return "\n".join(line for line in text.splitlines() if line.startswith(("import ", "from ")))
 
 
-@pytest.mark.parametrize("name", [*OFTEN, "acord.tables", "cuad.tables", "lawngnli.tables", "maud.tables"])
+GIVEN = [f"tasks.{task}.given" for task in ("retrieval", "spans", "classification")]
+
+
+@pytest.mark.parametrize(
+    "name", [*OFTEN, *GIVEN, "acord.tables", "cuad.tables", "lawngnli.tables", "maud.tables"]
+)
 def test_no_table_and_no_score_waits_for_what_it_may_not_use(name):
     script = ROOT / f"workflow/scripts/{name}.py"
     source = imports(script.read_text()) if name in OFTEN else f"import lextables.{name}"

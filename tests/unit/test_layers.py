@@ -29,7 +29,7 @@ LAYERS = (
     ("models", "caselaw", "edgar"),
     ("metrics",),
     ("tasks",),
-    ("papers", "rooms"),
+    ("papers", "rooms", "given"),
     ("tables",),
     tuple(ROOMS),
     ("schemas",),

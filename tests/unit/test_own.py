@@ -46,7 +46,7 @@ def test_a_long_key_stays_short_and_its_own():
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (("!!!",), "config: extra_models: the name '!!!' has no letter and no digit; mend it"),
+        (("!!!",), "extra_models and extra_predictions: the name '!!!' has no letter and no digit; mend it"),
         (("My Model", "my-model?"), "the names 'My Model' and 'my-model?' read alike"),
         (("Mine", "Mine"), "the names 'Mine' and 'Mine' read alike"),
         (("École", "E\u0301cole"), "read alike"),
@@ -85,6 +85,8 @@ def test_a_row_of_the_papers_is_taken(name, other):
         own.check_free(["Mine", name], ["RoBERTa-base", *own.printed(["BM25 / None"])])
     assert f"the name {name!r} reads like {other!r}" in str(error.value)
     own.check_free(["Mine", "BM25 of mine"], own.printed(["BM25 / None"]))
+    with pytest.raises(BadInput, match=r"^config, extra_predictions: the name 'bm25' reads like"):
+        own.check_free(["bm25"], ["BM25"], "extra_predictions")
 
 
 def test_the_rows_of_a_registry_and_of_a_plan():

@@ -22,6 +22,9 @@ BY_ROOM = {
 BY_KIND = {
     f"retrieval_{step}": f'tuning_code("retrieval_{step}.py", "{step}")' for step in ("search", "train")
 }
+# This imports how the predictions of a kind of task are read, by its name.
+BY_TASK = {"given": "given_code"}
+READERS = [f"lextables.tasks.{task}.given" for task in ("retrieval", "spans", "classification")]
 TUNINGS = [f"lextables.tasks.retrieval.{kind}_tuning" for kind in ("cross_encoder", "bi_encoder")]
 MODULES = {"data": ("raw", "schema"), "table": ("registry", "tables")}
 WITHOUT_CODE = {"caselaw_volumes", "fetch_source", "effective_config", "check"}
@@ -63,12 +66,14 @@ def test_each_rule_carries_the_code_of_its_script():
     for rule, script, code in found:
         written = re.sub(r"{params\.\w+}", "{stage}", script)
         own = f'code(f"{written}.py")' if "{" in written else f'code("{script}.py")'
-        assert code in (None, own, *BY_ROOM.get(script, ()), BY_KIND.get(script)), rule
+        assert code in (None, own, *BY_ROOM.get(script, ()), BY_KIND.get(script), BY_TASK.get(script)), rule
 
 
 def by_name(script, room=ROOMS[0]):
     if script in BY_KIND:
         return TUNINGS
+    if script in BY_TASK:
+        return READERS
     return [f"lextables.{room}.{module}" for module in MODULES.get(script, ())]
 
 

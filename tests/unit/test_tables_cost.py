@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lextables.tables.cost import record, span_settings_in_words, time_in_words, training
+from lextables.tables.cost import given_in_words, record, span_settings_in_words, time_in_words, training
 
 TRAINED = {
     "device": "a GPU", "seconds": 3600.0, "updates": 100, "settings": {"batch_size": 16},
@@ -13,6 +13,7 @@ TRAINED = {
 SETTINGS = {
     "grid": "paper", "max_length": 512, "step": 256, "windows_per_question": None, "bf16": False, "tried": 9,
 }  # fmt: skip
+GIVEN = {"device": "not known", "seconds": 0.1, "settings": {}, "given": {"file": "nbest.json"}}
 READ = {"device": "a processor", "seconds": 60.0, "settings": SETTINGS, "trained": TRAINED}
 
 
@@ -32,6 +33,7 @@ def test_a_reading_of_trained_weights_is_known_by_their_training():
         ([READ], "1 h 1 min on a GPU, a processor"),
         ([READ, READ], "2 seeds, 2 h 2 min on a GPU, a processor"),
         ([TRAINED], "1 h 0 min on a GPU"),
+        ([GIVEN, GIVEN], "not known"),
     ],
 )
 def test_the_time_of_a_row_is_that_of_its_trainings_and_readings(records, words):
@@ -61,3 +63,8 @@ WINDOWS = "windows of 512 tokens, 256 apart"
 )
 def test_a_span_models_settings_are_told_in_words(run, words):
     assert span_settings_in_words(run) == words
+
+
+def test_predictions_that_were_given_are_known_by_their_file():
+    assert span_settings_in_words(GIVEN) == given_in_words(GIVEN) == "predictions given in nbest.json"
+    assert given_in_words(READ) == ""

@@ -211,6 +211,20 @@ def test_devices_that_differ_have_a_column(results):
     assert "3 runs: the longest" in text
 
 
+def test_predictions_that_were_given_say_from_where_and_no_time(results):
+    path = results / "runs/acord/retrieve/bi-encoder/short/seed2/run.json"
+    given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}", "form": "trec"}, "device": "not known"}
+    given |= {"given": {"file": "<run>.txt"}, "seconds": 900.0, "peak_memory_mib": 9000}
+    path.write_text(json.dumps(json.loads(path.read_text()) | given))
+    text = _report(results)
+    assert "predictions given in &lt;run&gt;.txt (sha256:0123456789ab)" in text
+    assert text.count("<td>not known</td>") == 2
+    assert "3 runs (1 given) on H100: the longest took 3 min 21 s, the largest 1,001 MiB." in text
+    for other in results.glob("runs/**/run.json"):
+        other.write_bytes(path.read_bytes())
+    assert "<p>3 runs (3 given).</p>" in _report(results)
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"), [(4.24, "4.2 s"), (59.97, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
 )

@@ -122,6 +122,21 @@ FAULTS = {
         [QUICK, "--config", "extra_models={name: Random, kind: encoder, model: org/mine}"],
         r"config, extra_models: the name 'Random' reads like 'Random', .*; choose another name\.",
     ),
+    "predictions called like a row": (
+        file("run.txt", b"x"),
+        [QUICK, "--config", "extra_predictions={name: bm 25, paper: acord, file: run.txt}"],
+        r"config, extra_predictions: the name 'bm 25' reads like 'BM25', .*; choose another name\.",
+    ),
+    "predictions that are not there": (
+        None,
+        [QUICK, "--config", "extra_predictions={name: Mine, paper: acord, file: run.txt}"],
+        r"config, extra_predictions, Mine: the file 'run\.txt' is not there; name an existing file\.",
+    ),
+    "predictions of nothing that is known": (
+        file("run.txt", b"x"),
+        [QUICK, "--config", "extra_predictions={name: Mine, paper: privacy, file: run.txt}"],
+        r"config, extra_predictions, Mine: paper = 'privacy' is no paper and .*; choose from acord, .*\.",
+    ),
     "a value that is no quarter": (
         None,
         ["--config", "edgar_quarters=2020Q1"],
@@ -189,6 +204,17 @@ def test_bad_input_of_a_job_is_not_tried_again_and_stands_last(tmp_path):
     assert "Again: " not in run.stdout
     assert "Traceback" not in run.stdout
     assert not list(tmp_path.glob("results/data/**/*.parquet"))
+
+
+def test_predictions_that_cannot_be_used_are_said_by_their_line(tmp_path):
+    (tmp_path / "run.txt").write_text("no such query Q0 no-such-clause 1 0.5 mine\n")
+    run = snakemake(
+        tmp_path,
+        "results/sample/runs/acord/given/own-mine/short/seed0/scores.parquet",
+        *("--config", "extra_predictions={name: Mine, paper: acord, file: run.txt}"),
+    )
+    says(run, r"run\.txt, line 1: there is no query 'no such query' in the data set; correct its id\.")
+    assert not list(tmp_path.glob("results/sample/runs/**/*.parquet"))
 
 
 def test_what_may_be_otherwise_in_a_minute_is_tried_again_and_forgotten_once_it_went_well(tmp_path):

@@ -25,11 +25,12 @@ TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")
 
 
 def snakemake(project, *arguments, targets=TARGETS, papers="[acord]"):
-    given = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": str(project.parent / "mine")}])
+    model = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": str(project.parent / "mine")}])
+    file = json.dumps([{"name": "Theirs", "paper": "acord", "file": str(project.parent / "theirs.txt")}])
     return subprocess.run(
         [
             *(sys.executable, "-m", "snakemake", *targets, "--cores", "2", "--nolock", *arguments),
-            *("--config", f"papers={papers}", f"extra_models={given}"),
+            *("--config", f"papers={papers}", f"extra_models={model}", f"extra_predictions={file}"),
         ],
         cwd=project,
         capture_output=True,
@@ -52,7 +53,7 @@ def planned(project, targets=TARGETS, papers="[acord]"):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A folder with a project, `one`, that has nothing to do, and a user's model beside it."""
+    """A folder with a project, `one`, that has nothing to do, and a user's model and ranking beside it."""
     folder = tmp_path_factory.mktemp("reruns")
     project = folder / "one"
     project.mkdir()
@@ -65,6 +66,7 @@ def finished(tmp_path_factory):
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     BertModel(BertConfig(vocab_size=8, **sizes)).save_pretrained(folder / "mine")
     wordpiece(["the", "contract", "ends"]).save_pretrained(folder / "mine")
+    (folder / "theirs.txt").write_text("cap Q0 clause 1 0.5 theirs\n")
 
     fetched = snakemake(project, "--until", "fetch_source")
     assert fetched.returncode == 0, fetched.stderr[-3000:]
@@ -131,7 +133,21 @@ def other_archive(project):
     path.write_bytes(path.read_bytes() + b" ")
 
 
+def predictions(project):
+    return project.parent / "theirs.txt"
+
+
+def rewrite_predictions(project):
+    predictions(project).write_text("cap Q0 clause 1 0.6 theirs\n")
+
+
+def move_predictions(project):
+    predictions(project).rename(project.parent / "elsewhere.txt")
+    predictions(project).symlink_to("elsewhere.txt")
+
+
 OWN = {"acord_retrieve_dense": 1, "retrieval_score": 1}
+GIVEN = {"given": 1, "retrieval_score": 1, "table": 2}
 TABLES = {"table": len(TARGETS)}
 
 
@@ -141,12 +157,18 @@ TABLES = {"table": len(TARGETS)}
         (lambda project: os.utime(weights(project)), {}, ["table"]),
         (lambda project: (project.parent / "mine/README.md").write_text("a card"), {}, ["table"]),
         (rewrite_weights, OWN, ["acord_data", "retrieval_train", "fetch_source"]),
+        (lambda project: os.utime(predictions(project)), {}, ["table"]),
+        (move_predictions, {}, ["table"]),
+        (rewrite_predictions, GIVEN, ["acord_data", "acord_retrieve_dense", "retrieval_train"]),
         (rewrite_record, {"table": 2}, ["acord_retrieve_dense", "retrieval_score"]),
         (registry("of our own writing", "that we wrote"), TABLES, ["acord_data", "retrieval_train"]),
         (lambda project: os.utime(project / "resources/sample/acord/ACORD.zip"), {}, ["fetch_source"]),
         (other_archive, {"fetch_source": 1, "acord_data": 1}, []),
     ],
-    ids=["touch weights", "card", "weights", "record", "note", "touch mirror", "mirror"],
+    ids=[
+        *("touch weights", "card", "weights", "touch predictions", "move predictions", "predictions"),
+        *("record", "note", "touch mirror", "mirror"),
+    ],
 )
 def test_what_reruns_and_what_does_not(project, change, reruns, stays):
     change(project)
@@ -300,6 +322,7 @@ def made(finished, tmp_path_factory):
     project = folder / "one"
     shutil.copytree(finished / "one", project, symlinks=True)
     shutil.copytree(finished / "mine", folder / "mine")
+    shutil.copy2(finished / "theirs.txt", folder)
     fetched = snakemake(project, "--until", "fetch_source", "caselaw_volumes", targets=SHOWN, papers=ALL)
     assert fetched.returncode == 0, fetched.stderr[-3000:]
     make_up(project, SHOWN, ALL)

@@ -1,6 +1,7 @@
 """The whole pipeline on the embedded sample, as a user runs it, in a folder of its own."""
 
 import csv
+import gzip
 import json
 import os
 import re
@@ -262,6 +263,61 @@ def test_a_users_model_becomes_a_row(finished):
     for column in ("NDCG@5", "NDCG@10", "3-star prec@5"):
         assert lines["Mine / None", column]["ours"] == lines["Bi-Encoder-MiniLM / None", column]["ours"]
     assert table(finished, "table_e2")["Mine / as-is / Long", "NDCG@5"]["ours"]
+
+
+def exported(runs, folder):
+    """Predictions of finished runs as their tasks' fields exchange them: {data set: (run, file)}."""
+    ran = {
+        "acord": "acord/retrieve/bi-encoder-minilm/short/seed0",
+        "cuad": "cuad/read/linear/linear/seed0",
+        "maud_extraction": "maud_extraction/read/linear/linear/seed0",
+        "maud": "maud/read/minilm/multi-sample/seed0",
+    }
+    rows = {name: pq.read_table(runs / run / "predictions.parquet").to_pylist() for name, run in ran.items()}
+    files = {name: folder / f"{name}.json" for name in ran} | {"acord": folder / "run.txt"}
+    lines = ("{query_id} Q0 {document_id} {rank} {score!r} mine\n".format(**row) for row in rows["acord"])
+    files["acord"].write_text("".join(lines), encoding="utf-8")
+    for name in ("cuad", "maud_extraction"):
+        content = {}
+        for row in rows[name]:
+            entry = {key: row[key] for key in ("probability", "start_logit", "end_logit")}
+            content.setdefault(row["question_id"], []).append({"text": row["released_text"]} | entry)
+        files[name].write_text(json.dumps(content), encoding="utf-8")
+    files["maud"] = folder / "maud.csv.gz"
+    heads = pq.read_table(runs.parent / "data/maud/questions.parquet").to_pylist()
+    answers = {head["head_id"]: head["answers"] for head in heads}
+    with gzip.open(files["maud"], "wt", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["example_id", "answer", "probability"])
+        for row in rows["maud"]:
+            shares = zip(answers[row["head_id"]], row["probabilities"], strict=True)
+            out.writerows([row["example_id"], answer, repr(share)] for answer, share in shares)
+    return {name: (ran[name], files[name]) for name in ran}
+
+
+def test_predictions_that_a_user_has_score_as_the_run_that_made_them(finished, tmp_path):
+    runs = finished / "results/sample/runs"
+    given = exported(runs, tmp_path)
+    entries = [{"name": "Theirs", "paper": name, "file": str(file)} for name, (_, file) in given.items()]
+    tables = ("acord_table_d3", "cuad_table2", "maud_table4", "maud_table12")
+    run = snakemake(finished, *tables, "--config", f"extra_predictions={json.dumps(entries)}")
+    assert run.returncode == 0, run.stderr[-4000:]
+    for name, (theirs, file) in given.items():
+        (folder,) = runs.glob(f"{name}/given/own-theirs/*/seed0")
+        scores = [(path / "scores.parquet").read_bytes() for path in (folder, runs / theirs)]
+        assert scores[0] == scores[1], name
+        assert json.loads((folder / "run.json").read_text())["given"]["file"] == file.name
+    lines = table(finished, "table_d3")
+    for column in ("NDCG@10", "3-star prec@5"):
+        mine, other = (lines[f"{row} / None", column] for row in ("Theirs", "Bi-Encoder-MiniLM"))
+        assert [mine[key] for key in ("ours", "low", "high", "verdict")] == [
+            other[key] for key in ("ours", "low", "high", "verdict")
+        ]
+    told = table(finished, "table2", "cuad")
+    assert told["Theirs", "Settings"]["ours"] == "predictions given in cuad.json"
+    assert told["Theirs", "Time"]["ours"] == "not known"
+    assert table(finished, "table12", "maud")["Overall", "Theirs (AUPR)"]["ours"]
+    assert table(finished, "table4", "maud")["Overall", "Theirs"]["ours"]
 
 
 def test_a_fault_in_the_config_is_one_sentence(tmp_path):

@@ -26,6 +26,29 @@ class ExtraModel(BaseModel):
         return own.key(self.name)
 
 
+class ExtraPredictions(BaseModel):
+    """Predictions that a user has already: become the row ``name`` in every table that they fit.
+
+    ``paper`` is a paper or one of its data sets; of several ``file`` each is another seed's.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str = Field(pattern=r"^[^/\n]{1,60}$")
+    paper: str = Field(min_length=1)
+    file: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
+    format: Literal["trec", "csv", "jsonl", "nbest"] | None = None
+
+    @field_validator("file", mode="before")
+    @classmethod
+    def _files(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @property
+    def key(self) -> str:
+        """What stands for the row in paths, where no registered model can be."""
+        return own.key(self.name)
+
+
 class Config(BaseModel):
     """The effective configuration; `config.yaml` says when to change each key."""
 
@@ -53,6 +76,7 @@ class Config(BaseModel):
     contract: str = Field(default="", pattern=r"^[^{}]*$")
     review_model: str = Field(default="auto", min_length=1)
     extra_models: tuple[ExtraModel, ...] = ()
+    extra_predictions: tuple[ExtraPredictions, ...] = ()
     # What every library takes for a seed.
     seeds: tuple[Annotated[int, Field(strict=True, ge=0, lt=2**32)], ...] = Field(
         default=(0, 1, 2), min_length=1
@@ -69,7 +93,7 @@ class Config(BaseModel):
         return (value,) if isinstance(value, str) else value
 
     @field_validator(
-        *("papers", "seeds", "caselaw", "extra_models"),
+        *("papers", "seeds", "caselaw", "extra_models", "extra_predictions"),
         *("edgar_quarters", "edgar_forms", "edgar_exhibits"),
         mode="before",
     )
@@ -84,7 +108,9 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _names_differ(self) -> "Config":
-        own.check_names(model.name for model in self.extra_models)
+        # One system may have predictions for several data sets.
+        predicted = dict.fromkeys(extra.name for extra in self.extra_predictions)
+        own.check_names([*(model.name for model in self.extra_models), *predicted])
         return self
 
     def heading(self, gpu: bool) -> str:
@@ -166,18 +192,20 @@ KINDS = {
     "greater_than_equal": "a whole number, 0 to 4294967295",
     "less_than": "a whole number, 0 to 4294967295",
     "literal_error": "{expected}",
-    "model_type": "keys with values, such as {{name: …, kind: …, model: …}}",
+    "model_type": "keys with values, such as {{{keys}}}",
     "string_too_short": "one character at least",
     "string_type": "text; put quotes around it where it reads as a number, a date, true or false",
     "too_short": "one at least",
     "tuple_type": "one value or a list",
 }
+# What an entry of a key that holds several looks like.
+ENTRIES = {"extra_models": ExtraModel, "extra_predictions": ExtraPredictions}
 
 
 def _sentence(fault: Mapping[str, Any]) -> str:
-    key = ".".join(str(part) for part in fault["loc"]) or "extra_models"
+    key = ".".join(str(part) for part in fault["loc"]) or " and ".join(ENTRIES)
     if fault["type"] == "extra_forbidden":
-        scope = ExtraModel if len(fault["loc"]) > 1 else Config
+        scope = ENTRIES[fault["loc"][0]] if len(fault["loc"]) > 1 else Config
         near = get_close_matches(str(fault["loc"][-1]), scope.model_fields, n=1)
         nearest = f"; nearest: {near[0]}" if near else ""
         return f"{key} is not a known key (known: {', '.join(scope.model_fields)}{nearest})"
@@ -188,10 +216,18 @@ def _sentence(fault: Mapping[str, Any]) -> str:
         return f"{key} = {fault['input']!r} is not allowed (allowed: {allowed})"
     if fault["type"] == "missing":
         return f"{key} is missing"
-    if not fault["loc"]:  # a fault of the models together: its words say it all
+    if not fault["loc"]:  # a fault of the names together: its words say it all
         return f"{key}: {fault['ctx']['error']}"
     name = next(str(part) for part in reversed(fault["loc"]) if not isinstance(part, int))
     pattern = fault["type"] == "string_pattern_mismatch"
-    kind = KINDS.get(fault["type"], "{msg}").format(msg=fault["msg"], **fault.get("ctx", {}))
+    said = {"msg": fault["msg"], "keys": _keys(fault)} | fault.get("ctx", {})
+    kind = KINDS.get(fault["type"], "{msg}").format(**said)
     allowed = PATTERNS[name] if pattern else kind
     return f"{key} = {fault['input']!r} is not allowed (allowed: {allowed})"
+
+
+def _keys(fault: Mapping[str, Any]) -> str:
+    """The keys that an entry needs, as in ``name: …, kind: …``; empty where the fault is in no entry."""
+    entry = ENTRIES.get(str(fault["loc"][0]))
+    needed = [name for name, field in entry.model_fields.items() if field.is_required()] if entry else []
+    return ", ".join(f"{name}: …" for name in needed)

@@ -67,8 +67,11 @@ def check_names(names: Iterable[str]) -> None:
         seen[spelled(name)] = name
 
 
-def check_free(names: Iterable[str], taken: Iterable[str]) -> None:
-    """Raise `BadInput` where one of a user's ``names`` reads like a row or model that is ``taken``."""
+def check_free(names: Iterable[str], taken: Iterable[str], key: str = "extra_models") -> None:
+    """Raise `BadInput` where one of a user's ``names`` reads like a row or model that is ``taken``.
+
+    ``key`` is the config's that holds the names.
+    """
     rows: dict[str, str] = {}
     for other in taken:
         rows.setdefault(spelled(other), other)
@@ -76,7 +79,7 @@ def check_free(names: Iterable[str], taken: Iterable[str]) -> None:
         if other := rows.get(spelled(name)):
             raise BadInput(
                 f"the name {name!r} reads like {other!r}, which is a row or a model of the papers",
-                where="config, extra_models",
+                where=f"config, {key}",
                 do="choose another name",
             )
 

@@ -107,7 +107,9 @@ class Paper(Shown):
 def plan(paper: Paper, context: Context) -> Plan:
     """Lay out the runs of a paper under a configuration, and the rows of each of its tables."""
     planners = {name: PLANNERS[task.task](name, task, context) for name, task in paper.tasks.items()}
-    rows: dict[str, list[Row]] = {name: planner.rows() for name, planner in planners.items()}
+    rows: dict[str, list[Row]] = {
+        name: [*planner.rows(), *planner.given()] for name, planner in planners.items()
+    }
     specs = {run: spec for planner in planners.values() for run, spec in planner.specs.items()}
     return Plan(specs, {name: _shown(table, rows, planners) for name, table in paper.tables.items()})
 

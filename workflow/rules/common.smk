@@ -27,7 +27,7 @@ from lextables import last_words
 
 last_words.stop_in_words()
 
-from lextables import own, papers, rooms
+from lextables import given, own, papers, rooms
 from lextables.config import load as load_config
 from lextables.content import Contents
 from lextables.errors import BadInput
@@ -39,6 +39,7 @@ from lextables.run import Run
 from lextables.sources import registry as sources
 from lextables.sources.fetch import standing
 from lextables.tables import published
+from lextables.tasks.given import PLACES as GIVEN_PLACES
 from lextables.tasks.plan import Context
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
@@ -63,16 +64,10 @@ CONTENTS = Contents(Path(CONFIG.results) / ".cache")
 WEIGHTS_HERE = told(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
 PAPERS = {name: told(rooms.load, path) for name, path in PAPER_FILES.items()}
-# What a paper lacks stops no other: only those that are asked for are planned.
-PLANS = {name: told(papers.plan, PAPERS[name], Context(CONFIG, MODELS, ROOT, GPU)) for name in CONFIG.papers}
-SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
-RESULTS = CONFIG.results
-# Models use a GPU where there is one; profiles/default lets one job have it at a time.
-MODEL_GPU = 1 if GPU else 0
 
 
-def check_own_models():
-    """Refuse a user's model that takes a paper's name, or that cannot be what it is declared to be."""
+def check_own_names():
+    """Refuse a user's row that takes the name of a row or a model of the papers."""
     taken = list(MODELS)
     for paper, entry in PAPERS.items():
         printed = published.load(HERE / f"resources/published/{paper}.csv")
@@ -83,7 +78,27 @@ def check_own_models():
     for paper in CONFIG.papers:
         plan = papers.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU))
         taken += own.rows_of(list(plan.rows.values()))
-    own.check_free((extra.name for extra in CONFIG.extra_models), taken)
+    for key in ("extra_models", "extra_predictions"):
+        own.check_free((extra.name for extra in getattr(CONFIG, key)), taken, key)
+
+
+if CONFIG.extra_models or CONFIG.extra_predictions:
+    told(check_own_names)
+
+# Where predictions lie that a user has already is no setting either.
+GIVEN = told(given.find, CONFIG, PAPERS, CONTENTS)
+os.environ[GIVEN_PLACES] = json.dumps(GIVEN.places)
+CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows)
+# What a paper lacks stops no other: only those that are asked for are planned.
+PLANS = {name: told(papers.plan, PAPERS[name], CONTEXT) for name in CONFIG.papers}
+SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
+RESULTS = CONFIG.results
+# Models use a GPU where there is one; profiles/default lets one job have it at a time.
+MODEL_GPU = 1 if GPU else 0
+
+
+def check_own_models():
+    """Refuse a user's model that cannot be what it is declared to be."""
     for extra in CONFIG.extra_models:
         used = [spec.settings for spec in SPECS.values() if spec.settings.get("weights") == extra.key]
         tokens = [settings.get("max_length") or 0 for settings in used]
@@ -92,8 +107,7 @@ def check_own_models():
             inspection.inspect(extra, here, fetch, CONTENTS, max(tokens))
 
 
-if CONFIG.extra_models:
-    told(check_own_models)
+told(check_own_models)
 
 if workflow.is_main_process:
     logger.info(f"lextables: {CONFIG.heading(GPU)}")

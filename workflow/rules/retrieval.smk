@@ -302,7 +302,7 @@ rule retrieval_score:
     conda:
         ENVIRONMENT
     params:
-        queries=lambda wildcards: settings(wildcards)["queries"],
+        queries=lambda wildcards: settings(wildcards).get("queries"),
         task=scored_task,
         code=code("retrieval_score.py"),
     message:

@@ -19,7 +19,7 @@ from lextables.maud.registry import Maud
 from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.tables.cells import Cell
-from lextables.tables.cost import record, span_settings_in_words, time_in_words, training
+from lextables.tables.cost import given_in_words, record, span_settings_in_words, time_in_words, training
 from lextables.tables.inputs import Inputs, Scores, about, by_name
 
 AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
@@ -273,6 +273,8 @@ def _spread(values: Sequence[float]) -> str:
 
 def settings_in_words(run: Mapping[str, Any]) -> str:
     """Return what a run's score depends on, from its `run.json`, in words."""
+    if words := given_in_words(run):
+        return words
     trained = training(run)
     settings, trials = trained["settings"], trained["trials"].values()
     rates, updates = (
@@ -422,7 +424,9 @@ def _extracted(results: Results) -> list[Cell]:
             values = {
                 "Overall AUPR, strict": strict,
                 # Spans that were joined afterwards took no training.
-                "Training": span_settings_in_words(records[0]) if "step" in records[0]["settings"] else "",
+                "Training": span_settings_in_words(records[0])
+                if "step" in records[0]["settings"]
+                else given_in_words(records[0]),
                 "Time": time_in_words(records),
             }
             cells += [
@@ -475,7 +479,8 @@ def _authors(results: Results) -> dict[str, dict[str, float]]:
 
 
 def _column(system: System) -> str:
-    return f"{system['row']}, {system['setting']}-task (ours, test)"
+    setting = f", {system['setting']}-task" if "setting" in system else ""
+    return f"{system['row']}{setting} (ours, test)"
 
 
 def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:

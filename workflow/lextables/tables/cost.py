@@ -18,8 +18,15 @@ def training(run: Mapping[str, Any]) -> Mapping[str, Any]:
     return run.get("trained", run)
 
 
+def given_in_words(run: Mapping[str, Any]) -> str:
+    """Where the predictions of a run come from that a user had already; empty for any other run."""
+    return f"predictions given in {run['given']['file']}" if "given" in run else ""
+
+
 def time_in_words(records: Sequence[Mapping[str, Any]]) -> str:
     """The time of a row's runs together, trainings and readings, and the devices."""
+    if given_in_words(records[0]):
+        return "not known"
     runs = [part for run in records for part in (run.get("trained"), run) if part]
     devices = ", ".join(dict.fromkeys(run["device"] for run in runs))
     seeds = f"{len(records)} seeds, " if len(records) > 1 else ""
@@ -29,6 +36,8 @@ def time_in_words(records: Sequence[Mapping[str, Any]]) -> str:
 def span_settings_in_words(run: Mapping[str, Any]) -> str:
     """Return what the score of a span-extraction run depends on."""
     settings, trained = run["settings"], training(run)
+    if words := given_in_words(run):
+        return words
     if settings.get("kind") == "linear":
         return (
             f"words and pairs of words, {settings['folds']} folds of the training contracts to calibrate, "

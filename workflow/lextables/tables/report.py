@@ -90,6 +90,13 @@ class RunRecord:
         return f"{self.experiment}, {self.model}, {self.condition}, seed {self.seed}"
 
     @property
+    def given(self) -> str:
+        """Where predictions come from that a user had already; empty for a run that made its own."""
+        found = self.record.get("given")
+        digest = self.record["settings"]["content"][: len("sha256:") + 12] if found else ""
+        return f"predictions given in {found['file']} ({digest})" if found else ""
+
+    @property
     def weights(self) -> str:
         """The model whose weights it used and where they were found; empty for a run without any."""
         model, found = (self.record["settings"].get(key) for key in ("model", "found"))
@@ -421,12 +428,16 @@ _RUNS = render.TEMPLATES.from_string("""\
 {% for run in runs %}
 <tr><th scope="row">{{ run.experiment }}, {{ run.model }}</th>
 <td class="left">{{ run.condition }}{% if run.earlier %} <span class="soft">(earlier)</span>{% endif %}</td><td>{{ run.seed }}</td>
-<td class="left">{{ run.weights }}</td>
+<td class="left">{{ run.given or run.weights }}</td>
 {% if not device %}
 <td class="left">{{ run.record.device }}</td>
 {% endif %}
+{% if run.given %}
+<td>not known</td><td>not known</td></tr>
+{% else %}
 <td>{{ duration(run.record.seconds) }}</td>
 <td>{{ "{:,}".format(run.record.peak_memory_mib) }} MiB</td></tr>
+{% endif %}
 {% endfor %}
 </tbody>
 </table>
@@ -443,7 +454,7 @@ def what_ran(parts: Sequence[Part], runs: Sequence[RunRecord]) -> Markup:
         groups[_task(parts, run.paper)].append(run)
     papers = []
     for task, found in groups.items():
-        devices = {run.record["device"] for run in found}
+        devices = {run.record["device"] for run in found if not run.given}
         device = devices.pop() if len(devices) == 1 else ""
         papers.append((task, _extremes(found, device), device, found))
     return Markup(_RUNS.render(papers=papers, versions=versions(runs), duration=duration))
@@ -461,11 +472,14 @@ def _task(parts: Sequence[Part], name: str) -> str:
 
 def _extremes(runs: Sequence[RunRecord], device: str) -> str:
     """The longest and the largest run in words; no sum, since the runs of one job share its time."""
-    seconds = max(run.record["seconds"] for run in runs)
-    peak = max(run.record["peak_memory_mib"] for run in runs)
     where = f" on {device}" if device else ""
-    earlier = sum(run.earlier for run in runs)
-    left = f" ({earlier} left by earlier runs)" if earlier else ""
+    earlier, given = sum(run.earlier for run in runs), sum(bool(run.given) for run in runs)
+    parts = [f"{earlier} left by earlier runs"] * bool(earlier) + [f"{given} given"] * bool(given)
+    left = f" ({', '.join(parts)})" if parts else ""
+    ours = [run.record for run in runs if not run.given]
+    if not ours:
+        return f"{len(runs)} runs{left}."
+    seconds, peak = (max(record[name] for record in ours) for name in ("seconds", "peak_memory_mib"))
     return f"{len(runs)} runs{left}{where}: the longest took {duration(seconds)}, the largest {peak:,} MiB."
 
 

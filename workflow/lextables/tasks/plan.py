@@ -20,6 +20,7 @@ from lextables.run import Run
 
 PAPER_GRID = "paper"  # the entry of a registry's grids that holds the paper's own settings
 WHOLE = 100  # per cent of the training examples
+GIVEN = "given"  # the experiment of predictions that a user has already
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
@@ -77,13 +78,14 @@ class Spec:
 class Row:
     """A row of the tables: ``runs`` maps a condition to its runs, one a seed; else a ``reason``.
 
-    ``parameters`` counts those of its models together, None where a count is not public.  ``trained`` rows
-    were trained here, and ``averages`` is how many runs a printed score of one is the mean of.  ``about`` is
-    what the tables of its task know it by.
+    ``given`` rows are made of predictions that a user had already.  ``parameters`` counts those of a row's
+    models together, None where a count is not known.  ``trained`` rows were trained here, and ``averages`` is
+    how many runs a printed score of one is the mean of.  ``about`` is what the tables of its task know it by.
     """
 
     row: str
     own: bool = False
+    given: bool = False
     reason: str = ""
     parameters: int | None = None
     trained: bool = False
@@ -94,7 +96,7 @@ class Row:
 
     def plain(self) -> dict[str, Any]:
         """The row as plain values, for the params of a rule."""
-        names = ("row", "own", "reason", "parameters", "trained", "averages", "floor")
+        names = ("row", "own", "given", "reason", "parameters", "trained", "averages", "floor")
         runs = {name: [run.folder for run in runs] for name, runs in sorted(self.runs.items())}
         return self.about | {name: getattr(self, name) for name in names} | {"runs": runs}
 
@@ -129,16 +131,31 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Given:
+    """Predictions that a user has already for one data set: the name and key of the row that they make.
+
+    ``form`` is one of the planner's `FORMS`, and ``contents`` are the digests of their files, one a seed.
+    """
+
+    row: str
+    key: str
+    form: str
+    contents: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Context:
     """What plans depend on beside a paper's registry.
 
     ``gpu`` says whether training will find one, which decides the size of the grid under ``grid: auto``.
+    ``given`` is what a user has predicted already: {data set: the rows of it}.
     """
 
     config: Config
     models: Mapping[str, Model]
     root: Path
     gpu: bool
+    given: Mapping[str, Sequence[Given]] = field(default_factory=dict)
 
     @property
     def mirrors(self) -> list[Path]:
@@ -172,11 +189,13 @@ class Planner(ABC):
     """Lays out the runs of one data set's task: `rows` fills `specs`.
 
     ``name`` is the data set's, which features and runs go by.  ``MAIN`` is the condition that most tables
-    show, and ``STAGES`` are the experiments whose predictions are scored.
+    show, and ``STAGES`` are the experiments whose predictions are scored.  ``FORMS`` are those that a user's
+    predictions may have, {form: how names of such files end}.
     """
 
     MAIN: ClassVar[str] = str(WHOLE)
     STAGES: ClassVar[tuple[str, ...]]
+    FORMS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __init__(self, name: str, task: Any, context: Context) -> None:
         self.name, self.task, self.context = name, task, context
@@ -185,6 +204,18 @@ class Planner(ABC):
     @abstractmethod
     def rows(self) -> list[Row]:
         """The rows of the panel, then those of the user's own models."""
+
+    def given(self) -> list[Row]:
+        """The rows of predictions that the user has already."""
+        return [self.given_row(extra) for extra in self.context.given.get(self.name, ())]
+
+    def given_row(self, extra: Given) -> Row:
+        """The row of these predictions; their runs check and keep them."""
+        runs = tuple(
+            self.add(self.run(GIVEN, extra.key, self.MAIN, seed), {"form": extra.form, "content": content})
+            for seed, content in enumerate(extra.contents)
+        )
+        return Row(extra.row, own=True, given=True, runs={self.MAIN: runs})
 
     def own_models(self, *kinds: str) -> list[Any]:
         """The user's own models of these kinds."""

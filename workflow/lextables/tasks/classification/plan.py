@@ -1,7 +1,7 @@
 """The runs of a classification task: one model for each head, or one encoder with a head for each."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import PositiveInt, field_validator, model_validator
 
@@ -11,7 +11,7 @@ from lextables.own import Key
 from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks import plan
-from lextables.tasks.plan import WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds, rate_name
+from lextables.tasks.plan import GIVEN, WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds, rate_name
 
 SETTINGS = ("single", "multi")  # single-task, and multi-task
 
@@ -117,7 +117,8 @@ class ClassificationTask(Entry):
 class ClassificationPlanner(Planner):
     """Lays out a classification task; the conditions of a row are shares of the training examples."""
 
-    STAGES = ("read", "singly")
+    STAGES = ("read", "singly", GIVEN)
+    FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
     task: ClassificationTask
 
     def rows(self) -> list[Row]:

@@ -1,7 +1,8 @@
 """The runs of a retrieval task: a system is a retriever, maybe a reranker over its hits, maybe tuned."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import PositiveFloat, PositiveInt, field_validator, model_validator
 
@@ -12,7 +13,9 @@ from lextables.own import Key
 from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks.plan import (
+    GIVEN,
     Difference,
+    Given,
     Grid,
     Planner,
     Row,
@@ -150,7 +153,8 @@ class RetrievalTask(Entry):
 class RetrievalPlanner(Planner):
     """Lays out a retrieval task; a row is called `<retriever> / <reranker>`."""
 
-    STAGES = ("retrieve", "rerank", "rerank-tuned", "retrieve-tuned", "fuse")
+    STAGES = ("retrieve", "rerank", "rerank-tuned", "retrieve-tuned", "fuse", GIVEN)
+    FORMS: ClassVar = {"trec": (".txt", ".run", ".trec"), "csv": (".csv",), "jsonl": (".jsonl",)}
     task: RetrievalTask
 
     def __init__(self, name: str, task: RetrievalTask, context: Any) -> None:
@@ -177,6 +181,24 @@ class RetrievalPlanner(Planner):
         for key, fusion in fusions.items():
             self.found.append(self.system(fusion, None, self.fuse(key, fusion, first)))
         return self.found
+
+    def given_row(self, extra: Given) -> Row:
+        """The row as `system` makes one, of the first form of the queries alone."""
+        row = super().given_row(extra)
+        return replace(
+            row,
+            row=f"{row.row} / None",
+            reason=f"its predictions are of the queries in their {self.MAIN} form",
+            about={
+                "retriever": row.row,
+                "reranker": "None",
+                "reranked": False,
+                "tuned": False,
+                "fused": False,
+                "pairwise": False,
+                "model": None,
+            },
+        )
 
     def finetuned(self, kind: str) -> dict[str, Finetuned]:
         return {key: tuned for key, tuned in self.task.finetuned.items() if tuned.kind == kind}

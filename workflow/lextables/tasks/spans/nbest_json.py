@@ -1,6 +1,5 @@
 """N-best lists as the field exchanges them: the ``nbest_predictions_.json`` of the released evaluators."""
 
-import json
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
@@ -8,6 +7,9 @@ from typing import Any
 
 from lextables.errors import BadInput
 from lextables.metrics.spans import Nbest, nbest_columns
+from lextables.tasks.given import parsed, text_of
+
+FARTHEST = 2**31  # words: no contract has as many
 
 
 def released_nbest(content: Any, where: str) -> Nbest:
@@ -33,15 +35,18 @@ def released_nbest(content: Any, where: str) -> Nbest:
 
 
 def _fault(entry: Any) -> str:
-    """What is wrong with the types of a released prediction, or nothing."""
+    """What is wrong with a released prediction, or nothing."""
     if not isinstance(entry, Mapping):
         return f"is a {type(entry).__name__} and not a dict with text and probability"
     if not isinstance(entry.get("text"), str):
         return "text is not a string"
     probability = entry.get("probability")
-    if not isinstance(probability, Real) or isinstance(probability, bool):
+    # A whole number of JSON may be larger than any float.
+    if not isinstance(probability, Real) or isinstance(probability, bool) or not 0 <= probability <= 1:
         return f"the probability {probability!r} is not a number from 0 to 1"
-    if {type(entry.get(name)) for name in ("token_doc_start", "token_doc_end")} not in ({int}, {type(None)}):
+    places = [entry.get(name) for name in ("token_doc_start", "token_doc_end")]
+    whole = all(type(place) is int and abs(place) < FARTHEST for place in places)
+    if not whole and places != [None, None]:
         return "token_doc_start and token_doc_end are not two whole numbers"
     return ""
 
@@ -50,20 +55,7 @@ def read_nbest(path: str | Path) -> Nbest:
     """Read a released ``nbest_predictions_.json``, such as the authors' own; see `released_nbest`.
 
     Raises `BadInput` too for what is not JSON, and for a name that appears twice in one object, where
-    the released evaluator would keep the last.
+    the released evaluator would keep the last; see `given.parsed`.
     """
     where = str(path)
-
-    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        record = dict(pairs)
-        if len(record) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise BadInput(f"{twice!r} appears twice in one object", where=where, do="drop one of the two")
-        return record
-
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=named_once)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"not JSON ({error})", where=where, do="write it again") from None
-    return released_nbest(content, where)
+    return released_nbest(parsed(text_of(Path(path).read_bytes(), where), where), where)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt
 
@@ -12,6 +12,7 @@ from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks import plan
 from lextables.tasks.plan import (
+    GIVEN,
     PAPER_GRID,
     WHOLE,
     Difference,
@@ -114,7 +115,8 @@ class SpanTask(Entry):
 class SpanPlanner(Planner):
     """Lays out a span-extraction task; the conditions of a row are shares of the training contracts."""
 
-    STAGES = ("read", "join")
+    STAGES = ("read", "join", GIVEN)
+    FORMS: ClassVar = {"nbest": (".json",)}
     task: SpanTask
 
     @property
