@@ -15,7 +15,7 @@ from sklearn.feature_extraction import FeatureHasher
 from lextables.tasks.spans.parts import dates, names, titles
 from lextables.tasks.spans.unit_scores import Units
 
-PARTS = {"date": dates, "title": titles, "name": names}
+PARTS = {"date": dates, "title": titles, "name": names}  # the plainest first
 LONGEST_RUN = 3  # units
 OUTSIDE = -12.0  # the logit of a unit beyond the contract's ends
 RANKS = (1, 2, 4)

@@ -123,15 +123,17 @@ class Asked:
         return held
 
     def parts(self) -> tuple[str, ...]:
-        """Return the kinds of parts of a unit that many of the answers are."""
+        """Return the kinds of parts of a unit that many of the answers are, each counted for the first."""
         counts: Counter[str] = Counter()
         for contract, places in self.places.items():
             text = self.found.texts[contract]
             for gold, (start, end) in zip(self.words[contract], places, strict=True):
+                near = text[start : end + 1]
                 for name, those in spans.PARTS.items():
-                    near = text[start : end + 1]
                     inside = word_sets([near[first:last] for first, last in those(near)])
-                    counts[name] += any(alike(words, gold) for words in inside)
+                    if any(alike(words, gold) for words in inside):
+                        counts[name] += 1
+                        break  # what is a date is no name as well
         total = sum(map(len, self.places.values()))
         if self.relaxed:
             return ()
