@@ -94,7 +94,7 @@ def test_a_rule_uses_no_module_that_the_table_does_not_name(rule):
 
 @pytest.mark.parametrize("rule", ["index", "candidates", "parentheticals", "contradictions"])
 def test_what_takes_hours_knows_no_model_that_finds_neutral_premises(rule):
-    models = {"bi_encoder", "device", "loading", "token_count"}
+    models = {"bi_encoder", "device", "loading", "onednn", "token_count", "vectors"}
     assert not digests(str(SCRIPTS / f"lawngnli_{rule}.py")).keys() & {
         f"lextables/models/{name}.py" for name in models
     }

@@ -114,6 +114,9 @@ def test_other_forms_are_ranked_for_the_queries_that_they_name():
     assert (list(found["short"]), list(found["long"])) == (["assign", "cap", "term"], ["cap"])
 
 
+VECTORS = {"documents": "whole", "pool": "judged", "top": 10, "queries": None}
+
+
 def test_vectors_rank_the_pool_and_a_text_is_encoded_once():
     seen = []
 
@@ -125,7 +128,11 @@ def test_vectors_rank_the_pool_and_a_text_is_encoded_once():
         seen.append(list(texts))
         return np.array([[1, 0]] * len(texts), dtype=np.float32)
 
-    forms = {"short": BM25, "long": BM25 | {"queries": ["cap"]}, "again": BM25 | {"queries": []}}
+    forms = {
+        "short": VECTORS,
+        "long": VECTORS | {"queries": ["cap"]},
+        "again": VECTORS | {"queries": []},
+    }
     given = Collection(
         DOCUMENTS, {name: row | {"again": row["short"]} for name, row in QUERIES.items()}, JUDGED, TASK
     )
@@ -134,6 +141,37 @@ def test_vectors_rank_the_pool_and_a_text_is_encoded_once():
     assert found["short"]["assign"] == [("c", 2.0), ("b", 0.0)]
     assert (list(found["long"]), found["again"]) == (["cap"], {})
     assert seen == [list(DOCUMENTS.values()), sorted(set(seen[1]))] and len(seen[1]) == 4
+
+
+LONG = {
+    "a": "liability\n\nthe seller pays\r\n  \nliability and liability",
+    "b": "liability and liability and liability",
+    "c": "\n",
+    "d": "\nliability in the end\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("read", "hits"),
+    [
+        ("whole", [("a", 3.0), ("b", 3.0), ("d", 1.0)]),
+        ("paragraphs", [("b", 3.0), ("a", 2.0), ("d", 1.0)]),
+    ],
+)
+def test_a_document_scores_as_the_best_of_its_paragraphs(read, hits):
+    def encode(texts):
+        assert all(texts)
+        return np.array([[text.count("liability")] for text in texts], dtype=np.float32)
+
+    given = Collection(LONG, QUERIES, JUDGED, TASK)
+    forms = {"short": VECTORS | {"documents": read, "pool": "all", "top": 3}}
+    found = dense.retrieve(given, forms, encode, lambda texts: np.ones((len(texts), 1), dtype=np.float32))
+    assert found["short"]["cap"] == hits
+
+
+def test_paragraphs_are_lines_with_words():
+    assert dense.paragraphs(LONG["a"]) == ["liability", "the seller pays", "liability and liability"]
+    assert dense.paragraphs("\n") == ["\n"]
 
 
 def test_first_hits_are_reordered_by_the_model_s_logits(monkeypatch):

@@ -210,6 +210,10 @@ def work(experiment, **fixed):
     )
 
 
+# What encoders made of texts, kept for whoever asks again; no rule's output, and nothing is lost with it.
+VECTORS = f"{RESULTS}/work/vectors"
+
+
 def needs(wildcards, **fixed):
     """The predictions that the run reads that `run_of` finds."""
     found = spec(run_of(wildcards, **fixed)).needs

@@ -1,7 +1,6 @@
 """The finished LawngNLI, its untwinned candidates, and their census with the funnel."""
 
 import json
-from functools import partial
 from pathlib import Path
 
 from lextables.dataset import census, write_census
@@ -27,7 +26,7 @@ with job(snakemake.log[0]) as log:
     files = (given.parentheticals, given.contradictions, given.cites, given.long_premises)
     shards = [Shard(*paths) for paths in zip(*files, strict=True)]
     encoder = bi_encoder.load(weights_folder(params.encoder), device.pick(params.device))
-    encode = partial(bi_encoder.encode, encoder)
+    encode = bi_encoder.kept(bi_encoder.encode, encoder, params.encoder, params.vectors)
     last = write_examples(shards, encode, params.seed, output.examples, output.long_premises)
     funnel = list((counted.funnel | last).items())
     check_left(funnel)

@@ -1,7 +1,5 @@
 """Rank the documents of every query by a bi-encoder, in all forms of the queries."""
 
-from functools import partial
-
 from lextables.dataset import write
 from lextables.job import job
 from lextables.models import bi_encoder, device
@@ -17,8 +15,8 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
     hits = dense.retrieve(
         collection.load(snakemake.input, snakemake.params.task),
         settings,
-        partial(bi_encoder.encode_documents, model),
-        partial(bi_encoder.encode_queries, model),
+        bi_encoder.kept(bi_encoder.encode_documents, model, first, snakemake.params.vectors),
+        bi_encoder.kept(bi_encoder.encode_queries, model, first, snakemake.params.vectors),
     )
     for path, record, form in zip(snakemake.output.predictions, records, settings, strict=True):
         write(PREDICTIONS, prediction_rows(hits[form]), path)

@@ -20,6 +20,8 @@ def retrieve(
 ) -> dict[str, Hits]:
     """Rank the pool of each validation and test query; {form: hits}.
 
+    A document is one text, or with ``documents: paragraphs`` the lines of it, of which the nearest counts: so
+    what stands beyond the encoder's length is read as well.
     The encoders give float32 arrays (texts, dimensions) of unit vectors; a text is encoded once, whatever
     the number of forms.
     """
@@ -27,9 +29,10 @@ def retrieve(
     texts = {
         form: collection.texts(form, ("validation", "test"), run["queries"]) for form, run in settings.items()
     }
-    documents = sorted(collection.documents)
-    encoded = encode_document([collection.documents[document] for document in documents])
-    vectors = dict(zip(documents, encoded, strict=True))
+    read = paragraphs if first["documents"] == "paragraphs" else whole
+    parts = {document: read(text) for document, text in sorted(collection.documents.items())}
+    encoded = iter(encode_document([part for of_document in parts.values() for part in of_document]))
+    vectors = {document: [next(encoded) for _ in of_document] for document, of_document in parts.items()}
     wanted = sorted({text for of_form in texts.values() for text in of_form.values()})
     query_vectors = dict(zip(wanted, encode_query(wanted), strict=True))
     return {
@@ -41,3 +44,13 @@ def retrieve(
         )
         for form, of_form in texts.items()
     }
+
+
+def whole(text: str) -> list[str]:
+    """Return a document as one part, which an encoder cuts at its length."""
+    return [text]
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return a document's paragraphs, which are its lines with words; itself where it has none."""
+    return [line for line in text.splitlines() if line.strip()] or [text]

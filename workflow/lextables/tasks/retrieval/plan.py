@@ -34,8 +34,9 @@ class Retriever(Entry):
     """A first-stage system; BM25 has one ``index`` a query, over its judged documents, or one over all.
 
     A fusion ranks by the mean of the standardised scores of those that it is ``of``: keys of other
-    retrievers, or of fine-tuned bi-encoders; they count by their ``shares``, or alike.  A ``floor``
-    row says what a score is worth: to reach no more than it says nothing.
+    retrievers, or of fine-tuned bi-encoders; they count by their ``shares``, or alike.  One that goes by
+    vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose best counts.  A
+    ``floor`` row says what a score is worth: to reach no more than it says nothing.
     """
 
     row: str
@@ -44,6 +45,7 @@ class Retriever(Entry):
     model: str | None = None
     of: tuple[str, ...] = ()
     shares: tuple[PositiveFloat, ...] = ()
+    documents: Literal["whole", "paragraphs"] = "whole"
     own: bool = False
     reranked: bool = True
     floor: bool = False
@@ -141,6 +143,8 @@ class RetrievalTask(Entry):
         for key, retriever in self.retrievers.items():
             if bool(retriever.of) != (retriever.kind == "fusion"):
                 raise ValueError(f"retrievers.{key}: a fusion, and nothing else, says what it is `of`")
+            if retriever.documents != "whole" and retriever.kind in ("bm25", "fusion"):
+                raise ValueError(f"retrievers.{key}: {retriever.kind} reads documents whole")
             if len(retriever.shares) not in (0, len(retriever.of)):
                 raise ValueError(f"retrievers.{key}: a share for each system that it is `of`, or none")
             if unknown := set(retriever.of) - single:
@@ -245,7 +249,7 @@ class RetrievalPlanner(Planner):
             if isinstance(weights, Missing):
                 return weights
             settings |= model_settings(retriever.model, weights)
-            settings |= {"max_length": self.max_length(retriever.model)}
+            settings |= {"max_length": self.max_length(retriever.model), "documents": retriever.documents}
             settings |= {"api": self.context.config.llm} if retriever.kind == "embedding-api" else {}
         return {
             form: (self.add(self.run("retrieve", key, form), settings | {"queries": self.wanted(form)}),)
@@ -347,7 +351,7 @@ class RetrievalPlanner(Planner):
         runs = []
         for training in self.trained(name, tuned, weights, name):
             reading = self.run("retrieve-tuned", name, self.context.grid, training.seed)
-            kept = {"pool": self.task.pool, "top": self.task.top}
+            kept = {"pool": self.task.pool, "top": self.task.top, "documents": "whole"}
             runs.append(self.add(reading, self.read(training) | kept, weights_of=training))
         return {self.MAIN: tuple(runs)}
 
