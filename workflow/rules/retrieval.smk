@@ -15,7 +15,7 @@ include: "functions/retrieval.smk"
 
 
 # Kinds of retrievers, each with a script of its own: a change of one repeats no other's work.
-FIRST_STAGES = {"bm25": "lexical", "bi-encoder": "dense", "embedding-api": "api"}
+FIRST_STAGES = {"bm25": "lexical", "bi-encoder": "dense", "embedding-api": "api", "linear": "linear"}
 
 # All forms of a data set's queries are one job's.
 for name, task in RETRIEVAL.items():
@@ -38,9 +38,9 @@ for name, task in RETRIEVAL.items():
                 model=retrievers(kind),
             conda:
                 ENVIRONMENT
-            threads: 4 if stage == "dense" else 1
+            threads: 4 if stage in ("dense", "linear") else 1
             resources:
-                gpu=MODEL_GPU if stage == "dense" else 0,
+                gpu=MODEL_GPU if stage in ("dense", "linear") else 0,
                 mem_mb=8000,
                 runtime=120,
             params:

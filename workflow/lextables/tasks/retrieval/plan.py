@@ -27,6 +27,7 @@ from lextables.tasks.plan import (
 )
 
 USER_MAX_LENGTH = 512
+BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 Found = dict[str, tuple[Run, ...]] | Missing
 
 
@@ -36,16 +37,20 @@ class Retriever(Entry):
     A fusion ranks by the mean of the standardised scores of those that it is ``of``: keys of other
     retrievers, or of fine-tuned bi-encoders; they count by their ``shares``, or alike.  One that goes by
     vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose best counts.  A
-    ``floor`` row says what a score is worth: to reach no more than it says nothing.
+    linear one learns from the judgements of the training and validation queries, by words in so many
+    ``topics`` and, where it names a ``model``, by its vectors; ``penalty`` is scikit-learn's C.  A ``floor``
+    row says what a score is worth: to reach no more than it says nothing.
     """
 
     row: str
-    kind: Literal["bm25", "bi-encoder", "embedding-api", "fusion"]
+    kind: Literal["bm25", "bi-encoder", "embedding-api", "fusion", "linear"]
     index: Literal["query", "corpus"] | None = None
     model: str | None = None
     of: tuple[str, ...] = ()
     shares: tuple[PositiveFloat, ...] = ()
     documents: Literal["whole", "paragraphs"] = "whole"
+    topics: PositiveInt | None = None
+    penalty: PositiveFloat | None = None
     own: bool = False
     reranked: bool = True
     floor: bool = False
@@ -143,7 +148,12 @@ class RetrievalTask(Entry):
         for key, retriever in self.retrievers.items():
             if bool(retriever.of) != (retriever.kind == "fusion"):
                 raise ValueError(f"retrievers.{key}: a fusion, and nothing else, says what it is `of`")
-            if retriever.documents != "whole" and retriever.kind in ("bm25", "fusion"):
+            learns = retriever.topics and retriever.penalty and not retriever.reranked
+            if retriever.kind == "linear" and not learns:
+                raise ValueError(
+                    f"retrievers.{key}: a linear one wants topics, a penalty and reranked: false"
+                )
+            if retriever.documents != "whole" and retriever.kind in ("bm25", "fusion", "linear"):
                 raise ValueError(f"retrievers.{key}: {retriever.kind} reads documents whole")
             if len(retriever.shares) not in (0, len(retriever.of)):
                 raise ValueError(f"retrievers.{key}: a share for each system that it is `of`, or none")
@@ -216,12 +226,13 @@ class RetrievalPlanner(Planner):
         parts = [*map(self.first_stage, fused)] or [retriever, reranker]
         models = [system.model for system in parts if system and system.model]
         tuned = any(isinstance(system, Finetuned) for system in parts)
+        learnt = getattr(retriever, "kind", None) == "linear"
         return Row(
             f"{retriever.row} / {second}",
             own=own or retriever.own,
             reason=outcome.reason if missing else "",
             parameters=self.context.parameters(*models),
-            trained=tuned,
+            trained=tuned or learnt,
             averages=self.task.averages if tuned else 1,
             floor=getattr(retriever, "floor", False) and reranker is None,
             runs={} if missing else outcome,
@@ -243,13 +254,16 @@ class RetrievalPlanner(Planner):
     def retrieve(self, key: str, retriever: Retriever) -> Found:
         settings: dict[str, Any] = {"kind": retriever.kind, "pool": self.task.pool, "top": self.task.top}
         if retriever.kind == "bm25":
-            settings |= {"index": retriever.index or "corpus", "k1": 0.9, "b": 0.4}
-        else:
+            settings |= {"index": retriever.index or "corpus"} | BM25
+        elif retriever.kind == "linear":
+            settings |= {"topics": retriever.topics, "penalty": retriever.penalty} | BM25
+        if retriever.model:
             weights = self.context.weights(retriever.model)
             if isinstance(weights, Missing):
                 return weights
             settings |= model_settings(retriever.model, weights)
-            settings |= {"max_length": self.max_length(retriever.model), "documents": retriever.documents}
+            settings |= {"max_length": self.max_length(retriever.model)}
+            settings |= {"documents": retriever.documents} if retriever.kind != "linear" else {}
             settings |= {"api": self.context.config.llm} if retriever.kind == "embedding-api" else {}
         return {
             form: (self.add(self.run("retrieve", key, form), settings | {"queries": self.wanted(form)}),)
