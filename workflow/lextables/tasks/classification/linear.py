@@ -62,7 +62,8 @@ class Classifier:
 
 def chosen(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
     """Return these columns of words, float64, rows of length one."""
-    return normalize(words[:, columns].astype(np.float64))
+    found = words[:, columns].astype(np.float64)
+    return normalize(found) if len(columns) else found
 
 
 def fit(known: Sight, rows: np.ndarray, right: np.ndarray, settings: Settings) -> Head:
