@@ -5,7 +5,8 @@ used: the examples of each answer of each head are dealt into folds, each read b
 others, so many times over; this is how the registry's settings were chosen.  A score is the task's own,
 first the mean over folds, which are about as large as the test split where there are five, and then that of
 all folds together.  --set tries another setting than the registry's, --curve learns from shares of the
-examples, --shuffled from labels that are drawn at random within each head.
+examples, --shuffled from labels that are dealt anew within each head; --chance learns nothing and draws its
+scores at random.
 
     PYTHONPATH=workflow python bench/measure_linear_classification.py results/data/maud --set longest=3
     PYTHONPATH=workflow python bench/measure_linear_classification.py results/data/maud --features both --test
@@ -14,7 +15,7 @@ examples, --shuffled from labels that are drawn at random within each head.
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -117,6 +118,18 @@ def shuffled(rows: Sequence[Row], seed: int) -> list[Row]:
     return found
 
 
+def drawn(rows: Sequence[Row], sizes: Mapping[str, int], seed: int) -> list[Row]:
+    """Return predictions that are drawn at random."""
+    generator = np.random.default_rng(seed)
+    found = []
+    for row in rows:
+        given = generator.normal(size=sizes[row["head_id"]])
+        shares = np.exp(given) / np.exp(given).sum()
+        kept = {name: row[name] for name in ("head_id", "example_id")}
+        found.append(kept | {"logits": given.tolist(), "probabilities": shares.tolist()})
+    return found
+
+
 def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -130,6 +143,7 @@ def main() -> None:
     arguments.add_argument("--test", action="store_true")
     arguments.add_argument("--curve", type=int, nargs="*", default=[100], help="per cent of the examples")
     arguments.add_argument("--shuffled", action="store_true")
+    arguments.add_argument("--chance", action="store_true")
     arguments.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     arguments.add_argument("--threads", type=int, default=2)
     given = arguments.parse_args()
@@ -148,6 +162,8 @@ def main() -> None:
     sizes = {head["head_id"]: len(head["answers"]) for head in heads}
 
     def reading(learnt_from: Sequence[Row], read_: Sequence[Row], percent: int, seed: int) -> list[Row]:
+        if given.chance:
+            return drawn(read_, sizes, seed)
         part = subset(list(learnt_from), percent / 100, seed, multi_label=task.multi_label)
         part = shuffled(part, seed) if given.shuffled else part
         of = [list({key_of(row): texts[key_of(row)] for row in those}.values()) for those in (part, read_)]
@@ -170,7 +186,7 @@ def measure(
     """Print the scores on the test split, or by cross-validation, of models of a share of the examples."""
     if given.test:
         test = list(asked_of.of_splits(rows, task.test))
-        draws = given.repeats if percent < 100 or given.shuffled else 1
+        draws = given.repeats if percent < 100 or given.shuffled or given.chance else 1
         values = [score(task, reading(final, test, percent, seed), test, heads) for seed in range(draws)]
         print(f"{percent}%: test {fmean(values):.1f} ({', '.join(f'{value:.1f}' for value in values)})")
         return
