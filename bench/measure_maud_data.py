@@ -17,7 +17,8 @@ from pathlib import Path
 from lextables.dataset import census, read, write
 from lextables.maud import constraints, release
 from lextables.maud.schema import ANSWERED, EXTRACTED
-from lextables.tasks.classification.features import read_tokens, texts_of, tokenise
+from lextables.tasks.classification.features import read_tokens, tokenise
+from lextables.tasks.classification.texts import texts_of
 from make_maud import recorded_questions
 
 LIMIT = 512

@@ -22,6 +22,14 @@ TASK = {
 }
 
 
+LINEAR = {"longest": 2, "least": 5, "smoothing": 1.0, "penalty": {"words": 10.0}}
+
+
+def linear(**panel):
+    """The change that makes the panel one linear model."""
+    return {"models": {"linear": {"row": "Words", "kind": "linear"} | panel}, "linear": LINEAR}
+
+
 def specs(**changes):
     config = load_config({"papers": "acord", "grid": "paper", "seeds": [0]}, ["acord"], ROOT)
     planner = ClassificationPlanner(
@@ -69,6 +77,14 @@ def test_a_choice_is_told_the_evaluator_and_the_metric_and_no_training_is():
             {"multi_label": True, "loss": "binary_cross_entropy", "evaluator": "minority AUPR"},
             "multi_label wants binary_cross_entropy, shuffled and the general evaluator",
         ),
+        (linear(features="vectors"), "the row 'Words' wants a model"),
+        ({"models": {"bert": {"row": "BERT"}}}, "the row 'BERT' wants a model"),
+        (linear() | {"linear": None}, "the row 'Words' wants a penalty for words under linear"),
+        (
+            linear(features="both", model="all-minilm-l6-v2"),
+            "the row 'Words' wants a penalty for both under linear",
+        ),
+        (linear(sides="left"), "Input should be 'both', 'first' or 'second'"),
         ({"loss": "hinge"}, "Input should be 'binary_cross_entropy' or 'cross_entropy'"),
     ],
 )
@@ -80,3 +96,12 @@ def test_what_does_not_fit_is_refused_before_anything_runs(changes, sentence):
 
 def test_a_released_evaluator_needs_no_metrics():
     assert ClassificationTask(**TASK | {"evaluator": "minority AUPR", "metrics": []}).choose_by == "micro F1"
+
+
+def test_a_linear_model_is_learnt_and_read_without_a_grid():
+    found, row = specs(**linear(sides="second"))
+    assert set(found) == {"train", "read"} and found["train"] == found["read"]
+    told = {"kind": "linear", "features": "words", "sides": "second", "percent": 100, "multi_label": False}
+    assert told.items() <= found["train"].items()
+    assert not {"weights", "learning_rate", "batch_size"} & found["train"].keys()
+    assert (row.row, row.parameters, list(row.runs)) == ("Words", 0, ["100"])

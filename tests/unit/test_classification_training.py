@@ -21,10 +21,11 @@ from lextables.errors import BadInput
 from lextables.models import multi_head
 from lextables.tasks.classification import training
 from lextables.tasks.classification.examples import by_head, of_splits
-from lextables.tasks.classification.features import Text, read_tokens, tokenise
+from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.material import material, spread, usable
 from lextables.tasks.classification.reading import padded, read_heads
 from lextables.tasks.classification.schema import PREDICTIONS, TRIED
+from lextables.tasks.classification.texts import Text
 from lextables.tasks.classification.training import Training, read_while_training
 from lextables.tasks.classification.trials import JOINT
 from tiny_encoders import WORDS

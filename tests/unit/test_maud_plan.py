@@ -17,6 +17,12 @@ MODELS = load_models(ROOT / "resources/models.yaml")
 PRINTED = load_published(ROOT / "resources/published/maud.csv")
 # The paper prints no value of the first; the second is ours.
 UNPRINTED = {"figure2", "table_validation"}
+LINEAR = ("linear", "linear-vectors", "linear-both")
+FLOOR = [
+    "Words and a linear model",
+    "Sentence embeddings and a linear model",
+    "Words, sentence embeddings and a linear model",
+]
 
 
 def laid_out(**values):
@@ -53,8 +59,9 @@ def test_every_printed_model_is_planned():
 
 def test_the_sample_trains_both_ways_and_says_why_the_rest_does_not_run():
     found = laid_out()
-    assert {run.model for run in found.specs} == {"minilm", "linear"}
-    assert [(run.experiment, run.condition) for run in found.specs if run.paper == "maud"] == [
+    assert {run.model for run in found.specs} == {"minilm", *LINEAR}
+    trained = [run for run in found.specs if run.paper == "maud" and run.model not in LINEAR]
+    assert [(run.experiment, run.condition) for run in trained] == [
         ("singly", "single-sample"),
         ("search", "multi-sample-lr3e-04"),
         ("choice", "multi-sample"),
@@ -100,7 +107,7 @@ def test_a_share_of_the_examples_has_a_choice_of_its_own():
 def test_a_multi_task_model_is_read_by_a_run_of_its_own():
     found = laid_out(**PAPER_RUN)
     assert runs(found, "read") and not runs(found, "read", setting="single")
-    for run in runs(found, "read"):
+    for run in runs(found, "read", setting="multi"):
         training = found.specs[run].weights_of
         assert (training.model, training.condition, training.seed) == (run.model, run.condition, run.seed)
         assert found.specs[training].settings["setting"] == "multi"
@@ -112,9 +119,46 @@ def test_a_multi_task_model_is_read_by_a_run_of_its_own():
     assert updates == {(3600, 7200, 10800, 14400, 18000, 21600)}
 
 
+def test_linear_models_are_the_floor_of_every_table_of_models(tmp_path):
+    found = laid_out()
+    for table in ("table3", "table4", "table6", "table7", "table8"):
+        rows = {row["row"]: row for row in found.rows[table] if row["floor"]}
+        assert list(rows) == FLOOR, table
+        assert all(row["own"] and len(row["runs"]["100"]) == 1 for row in rows.values())
+    for model in LINEAR:
+        (training,), (reading,) = runs(found, "train", model), runs(found, "read", model)
+        assert found.specs[reading].weights_of == training
+        assert found.specs[reading].settings == found.specs[training].settings
+    assert "weights" not in found.specs[runs(found, "train", "linear")[0]].settings
+
+
+def test_words_alone_are_learnt_from_shares_of_the_examples_too():
+    rows = {row["row"]: row for row in laid_out(**PAPER_RUN).rows["figure3"]}
+    assert set(rows[FLOOR[0]]["runs"]) == {"5", "10", "25", "50", "100"}
+    assert list(rows[FLOOR[1]]["runs"]) == ["100"]
+    found = laid_out(**PAPER_RUN)
+    for run in runs(found, "train", "linear"):
+        part = run.condition.partition("-p")[2] or "100"
+        assert found.specs[run].settings["percent"] == int(part)
+
+
+def test_vectors_want_their_encoder_and_words_want_none(tmp_path, monkeypatch):
+    monkeypatch.setattr("lextables.models.resolve.package_folder", lambda package: None)
+    monkeypatch.setattr("lextables.models.resolve.cached", lambda hub, revision: None)
+    found = laid_out(**with_models(tmp_path, "roberta-base"))
+    rows = {row["row"]: row for row in found.rows["table4"] if row["floor"]}
+    assert [bool(row["runs"]) for row in rows.values()] == [True, False, False]
+    reason = "sentence-transformers/all-MiniLM-L6-v2 is not available here"
+    assert [row["reason"] for row in rows.values()] == ["", reason, reason]
+
+
 def test_training_is_told_what_the_task_is():
     for run, spec in laid_out(**PAPER_RUN).specs.items():
-        if run.paper == "maud" and run.experiment in ("search", "singly", "train"):
+        if (
+            run.paper == "maud"
+            and run.experiment in ("search", "singly", "train")
+            and run.model not in LINEAR
+        ):
             told = ("loss", "sampling", "class_weights", "multi_label", "weight_decay")
             assert [spec.settings[name] for name in told] == [
                 "binary_cross_entropy", "balanced", "none", False, 0.01,

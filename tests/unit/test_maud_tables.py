@@ -298,6 +298,31 @@ def test_differences_of_figure3_have_their_spread(data):
     assert (cell.value, cell.averages) == (pytest.approx(95), 3)
 
 
+def test_linear_models_are_part_of_the_floor_and_say_their_settings(data):
+    settings = {
+        "kind": "linear", "features": "words", "longest": 2, "least": 5, "piece": 64,
+        "penalty": {"words": 100.0},
+    }  # fmt: skip
+    trained = {"settings": settings, "device": "a processor", "seconds": 20.0}
+    words = system("Words", [run(data, "linear", trained=trained)], own=True, floor=True)
+    mark = "the floor reaches this value too (Words): to match it says nothing"
+    for table in ("table3", "table4"):
+        found = lines(data, table, *map(system, PANEL), words, comparable=True)
+        cells = {(line.row, line.column): line for line in found}
+        reached = [line for line in found if line.row == "Overall" and mark in line.reason]
+        printed = {
+            line.column: float(line.published.rstrip("%"))
+            for line in found
+            if line.row == "Overall" and line.published
+        }
+        assert cells["Overall", "Words"].ours == "60.0" and cells["Overall", "Words"].verdict == ""
+        assert {line.column for line in reached} == {name for name, value in printed.items() if value <= 60}
+        assert reached
+        assert cells["Words", "Settings"].ours == (
+            "a model for each head, runs of up to 2 words that 5 texts of a head have, C = 100"
+        )
+
+
 def test_what_random_scores_reach_is_the_floor(data):
     found = lines(data, "table3", system("RoBERTa", [run(data, "floor", 0.7)]), comparable=True)
     mark = "the floor reaches this value too (Random): to match it says nothing"

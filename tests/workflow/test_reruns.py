@@ -432,7 +432,21 @@ def test_a_change_reaches_what_it_can_change_and_nothing_else(made, tmp_path, ch
         (grown("tasks/spans/training.py"), "spans_train", {"spans_features", "retrieval_train"}),
         (grown("tasks/spans/reading.py"), "spans_read", {"spans_features", "spans_train", "retrieval_train"}),
         (grown("tasks/spans/windows.py"), "spans_features", {"retrieval_train", "classification_train"}),
-        (grown("tasks/classification/training.py"), "classification_train", {"spans_train"}),
+        (
+            grown("tasks/classification/training.py"),
+            "classification_train",
+            {"spans_train", "classification_train_linear", "classification_read_linear"},
+        ),
+        (
+            grown("tasks/classification/linear.py"),
+            "classification_train_linear",
+            {"classification_train", "classification_read", "classification_vectors", "spans_train_linear"},
+        ),
+        (
+            grown("models/bi_encoder.py"),
+            "classification_vectors",
+            {"classification_train", "spans_train_linear"},
+        ),
         (grown("tasks/classification/sampling.py"), "classification_singly", {"classification_features"}),
         (grown("lawngnli/contradiction.py"), "lawngnli_contradictions", {"lawngnli_parentheticals"}),
         (

@@ -78,6 +78,8 @@ def test_it_runs_from_its_file_to_its_tables(project):
     ours = scores["MiniLM encoder", "Macro F1"]
     assert 0 <= float(ours["ours"]) <= 100
     assert float(ours["low"]) <= float(ours["ours"]) <= float(ours["high"])
+    # Each label has words of its own.
+    assert scores["Words and a linear model", "Macro F1"]["ours"] == "100.0"
     record = json.loads((project / "results/sample" / ours["runs"] / "run.json").read_text())
     assert record["trained"]["choice"]["all heads"]["updates"] in ([2], [4])
 

@@ -2,11 +2,18 @@
 #
 #   in    {RESULTS}/data/{dataset}/{examples,heads,texts}.parquet, by the names that the registry gives
 #   out   {RESULTS}/features/classification/...; {RESULTS}/runs/{dataset}/..., scores beside each run
-#   steps tokens -> search -> choice -> train -> read, or models for single heads (singly) -> score
+#   steps tokens -> search -> choice -> train -> read, or models for single heads (singly) -> score;
+#         linear models learn and read words, and vectors that a small encoder makes once of each text
 
 CLASSIFICATION = of_task("classification")
 CLASSIFIED = any_of(CLASSIFICATION)
 TOKENS = f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet"
+VECTORS = f"{RESULTS}/features/classification/{{dataset}}/{{encoder}}/vectors-{{piece}}.parquet"
+# The panels that are linear models, and any other name.
+CLASSIFICATION_LINEAR = any_of(
+    {key for task in CLASSIFICATION.values() for key, panel in task.models.items() if panel.kind == "linear"}
+)
+CLASSIFICATION_NEURAL = rf"(?!(?:{CLASSIFICATION_LINEAR})/)[^/]+"
 
 
 include: "functions/classification.smk"
@@ -159,6 +166,7 @@ rule classification_train:
         f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
+        model=CLASSIFICATION_NEURAL,
     conda:
         ENVIRONMENT
     threads: 4
@@ -195,6 +203,7 @@ rule classification_read:
         f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
+        model=CLASSIFICATION_NEURAL,
     conda:
         ENVIRONMENT
     threads: 4
@@ -211,6 +220,95 @@ rule classification_read:
         "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
     script:
         "../scripts/classification_read.py"
+
+
+rule classification_vectors:
+    input:
+        examples=data("{dataset}", "examples"),
+        texts=lambda wildcards: data(wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts),
+    output:
+        vectors=VECTORS,
+    log:
+        f"{RESULTS}/logs/{{dataset}}/features/{{encoder}}/vectors-{{piece}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/features/{{encoder}}/vectors-{{piece}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+        piece=r"\d+",
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=4000,
+        runtime=240,
+    params:
+        weights=encoder_of,
+        device=CONFIG.device,
+        code=code("classification_vectors.py"),
+    message:
+        "Encoding the texts of {wildcards.dataset} with {wildcards.encoder}, in pieces of {wildcards.piece} words."
+    script:
+        "../scripts/classification_vectors.py"
+
+
+# The linear floor: no tokens, no GPU.
+rule classification_train_linear:
+    input:
+        data=classified_texts,
+        vectors=vectors_of("train"),
+    output:
+        weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
+        record=f"{CLASSIFICATION_TRAIN}/run.json",
+    log:
+        f"{CLASSIFICATION_TRAIN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+        model=CLASSIFICATION_LINEAR,
+    conda:
+        ENVIRONMENT
+    threads: 2
+    resources:
+        mem_mb=8000,
+    params:
+        settings=of_run("train"),
+        splits=splits_of("final"),
+        code=code("classification_train_linear.py"),
+    message:
+        "Learning {wildcards.model} from the examples of {wildcards.dataset} ({wildcards.condition})."
+    script:
+        "../scripts/classification_train_linear.py"
+
+
+rule classification_read_linear:
+    input:
+        data=classified_texts,
+        vectors=vectors_of("read"),
+        weights=weights_for("read"),
+    output:
+        predictions=f"{CLASSIFICATION_READ}/predictions.parquet",
+        record=f"{CLASSIFICATION_READ}/run.json",
+    log:
+        f"{CLASSIFICATION_READ}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+        model=CLASSIFICATION_LINEAR,
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=8000,
+    params:
+        settings=of_run("read"),
+        splits=splits_of("test"),
+        code=code("classification_read_linear.py"),
+    message:
+        "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition})."
+    script:
+        "../scripts/classification_read_linear.py"
 
 
 rule classification_score:

@@ -2,7 +2,8 @@
 
 from lextables.job import job
 from lextables.models.weights import weights_folder
-from lextables.tasks.classification.features import texts_of, tokenise
+from lextables.tasks.classification.features import tokenise
+from lextables.tasks.classification.texts import texts_of
 
 with job(snakemake.log[0]) as log:
     counts = tokenise(

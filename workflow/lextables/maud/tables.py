@@ -19,7 +19,14 @@ from lextables.maud.registry import Maud
 from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.tables.cells import Cell
-from lextables.tables.cost import given_in_words, record, span_settings_in_words, time_in_words, training
+from lextables.tables.cost import (
+    given_in_words,
+    linear_settings_in_words,
+    record,
+    span_settings_in_words,
+    time_in_words,
+    training,
+)
 from lextables.tables.inputs import Inputs, Scores, about, by_name
 
 AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
@@ -276,6 +283,8 @@ def settings_in_words(run: Mapping[str, Any]) -> str:
     if words := given_in_words(run):
         return words
     trained = training(run)
+    if trained["settings"].get("kind") == "linear":
+        return linear_settings_in_words(trained["settings"])
     settings, trials = trained["settings"], trained["trials"].values()
     rates, updates = (
         {trial["learning_rate"] for trial in trials},

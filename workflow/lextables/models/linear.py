@@ -121,6 +121,33 @@ def fit_few(
     return Linear(weights[:, None], model.intercept_ - mean @ weights[: len(scale)])
 
 
+def fit_weighed(
+    words: csr_matrix, dense: np.ndarray, labels: np.ndarray, *, penalty: float, smoothing: float
+) -> Linear:
+    """Return a logistic regression of one output over ``words`` and then ``dense``, float64.
+
+    Each column of ``words`` (rows, terms) is weighed first by how much more often it stands in rows of one
+    label than of the other: the absolute difference of the log odds, ``smoothing`` added to each count (Wang
+    and Manning, 2012, Baselines and Bigrams).  ``dense`` (rows, columns) is taken as it is.  The weights hold
+    for features as they were given.  ``penalty`` is scikit-learn's C.  Labels of one class give that class.
+    """
+    columns = words.shape[1] + dense.shape[1]
+    if labels.all() or not labels.any():
+        return Linear(np.zeros((columns, 1)), np.array([-NEVER if labels.all() else NEVER]))
+    said = _log_odds(words[labels], smoothing) - _log_odds(words[~labels], smoothing)
+    scale = np.concatenate([np.abs(said), np.ones(dense.shape[1])])
+    known = words.multiply(scale[: words.shape[1]])
+    known = csr_matrix(hstack([known, csr_matrix(dense)])) if words.shape[1] else dense
+    model = LogisticRegression(C=penalty, max_iter=STEPS).fit(known, labels)
+    return Linear((model.coef_[0] * scale)[:, None], model.intercept_)
+
+
+def _log_odds(words: csr_matrix, smoothing: float) -> np.ndarray:
+    """The logarithm of the share of rows in which each column is not 0, float64 (columns,)."""
+    standing = np.bincount(words.indices, minlength=words.shape[1])
+    return np.log((standing + smoothing) / (words.shape[0] + 2 * smoothing))
+
+
 def fit_near(near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Linear:
     """Return a logistic regression of one output that stays near another where rows say little, float64.
 

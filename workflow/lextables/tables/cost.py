@@ -33,6 +33,15 @@ def time_in_words(records: Sequence[Mapping[str, Any]]) -> str:
     return f"{seeds}{duration(sum(run['seconds'] for run in runs))} on {devices}"
 
 
+def linear_settings_in_words(settings: Mapping[str, Any]) -> str:
+    """Return what the score of a linear classifier depends on."""
+    features = settings["features"]
+    runs = f"runs of up to {settings['longest']} words that {settings['least']} texts of a head have"
+    vectors = f"vectors of pieces of {settings['piece']} words"
+    seen = {"words": runs, "vectors": vectors, "both": f"{runs}, {vectors}"}[features]
+    return f"a model for each head, {seen}, C = {settings['penalty'][features]:g}"
+
+
 def span_settings_in_words(run: Mapping[str, Any]) -> str:
     """Return what the score of a span-extraction run depends on."""
     settings, trained = run["settings"], training(run)

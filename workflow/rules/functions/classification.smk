@@ -29,3 +29,38 @@ def tokenizer_of(wildcards):
 def splits_of(*parts):
     """What gives the splits of these parts of a data set."""
     return lambda wildcards: [list(getattr(CLASSIFICATION[wildcards.dataset], part)) for part in parts]
+
+
+def classified_texts(wildcards):
+    """The examples, the heads and the texts that they ask about."""
+    return [
+        *examples_and_heads(wildcards),
+        *data(wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts),
+    ]
+
+
+def vectors_of(experiment):
+    """What gives the frozen vectors that a linear model sees; nothing for one that sees words alone."""
+
+    def file(wildcards):
+        given = spec(run_of(wildcards, experiment=experiment)).settings
+        if given["features"] == "words":
+            return []
+        return [VECTORS.format(dataset=wildcards.dataset, encoder=given["model"], piece=given["piece"])]
+
+    return file
+
+
+def encoder_of(wildcards):
+    """The settings of the weights that encode the texts of a data set for its linear models."""
+    found = next(
+        entry.settings
+        for run, entry in SPECS.items()
+        if run.paper == wildcards.dataset
+        and entry.settings.get("kind") == "linear"
+        and entry.settings.get("model") == wildcards.encoder
+    )
+    length = MODELS[wildcards.encoder].max_length
+    return identified({name: found[name] for name in ("model", "weights", "revision", "found")}) | {
+        "max_length": length
+    }

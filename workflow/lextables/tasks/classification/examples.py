@@ -1,8 +1,9 @@
 """What an example says: the text, or pair of texts, that it asks about, and which answers are right."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lextables.dataset import Row
+from lextables.errors import BadInput
 
 Key = tuple[str, str]  # the ids of a text and of the second text of its pair, empty where it stands alone
 
@@ -31,3 +32,20 @@ def by_head(rows: Iterable[Row], heads: Iterable[str], *, labelled: bool = False
             kept = {"example_id": row["example_id"], "text_id": text_id, "pair_id": pair_id}
             found[row["head_id"]].append(kept | ({"labels": labels_of(row)} if labelled else {}))
     return {head: sorted(rows, key=lambda row: row["example_id"]) for head, rows in found.items()}
+
+
+def check_labels(rows: Iterable[Row], answers: Mapping[str, int], multi_label: bool) -> None:
+    """Raise `BadInput` for labels that do not fit ``answers``, {head: how many it has}."""
+    for row in rows:
+        labels, head, where = labels_of(row), row["head_id"], f"example {row['example_id']}"
+        if head not in answers:
+            raise BadInput(f"head {head!r} is not among the heads", where=where)
+        if not multi_label and len(labels) != 1:
+            raise BadInput(
+                f"{len(labels)} right answers where the task has one an example",
+                where=where,
+                do="mark the task as multi_label",
+            )
+        for label in labels:
+            if not 0 <= label < answers[head]:
+                raise BadInput(f"label {label} where head {head!r} has {answers[head]} answers", where=where)

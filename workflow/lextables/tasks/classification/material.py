@@ -7,7 +7,7 @@ from typing import Any
 
 from lextables.dataset import Row
 from lextables.errors import BadInput
-from lextables.tasks.classification.examples import by_head, key_of, labels_of, of_splits
+from lextables.tasks.classification.examples import by_head, check_labels, key_of, labels_of, of_splits
 from lextables.tasks.classification.features import Tokens
 from lextables.tasks.classification.sampling import subset
 
@@ -36,7 +36,7 @@ def material(
     """
     rows, known, multi_label = list(examples), list(heads), settings["multi_label"]
     training, asked = (list(of_splits(rows, part)) for part in splits)
-    _check_labels(training, {head["head_id"]: len(head["answers"]) for head in known}, multi_label)
+    check_labels(training, {head["head_id"]: len(head["answers"]) for head in known}, multi_label)
     training = subset(training, settings["percent"] / 100, seed, multi_label=multi_label)
     most = settings["heads"] if settings["setting"] == "single" else None
     answers = spread(usable(known, training, asked), most)
@@ -73,19 +73,3 @@ def _check_texts(rows: Iterable[Row], tokens: Tokens) -> None:
         if (key := key_of(row)) not in tokens.position:
             named = " with ".join(repr(text_id) for text_id in key if text_id)
             raise BadInput(f"text {named} has no tokens", where=f"example {row['example_id']}")
-
-
-def _check_labels(rows: Iterable[Row], answers: Mapping[str, int], multi_label: bool) -> None:
-    for row in rows:
-        labels, head, where = labels_of(row), row["head_id"], f"example {row['example_id']}"
-        if head not in answers:
-            raise BadInput(f"head {head!r} is not among the heads", where=where)
-        if not multi_label and len(labels) != 1:
-            raise BadInput(
-                f"{len(labels)} right answers where the task has one an example",
-                where=where,
-                do="mark the task as multi_label",
-            )
-        for label in labels:
-            if not 0 <= label < answers[head]:
-                raise BadInput(f"label {label} where head {head!r} has {answers[head]} answers", where=where)

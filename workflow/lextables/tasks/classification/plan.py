@@ -1,9 +1,9 @@
 """The runs of a classification task: one model for each head, or one encoder with a head for each."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import PositiveInt, field_validator, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from lextables.metrics.classification import METRICS
 from lextables.models.resolve import Missing, Weights, model_settings
@@ -21,12 +21,25 @@ class Panel(plan.Panel):
 
     ``grid`` names the part of the grid that it is trained by, if not its setting's.  ``published`` is the
     name that the authors' own settings give the model.
+
+    A panel of kind `linear` has a model a head, over ``features``: words, the frozen sentence vectors of
+    ``model``, or both; of pairs of texts it sees the ``sides`` that it may.
     """
 
+    kind: Literal["encoder", "linear"] = "encoder"
+    model: str = ""
+    features: Literal["words", "vectors", "both"] = "words"
+    sides: Literal["both", "first", "second"] = "both"
     single: bool = False
     multi: bool = True
     grid: str | None = None
     published: str | None = None
+
+    @model_validator(mode="after")
+    def _named(self) -> "Panel":
+        if not self.model and (self.kind, self.features) != ("linear", "words"):
+            raise ValueError(f"the row {self.row!r} wants a model")
+        return self
 
 
 class ClassificationGrid(Grid):
@@ -49,6 +62,24 @@ class ClassificationGrid(Grid):
         return [*self.updates, *(epochs * self.updates_per_epoch for epochs in self.epochs)]
 
 
+class LinearSettings(Entry):
+    """How linear models are learnt; all of it was chosen on the final splits, by cross-validation.
+
+    Words count in runs of up to ``longest``, those that stand in ``least`` texts of a head or more, by their
+    log odds with ``smoothing``.  ``penalty`` is scikit-learn's C, by the panel's features.  Texts are encoded
+    in pieces of so many words (``piece``), and ``numbers`` is how much vectors and what is counted of pairs
+    weigh beside words.  A panel with ``shares`` is learnt from ``percents`` of the examples too.
+    """
+
+    longest: PositiveInt
+    least: PositiveInt
+    smoothing: PositiveFloat
+    penalty: Mapping[Literal["words", "vectors", "both"], PositiveFloat]
+    piece: PositiveInt = 64
+    numbers: PositiveFloat = 1.0
+    percents: tuple[Annotated[int, Field(ge=1, le=WHOLE)], ...] = (WHOLE,)
+
+
 class Names(Entry):
     """What the data set calls the tables that the task reads."""
 
@@ -69,7 +100,8 @@ class ClassificationTask(Entry):
     ``class_weights`` the answers of a head count alike in its loss.
 
     ``averages`` is how many runs a printed score is the mean of.  ``grids`` go by the size of the search
-    (`paper` is the paper's), then by `single`, `multi` or a name that models of the panel give.
+    (`paper` is the paper's), then by `single`, `multi` or a name that models of the panel give.  ``linear``
+    is for panels of that kind.
     """
 
     task: Literal["classification"]
@@ -90,6 +122,7 @@ class ClassificationTask(Entry):
     weight_decay: float = 0.01
     averages: PositiveInt = 1
     grids: Mapping[str, Mapping[str, ClassificationGrid]]
+    linear: LinearSettings | None = None
 
     @field_validator("metrics", "choose_by")
     @classmethod
@@ -106,6 +139,9 @@ class ClassificationTask(Entry):
         several = (self.loss, self.sampling, self.evaluator)
         if self.multi_label and several != ("binary_cross_entropy", "shuffled", "general"):
             raise ValueError("multi_label wants binary_cross_entropy, shuffled and the general evaluator")
+        for panel in self.models.values():
+            if panel.kind == "linear" and panel.features not in (self.linear.penalty if self.linear else ()):
+                raise ValueError(f"the row {panel.row!r} wants a penalty for {panel.features} under linear")
         return self
 
     def training_settings(self) -> dict[str, Any]:
@@ -123,16 +159,48 @@ class ClassificationPlanner(Planner):
 
     def rows(self) -> list[Row]:
         panels = dict(self.task.models)
-        wanted = {name: any(getattr(panel, name) for panel in panels.values()) for name in SETTINGS}
+        encoders = [panel for panel in panels.values() if panel.kind == "encoder"]
+        wanted = {name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS}
         for extra in self.own_models("encoder"):
             panels[extra.key] = Panel(row=extra.name, model=extra.key, own=True, **wanted)
         found = []
         for key, panel in panels.items():
+            if panel.kind == "linear":
+                found.append(self.linear(key, panel))
+                continue
             for setting in SETTINGS:
                 if getattr(panel, setting):
                     row = self.row(key, panel, setting)
                     found += self.placed(row, self.differences(row, panel, setting))
         return found
+
+    def linear(self, key: str, panel: Panel) -> Row:
+        """The row of linear models, one a head; those over words run anywhere."""
+        weights = self.context.weights(panel.model) if panel.features != "words" else None
+        missing = isinstance(weights, Missing)
+        shares = (
+            self.task.linear.percents if panel.shares and self.context.config.data != "sample" else (WHOLE,)
+        )
+        return Row(
+            panel.row,
+            own=panel.own,
+            reason=weights.reason if missing else "",
+            parameters=self.context.parameters(*([panel.model] if panel.model else [])),
+            trained=True,
+            floor=panel.floor,
+            runs={} if missing else {str(share): self.learnt(key, panel, weights, share) for share in shares},
+            about={"setting": "single"},
+        )
+
+    def learnt(self, key: str, panel: Panel, weights: Weights | None, percent: int) -> tuple[Run, ...]:
+        """The run that reads the test examples, after that which learns."""
+        settings = self.task.linear.model_dump(exclude={"percents"}) | {"percent": percent}
+        settings |= {name: getattr(panel, name) for name in ("kind", "features", "sides")}
+        settings |= {"multi_label": self.task.multi_label, "penalty": dict(self.task.linear.penalty)}
+        settings |= model_settings(panel.model, weights) if weights else {}
+        name = panel.kind + ("" if percent == WHOLE else f"-p{percent}")
+        training = self.add(self.run("train", key, name), settings)
+        return (self.add(self.run("read", key, name), settings, weights_of=training),)
 
     def grid(self, panel: Panel, setting: str) -> ClassificationGrid:
         return self.task.grids[self.context.grid][panel.grid or setting]

@@ -1,0 +1,347 @@
+"""The linear floor of classification, on texts of a few made-up words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lextables.dataset import Column, Table, read, write
+from lextables.errors import BadInput
+from lextables.metrics.classification import METRICS, answered, by_head
+from lextables.models.linear import NEVER, fit_weighed
+from lextables.models.word_runs import overlaps, runs
+from lextables.tasks.classification import examples as asked_of
+from lextables.tasks.classification.linear import (
+    learn,
+    load,
+    predict,
+    read_examples,
+    save,
+    shares,
+    train,
+)  # fmt: skip
+from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, TEXTS
+from lextables.tasks.classification.sight import NEGATION, seen, sight
+from lextables.tasks.classification.texts import Text
+from lextables.tasks.classification.vectors import encode_texts, pieces, read_vectors
+
+SETTINGS = {
+    "longest": 2, "least": 2, "smoothing": 1.0, "penalty": {"words": 100, "vectors": 10, "both": 100},
+    "piece": 4, "numbers": 0.3, "features": "words", "sides": "both", "multi_label": False, "percent": 100,
+}  # fmt: skip
+FILLER = "the party shall at its own cost and in good time send all of them on".split()
+COLOURS = ("red", "green", "blue")
+PAIRED = Table(
+    "examples",
+    "",
+    (
+        *EXAMPLES.columns[:4],
+        Column("pair_id", pa.string(), ""),
+        EXAMPLES.columns[4],
+    ),
+    ("example_id",),
+)
+
+
+def texts_about(labels, words=COLOURS, seed=0):
+    """A text for each label that says its word once among filler."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number, label in enumerate(labels):
+        said = rng.permutation(FILLER).tolist()
+        said.insert(int(rng.integers(len(said))), words[label])
+        found.append(Text((f"t{number:03}", ""), " ".join(said)))
+    return found
+
+
+def rows_of(head, texts, labels):
+    return [
+        {
+            "example_id": f"{head}/{'/'.join(text.key)}", "head_id": head, "text_id": text.key[0],
+            "pair_id": text.key[1], "labels": label if isinstance(label, tuple) else (label,),
+        }
+        for text, label in zip(texts, labels, strict=True)
+    ]  # fmt: skip
+
+
+def labels_of(count, answers, seed=0):
+    return np.random.default_rng(seed).permutation(np.arange(count) % answers).tolist()
+
+
+def right(predictions, rows):
+    """The share of examples whose greatest logit is that of the right answer."""
+    label = {row["example_id"]: row["labels"][0] for row in rows}
+    return np.mean([np.argmax(row["logits"]) == label[row["example_id"]] for row in predictions])
+
+
+@pytest.mark.parametrize("answers", [2, 3])
+def test_a_head_learns_the_word_that_says_its_answer(answers):
+    labels = labels_of(60, answers)
+    texts = texts_about(labels)
+    rows = rows_of("h", texts, labels)
+    model = learn(texts[:40], {"h": rows[:40]}, {"h": answers}, SETTINGS)
+    found = predict(model, texts[40:], {"h": rows[40:]}, SETTINGS)
+    assert right(found, rows[40:]) == 1
+    for row in found:
+        assert len(row["logits"]) == len(row["probabilities"]) == answers
+        assert sum(row["probabilities"]) == pytest.approx(1)
+        assert np.argmax(row["probabilities"]) == np.argmax(row["logits"])
+
+
+def test_shuffled_labels_give_chance():
+    labels = labels_of(400, 2)
+    texts = texts_about(labels)
+    wrong = np.random.default_rng(1).permutation(labels[:200]).tolist()
+    model = learn(texts[:200], {"h": rows_of("h", texts[:200], wrong)}, {"h": 2}, SETTINGS)
+    found = predict(model, texts[200:], {"h": rows_of("h", texts[200:], labels[200:])}, SETTINGS)
+    asked = [
+        {"head_id": "h", "example_id": row["example_id"], "labels": row["labels"]}
+        for row in rows_of("h", texts[200:], labels[200:])
+    ]
+    heads = answered(found, asked, [{"head_id": "h", "answers": ["a", "b"]}])
+    # 200 tosses of a coin: three standard deviations of an area under this curve are about 0.13.
+    assert by_head(METRICS["AUPR"], heads)["h"] == pytest.approx(0.5, abs=0.13)
+
+
+def test_heads_are_learnt_apart_whatever_the_threads():
+    colours, answers = labels_of(60, 3), labels_of(60, 2, seed=1)
+    texts = texts_about(colours)
+    texts = [
+        replace(text, text=text.text + (" yes", " no")[at]) for text, at in zip(texts, answers, strict=True)
+    ]
+    given = {"a": rows_of("a", texts, colours), "b": rows_of("b", texts, answers), "none": []}
+    sizes = {"a": 3, "b": 2, "none": 2}
+    one = learn(texts[:40], {head: rows[:40] for head, rows in given.items()}, sizes, SETTINGS)
+    other = learn(texts[:40], {head: rows[:40] for head, rows in given.items()}, sizes, SETTINGS, threads=2)
+    assert list(one.heads) == ["a", "b"]
+    asked = {head: rows[40:] for head, rows in given.items()}
+    found = predict(one, texts[40:], asked, SETTINGS)
+    assert found == predict(other, texts[40:], asked, SETTINGS)
+    for head in ("a", "b"):
+        assert right([row for row in found if row["head_id"] == head], asked[head]) == 1
+    # A head is what it is beside others.
+    alone = learn(texts[:40], {"b": given["b"][:40]}, sizes, SETTINGS)
+    assert predict(alone, texts[40:], {"b": asked["b"]}, SETTINGS) == [
+        row for row in found if row["head_id"] == "b"
+    ]
+
+
+def test_what_is_loaded_says_the_same_to_the_bit(tmp_path):
+    labels = labels_of(40, 3)
+    texts = texts_about(labels)
+    rows = rows_of("h", texts, labels)
+    model = learn(texts, {"h": rows}, {"h": 3}, SETTINGS)
+    save(model, tmp_path / "linear.npz")
+    again = load(tmp_path / "linear.npz")
+    assert predict(again, texts, {"h": rows}, SETTINGS) == predict(model, texts, {"h": rows}, SETTINGS)
+
+
+def test_of_several_right_answers_each_has_a_probability_of_its_own():
+    several = SETTINGS | {"multi_label": True}
+    rng = np.random.default_rng(0)
+    labels = [tuple(np.flatnonzero(rng.random(3) < 0.5).tolist()) for _ in range(80)]
+    texts = [
+        Text((f"t{at:03}", ""), " ".join([*rng.permutation(FILLER), *(COLOURS[one] for one in those)]))
+        for at, those in enumerate(labels)
+    ]
+    rows = rows_of("h", texts, labels)
+    model = learn(texts[:60], {"h": rows[:60]}, {"h": 3}, several)
+    for row, asked in zip(predict(model, texts[60:], {"h": rows[60:]}, several), rows[60:], strict=True):
+        assert tuple(np.flatnonzero(np.array(row["probabilities"]) > 0.5)) == asked["labels"]
+
+
+def test_a_head_with_one_answer_in_training_gives_it_and_no_other():
+    texts = texts_about([0] * 6)
+    rows = rows_of("h", texts, [1] * 6)
+    for answers in (2, 3):
+        model = learn(texts, {"h": rows}, {"h": answers}, SETTINGS)
+        for row in predict(model, texts, {"h": rows}, SETTINGS):
+            assert row["logits"][1] == -NEVER and row["probabilities"][1] > 0.99
+
+
+def pairs_about(count, seed=0):
+    """Pairs whose second text says what stands in the first (1), or something else (0)."""
+    rng = np.random.default_rng(seed)
+    texts, labels = [], labels_of(count, 2, seed)
+    for number, label in enumerate(labels):
+        words = [f"word{at}" for at in rng.permutation(500)[:20]]
+        second = words[3:8] if label else [f"word{at}" for at in rng.permutation(500)[:5]]
+        texts.append(Text((f"a{number:03}", f"b{number:03}"), " ".join(words), " ".join(second)))
+    return texts, labels
+
+
+def test_a_pair_is_told_by_what_of_the_second_text_stands_in_the_first():
+    texts, labels = pairs_about(120)
+    rows = rows_of("h", texts, labels)
+    model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, SETTINGS)
+    assert right(predict(model, texts[80:], {"h": rows[80:]}, SETTINGS), rows[80:]) > 0.95
+    # A side by itself says nothing of it.
+    for side in ("first", "second"):
+        blind = SETTINGS | {"sides": side}
+        model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, blind)
+        assert right(predict(model, texts[80:], {"h": rows[80:]}, blind), rows[80:]) < 0.75
+
+
+def test_one_side_of_a_pair_is_all_that_is_seen():
+    texts, labels = pairs_about(30)
+    rows = rows_of("h", texts, labels)
+    hypothesis = SETTINGS | {"sides": "second"}
+    model = learn(texts, {"h": rows}, {"h": 2}, hypothesis)
+    changed = [replace(text, text="something else") for text in texts]
+    assert predict(model, changed, {"h": rows}, hypothesis) == predict(model, texts, {"h": rows}, hypothesis)
+    with pytest.raises(BadInput, match="it has no second side; set sides to first or both"):
+        seen([Text(("t", ""), "alone")], "second", pairs=False)
+
+
+def test_the_numbers_of_a_pair():
+    first, second = "We do not sell red cars", "we sell blue cars"
+    texts = [Text(("a", "b"), first, second), Text(("c", ""), "it stands alone", None)]
+    sides = seen(texts, "both", pairs=True)
+    rare = np.ones(2**20, dtype=np.float32)
+    found = sight(sides, longest=1, features="words", rare=rare, vectors=None)
+    (numbers,) = found.blocks
+    # Three of the second's four words, of three pairs none, how often each says no, and their lengths.
+    expected = [3 / 4, 0, 3 / 4, np.log(2), 0, np.log(7), np.log(5)]
+    assert numbers[0] == pytest.approx(expected)
+    assert numbers[1].tolist()[:3] == [0, 0, 0]
+    assert NEGATION.findall("He didn’t, could not and NEVER fails; nothing known") == [
+        "n’t",
+        "not",
+        "NEVER",
+        "fails",
+        "nothing",
+    ]
+
+
+def test_runs_stand_in_a_text_or_do_not():
+    found = runs(["Red red car", "", "car red"], 2)
+    assert found.dtype == np.float32 and set(found.data) == {1}
+    assert np.diff(found.indptr).tolist() == [4, 0, 3]  # red, car, red red, red car; car, red, car red
+    assert overlaps([found[:1], found[:1]], [found[:1], found[:1]], np.ones(found.shape[1])).tolist() == [
+        [1] * 3
+    ]
+
+
+def test_a_word_of_one_label_weighs_more_than_one_of_both():
+    words = runs(["both one", "both one", "both other", "both other"], 1, buckets=2**10)
+    labels = np.array([True, True, False, False])
+    model = fit_weighed(words, np.empty((4, 0)), labels, penalty=10, smoothing=1)
+    said = {
+        word: float((runs([word], 1, buckets=2**10) @ model.weights)[0, 0])
+        for word in ("both", "one", "other")
+    }
+    assert said["one"] > 0 > said["other"] and said["both"] == 0
+
+
+def encode(those):
+    """A vector of length one for each piece: which colours it names, and a little of something else."""
+    found = np.array([[piece.count(colour) for colour in COLOURS] + [0.1] for piece in those], dtype=float)
+    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("features", ["vectors", "both"])
+def test_frozen_vectors_tell_what_words_cannot(tmp_path, features):
+    labels = labels_of(60, 3)
+    texts = texts_about(labels)
+    assert encode_texts(texts, encode, 4, tmp_path / "vectors.parquet") == 60 * 5
+    vectors = read_vectors(tmp_path / "vectors.parquet")
+    assert vectors["t000"].shape == (5, 4) and vectors["t000"].dtype == np.float16
+    given, rows = SETTINGS | {"features": features}, rows_of("h", texts, labels)
+    model = learn(texts[:40], {"h": rows[:40]}, {"h": 3}, given, vectors)
+    assert right(predict(model, texts[40:], {"h": rows[40:]}, given, vectors), rows[40:]) == 1
+    with pytest.raises(BadInput, match="text t041: the text has no vectors"):
+        predict(model, texts[41:], {"h": rows[41:]}, given, {"t000": vectors["t000"]})
+
+
+def test_vectors_of_a_pair_are_both_their_product_their_difference_and_the_closest_piece(tmp_path):
+    texts = [Text(("a", "b"), "red a a a blue a a a", "blue"), Text(("c", ""), "green")]
+    encode_texts(texts, encode, 4, tmp_path / "vectors.parquet")
+    vectors = read_vectors(tmp_path / "vectors.parquet")
+    assert sorted(vectors) == ["a", "b", "c"]
+    sides = seen(texts, "both", pairs=True)
+    found = sight(sides, longest=1, features="vectors", rare=np.empty(0), vectors=vectors)
+    block, closest = found.blocks
+    first, second, product, difference = np.split(block[0], 4)
+    assert np.linalg.norm(first) == pytest.approx(1) and second == pytest.approx(vectors["b"][0], abs=1e-3)
+    assert product == pytest.approx(first * second) and difference == pytest.approx(np.abs(first - second))
+    assert closest[0, 0] == pytest.approx(1, abs=1e-3)
+    assert not block[1].reshape(4, -1)[1].any()
+
+
+def test_pieces_leave_no_word_out():
+    assert pieces("one two\nthree  four five", 2) == ["one two", "three four", "five"]
+    assert pieces(" ", 2) == [""]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write a data set and return the paths of its tables."""
+
+    def make(rows, texts, heads=(("h", ["a", "b", "c"]),), table=EXAMPLES):
+        write(table, sorted(rows, key=lambda row: row["example_id"]), tmp_path / "examples.parquet")
+        write(
+            HEADS,
+            [{"head_id": head, "answers": answers} for head, answers in heads],
+            tmp_path / "heads.parquet",
+        )
+        stored = [{"text_id": text_id, "text": text} for text_id, text in sorted(texts.items())]
+        write(TEXTS, stored, tmp_path / "texts.parquet")
+        return [tmp_path / f"{name}.parquet" for name in ("examples", "heads", "texts")]
+
+    return make
+
+
+def example(number, label, split="train", head="h", **more):
+    return {
+        "example_id": f"{head}/{number:03}", "split": split, "head_id": head, "text_id": f"t{number:03}",
+        "label": label,
+    } | more  # fmt: skip
+
+
+def test_a_run_leaves_weights_and_then_predictions(tmp_path, files):
+    labels = labels_of(60, 3)
+    texts = {text.key[0]: text.text for text in texts_about(labels)}
+    rows = [example(n, label, "train" if n < 40 else "test") for n, label in enumerate(labels)]
+    rows.append(example(41, 0, "test", head="unseen"))
+    paths = files(rows, texts, [("h", ["a", "b", "c"]), ("unseen", ["a", "b"])])
+    record = train(paths, [], ["train"], SETTINGS, 1, tmp_path / "weights")
+    assert (record["heads"], record["training_examples"]) == (1, 40)
+    half = train(paths, [], ["train"], SETTINGS | {"percent": 50}, 1, tmp_path / "half")
+    assert half["training_examples"] == 21
+    output = tmp_path / "predictions.parquet"
+    left_out = read_examples(paths, [], ["test"], SETTINGS, tmp_path / "weights", output)
+    assert left_out == {"heads_left_out": 1}
+    found = list(read(output))
+    assert set(found[0]) == {column.name for column in PREDICTIONS.columns}
+    assert [row["example_id"] for row in found] == [f"h/{n:03}" for n in range(40, 60)]
+    asked = asked_of.by_head(rows[40:60], ["h"], labelled=True)["h"]
+    assert right(found, asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([example(0, 0, "test")], "examples: no example is in train or dev; check the splits"),
+        ([example(0, 7)], "example h/000: label 7 where head 'h' has 3 answers"),
+        ([example(0, 0, head="x")], "example x/000: head 'x' is not among the heads"),
+        ([example(8, 0)], "example h/008: there is no text 't008'"),
+        ([example(1, 0)], "text t001: the text is empty"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_a_sentence(tmp_path, files, rows, sentence):
+    with pytest.raises(BadInput) as error:
+        train(files(rows, {"t000": "red", "t001": " "}), [], ["train", "dev"], SETTINGS, 1, tmp_path)
+    assert str(error.value) == f"{sentence}."
+
+
+def test_an_empty_second_text_is_no_text(tmp_path, files):
+    rows = [example(0, 0, pair_id="t001")]
+    with pytest.raises(BadInput, match="text t001: the text is empty"):
+        train(files(rows, {"t000": "red", "t001": ""}, table=PAIRED), [], ["train"], SETTINGS, 1, tmp_path)
+
+
+def test_shares_of_several_answers_need_not_add_up():
+    logits = np.array([[0.0, 0.0, 0.0]])
+    assert shares(logits, multi_label=True).tolist() == [[0.5] * 3]
+    assert shares(logits, multi_label=False) == pytest.approx(np.full((1, 3), 1 / 3))

@@ -1,0 +1,73 @@
+"""The frozen sentence vectors of a data set's texts: each text once, in pieces that fit a small encoder."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lextables.dataset import Column, Row, Table, write
+from lextables.tasks.classification.texts import Text
+
+VECTORS = Table(
+    "vectors",
+    "The texts in pieces, as a sentence encoder has them.",
+    (
+        Column("text_id", pa.string(), "the text"),
+        Column("piece", pa.int32(), "place of the piece in the text, from 0"),
+        Column("vector", pa.list_(pa.float16()), "of length one"),
+    ),
+    key=("text_id", "piece"),
+    ordered=False,
+    row_group=1024,
+)
+AT_ONCE = 512  # texts, which are encoded by length
+
+
+def pieces(text: str, words: int) -> list[str]:
+    """Return a text cut at every so many ``words``; one without a word is a piece."""
+    found = text.split()
+    return [" ".join(found[at : at + words]) for at in range(0, len(found), words)] or [""]
+
+
+def encode_texts(
+    texts: Iterable[Text], encode: Callable[[Sequence[str]], np.ndarray], words: int, path: str | Path
+) -> int:
+    """Write the `VECTORS` of all texts, second ones too, and return how many pieces there are.
+
+    ``encode`` returns a vector of length one for each piece of ``words``.
+    """
+    given = _each_once(texts)
+
+    def rows() -> Iterator[Row]:
+        while batch := dict(islice(given, AT_ONCE)):
+            cut = {text_id: pieces(text, words) for text_id, text in batch.items()}
+            vectors = iter(encode([piece for those in cut.values() for piece in those]).astype(np.float16))
+            for text_id, those in cut.items():
+                for place in range(len(those)):
+                    yield {"text_id": text_id, "piece": place, "vector": next(vectors)}
+
+    return write(VECTORS, rows(), path)
+
+
+def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    for text in texts:
+        for text_id, content in zip(text.key, (text.text, text.second), strict=True):
+            if content is not None and text_id not in seen:
+                seen.add(text_id)
+                yield text_id, content
+
+
+def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
+    """Return {text: the vectors of its pieces, float16 (pieces, dimensions)} of a file of `encode_texts`."""
+    found: dict[str, list[np.ndarray]] = {}
+    with pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, columns=["text_id", "vector"])
+            vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+            for text_id, vector in zip(table["text_id"].to_pylist(), vectors, strict=True):
+                found.setdefault(text_id, []).append(vector)
+    return {text_id: np.array(those) for text_id, those in found.items()}

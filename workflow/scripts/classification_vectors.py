@@ -1,0 +1,20 @@
+"""Encode the texts of a data set with a frozen sentence encoder, each once, in pieces."""
+
+from functools import partial
+
+from lextables.job import job
+from lextables.models import bi_encoder, device
+from lextables.models.weights import weights_folder
+from lextables.tasks.classification.texts import texts_of
+from lextables.tasks.classification.vectors import encode_texts
+
+with job(snakemake.log[0]) as log:
+    weights, where = snakemake.params.weights, device.pick(snakemake.params.device)
+    model = bi_encoder.load(weights_folder(weights), where, weights["max_length"])
+    count = encode_texts(
+        texts_of(snakemake.input.examples[0], snakemake.input.texts[0]),
+        partial(bi_encoder.encode, model),
+        int(snakemake.wildcards.piece),
+        snakemake.output.vectors,
+    )
+    log.info("%s pieces", count)
