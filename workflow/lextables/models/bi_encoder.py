@@ -118,8 +118,8 @@ def _side_by_side(
 ) -> Iterator[int]:
     """Yield what ``fill`` returns for each batch; on a processor as many run at once as torch has threads.
 
-    Threads that share a batch wait for each other in every layer, which on a busy machine takes longer than the
-    work; with a batch each they need not.  The first batch runs alone, for it sets the tokenizer up.
+    Threads that share a batch wait for each other in every layer, which on a busy machine takes longer than
+    the work; with a batch each they need not.  The first batch runs alone, for it sets the tokenizer up.
     """
     if where.type != "cpu":
         yield from map(fill, todo)
