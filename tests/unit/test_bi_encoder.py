@@ -1,5 +1,7 @@
 """Encoding by tiny bi-encoders: the vectors are sentence-transformers' own, unpadded and kept."""
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -57,6 +59,35 @@ def test_texts_of_one_length_meet_no_padding(folders, monkeypatch):
     model[0].register_forward_pre_hook(lambda _, given: masks.append(given[0]["attention_mask"]))
     bi_encoder.encode(model, TEXTS)
     assert len(masks) > 2 and all(mask.all() for mask in masks)
+
+
+def test_as_many_batches_run_at_once_as_there_are_threads(folders, monkeypatch):
+    monkeypatch.setitem(bi_encoder.TOKENS, "cpu", 16)
+    model, before, seen = bi_encoder.load(folders["bert"], CPU), torch.get_num_threads(), set()
+    model[0].register_forward_pre_hook(
+        lambda *_: seen.add((threading.current_thread().name, torch.get_num_threads()))
+    )
+    texts = [f"{word} {other}" for word in tiny_encoders.WORDS for other in tiny_encoders.WORDS]
+    vectors = {}
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        try:
+            vectors[threads] = bi_encoder.encode(model, texts)
+            assert torch.get_num_threads() == threads
+        finally:
+            torch.set_num_threads(before)
+        assert {each for _, each in seen} == {1}
+        assert (threads > 1) == (len(seen) > 1) and len(seen) <= threads
+        seen.clear()
+    assert (vectors[1] == vectors[3]).all()
+
+
+def test_what_fails_in_a_thread_ends_the_encoding(folders, monkeypatch):
+    model, before = bi_encoder.load(folders["bert"], CPU), torch.get_num_threads()
+    monkeypatch.setattr(model, "encode", lambda texts, **_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        bi_encoder.encode(model, SHORT)
+    assert torch.get_num_threads() == before
 
 
 def test_no_texts_have_no_vectors_of_the_right_size(folders):

@@ -1,6 +1,7 @@
 """Bi-encoders: texts to unit vectors, queries and documents each in their own way."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -92,8 +93,9 @@ def _encoded(
 ) -> np.ndarray:
     unique = sorted(set(texts))
     vectors = np.empty((len(unique), model.get_embedding_dimension()), dtype=np.float32)
-    with linear_by_onednn(model.device), tqdm(total=len(unique), desc="encoding") as progress:
-        for batch in batches(_lengths(model, unique), TOKENS[model.device.type]):
+
+    def fill(batch: np.ndarray) -> int:
+        with linear_by_onednn(model.device):
             vectors[batch] = encode(
                 [unique[at] for at in batch],
                 batch_size=len(batch),
@@ -101,9 +103,34 @@ def _encoded(
                 convert_to_numpy=True,
                 show_progress_bar=False,
             )
-            progress.update(len(batch))
+        return len(batch)
+
+    todo = [*batches(_lengths(model, unique), TOKENS[model.device.type])]
+    with tqdm(total=len(unique), desc="encoding") as progress:
+        for done in _side_by_side(fill, todo, model.device):
+            progress.update(done)
     position = {text: index for index, text in enumerate(unique)}
     return vectors[[position[text] for text in texts]]
+
+
+def _side_by_side(
+    fill: Callable[[np.ndarray], int], todo: Sequence[np.ndarray], where: torch.device
+) -> Iterator[int]:
+    """Yield what ``fill`` returns for each batch; on a processor as many run at once as torch has threads.
+
+    Threads that share a batch wait for each other in every layer, which on a busy machine takes longer than
+    the work; with a batch each they need not.  The first batch runs alone, for it sets the tokenizer up.
+    """
+    if where.type != "cpu":
+        yield from map(fill, todo)
+        return
+    threads = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            for part in (todo[:1], todo[1:]):
+                yield from pool.map(fill, part)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _lengths(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
