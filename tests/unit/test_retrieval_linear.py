@@ -1,0 +1,134 @@
+"""The first stage by a linear model: it learns what tells, and nothing where there is nothing to learn."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lextables.errors import BadInput
+from lextables.metrics.ranking import by_name
+from lextables.tasks.retrieval import linear
+from lextables.tasks.retrieval.collection import Collection
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+TASK = {"training": "train", "validation": "valid", "test": "test", "top_gain": 4}
+SUBJECTS = [f"subject{number}" for number in range(8)]
+SETTINGS = {"pool": "judged", "top": 10, "k1": 0.9, "b": 0.4, "topics": 12, "penalty": 0.1, "queries": None}
+
+
+def collection(seed: int = 0) -> Collection:
+    """Clauses on a subject, sound or void: those on a query's subject are asked for, sound ones more."""
+    drawn = random.Random(seed)
+    documents, queries, judged = {}, {}, {}
+    for number in range(120):
+        subject, quality = SUBJECTS[number % 8], ("sound", "void")[number // 8 % 2]
+        words = [subject, quality, *drawn.choices(["party", "shall", "notice", "goods", "term"], k=12)]
+        drawn.shuffle(words)
+        documents[f"d{number:03}"] = " ".join(words)
+    for number, subject in enumerate(SUBJECTS):
+        name, split = f"q{number}", "test" if number > 5 else "valid" if number == 5 else "train"
+        queries[name] = {"split": split, "short": subject, "long": f"a clause about {subject}"}
+        judged[name] = {
+            document: (4 if "sound" in text else 1) if subject in text else 0
+            for document, text in documents.items()
+        }
+    return Collection(documents, queries, judged, TASK)
+
+
+COLLECTION = collection()
+
+
+def encode(texts):
+    """Vectors in which the quality of a clause and the subject stand, and noise."""
+    drawn = np.random.default_rng(len(texts))
+    rows = [
+        [*(float(subject in text) for subject in SUBJECTS), 1 - 2 * float("void" in text)] for text in texts
+    ]
+    found = np.hstack([np.array(rows), 0.05 * drawn.standard_normal((len(texts), 4))]).astype(np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def score(hits, data=COLLECTION, metric="NDCG@10"):
+    run = {query: [document for document, _ in found] for query, found in hits.items()}
+    values = by_name(metric)({query: dict(data.judged[query]) for query in run}, run).values()
+    return sum(values) / len(values)
+
+
+def test_it_learns_which_clauses_are_wanted_and_ranks_test_queries_alone():
+    hits, _ = linear.retrieve(COLLECTION, {"short": SETTINGS}, (encode, encode))
+    assert sorted(hits["short"]) == ["q6", "q7"]
+    assert score(hits["short"]) > 0.95
+    # BM25 knows the subject, and not which clauses on it are sound.
+    likeness = linear.Likeness(COLLECTION, SETTINGS, [])
+    plain = {}
+    for name, text in COLLECTION.texts("short", ("test",)).items():
+        pool, features = likeness.described(name, text)
+        plain[name] = sorted(
+            zip(pool, features[:, 0].tolist(), strict=True), key=lambda hit: (-hit[1], hit[0])
+        )
+    assert score(plain) < 0.9
+
+
+def test_words_alone_rank_by_the_subject():
+    hits, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS}, None)
+    pools = {query: {document for document, _ in found[:5]} for query, found in hits["short"].items()}
+    assert all(COLLECTION.judged[query][document] for query, found in pools.items() for document in found)
+    assert ranker.weights.shape == ranker.mean.shape == (1 + 1 + 12,)
+
+
+def test_other_forms_are_ranked_by_what_the_first_taught():
+    forms = {"short": SETTINGS, "long": SETTINGS | {"queries": ["q6"]}}
+    hits, ranker = linear.retrieve(COLLECTION, forms, None)
+    assert (sorted(hits["short"]), sorted(hits["long"])) == (["q6", "q7"], ["q6"])
+    alone = linear.retrieve(COLLECTION, {"short": SETTINGS}, None)
+    assert alone[0]["short"] == hits["short"]
+    assert np.array_equal(alone[1].weights, ranker.weights)
+
+
+def test_nothing_of_a_test_querys_judgements_is_learnt():
+    judged = {name: dict.fromkeys(gains, 4) for name, gains in COLLECTION.judged.items()}
+    other = replace(
+        COLLECTION, judged=dict(COLLECTION.judged) | {name: judged[name] for name in ("q6", "q7")}
+    )
+    given = [linear.retrieve(data, {"short": SETTINGS}, None)[0] for data in (COLLECTION, other)]
+    assert given[0] == given[1]
+
+
+def test_shuffled_judgements_give_chance():
+    found, chance = [], []
+    for seed in range(6):
+        drawn = random.Random(seed)
+        judged = {}
+        for name, gains in COLLECTION.judged.items():
+            dealt = list(gains.values())
+            drawn.shuffle(dealt)
+            judged[name] = dict(zip(gains, dealt, strict=True))
+        data = replace(COLLECTION, judged=judged)
+        hits, _ = linear.retrieve(data, {"short": SETTINGS}, (encode, encode))
+        found.append(score(hits["short"], data))
+        for _ in range(20):
+            names = sorted(COLLECTION.documents)
+            drawn.shuffle(names)
+            chance.append(score({name: [(each, 0.0) for each in names[:10]] for name in ("q6", "q7")}, data))
+    assert abs(np.mean(found) - np.mean(chance)) < 3 * np.std(found) / np.sqrt(len(found)) + 0.02
+
+
+@pytest.mark.parametrize("gain", [0, 4])
+def test_where_all_documents_are_alike_nothing_can_be_learnt(gain):
+    judged = {name: dict.fromkeys(gains, gain) for name, gains in COLLECTION.judged.items()}
+    with pytest.raises(BadInput, match=r"judgements: the training queries have no relevant document"):
+        linear.retrieve(replace(COLLECTION, judged=judged), {"short": SETTINGS}, None)
+
+
+def test_documents_without_words_in_common_are_refused():
+    documents = {name: f"word{name}" for name in COLLECTION.documents}
+    with pytest.raises(BadInput, match="documents: the documents share too few words; give more"):
+        linear.retrieve(replace(COLLECTION, documents=documents), {"short": SETTINGS}, None)
+
+
+def test_a_query_whose_words_no_document_has_is_ranked_all_the_same():
+    queries = {name: dict(query) for name, query in COLLECTION.queries.items()}
+    queries["q6"]["short"] = "zzz"
+    hits, _ = linear.retrieve(replace(COLLECTION, queries=queries), {"short": SETTINGS}, None)
+    assert len(hits["short"]["q6"]) == 10
