@@ -1,20 +1,23 @@
 """Span extraction by linear models alone: what anyone can train in minutes, without weights or a GPU.
 
-Two models, one on the other: the first says how likely each unit of a contract answers a category
+Three models, one on the other: the first says how likely each unit of a contract answers a category
 (`unit_scores`); the second, for each category, how likely a candidate (`candidates`) is an answer as the
-evaluator counts one.  The second learns from what the first says of contracts that it has not learnt from, a
-fold at a time, so its probabilities hold for new contracts and can be compared across categories.
+evaluator counts one; the third how likely it is one that no likelier candidate finds (`rivals`).  Each learns
+from what the one before says of contracts that it has not learnt from, a fold at a time, so the probabilities
+hold for new contracts and can be compared across categories.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, hstack
 
 from lextables.dataset import Row, read, write
 from lextables.errors import BadInput
@@ -22,13 +25,14 @@ from lextables.metrics.spans import TEXT_END, paper_words
 from lextables.models import linear
 from lextables.models.linear import Linear, Vocabulary, probabilities
 from lextables.tasks.spans import candidates as spans
-from lextables.tasks.spans import unit_scores
+from lextables.tasks.spans import rivals, unit_scores
 from lextables.tasks.spans.candidates import Candidates
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.unit_scores import UnitModel, Units, units_of
 from lextables.tasks.spans.units import Span
 
 WEIGHTS = "linear.npz"
+STAGES = ("second", "third")
 MANY_PARTS = 0.1  # the share of a category's answers that are parts of a kind, for it to have such candidates
 
 Answers = Mapping[int, Sequence[tuple[int, Span]]]
@@ -36,9 +40,10 @@ Answers = Mapping[int, Sequence[tuple[int, Span]]]
 
 @dataclass(frozen=True)
 class SpanModel:
-    """Both models; ``parts`` are the kinds of parts that answer each category, ``relaxed`` which are relaxed.
+    """The models; ``parts`` are the kinds of parts that answer each category, ``relaxed`` which are relaxed.
 
-    ``second`` has an output for each category, of weights for `candidates.described` and `candidates.words`.
+    For each category, ``second`` has weights for `candidates.described` and `candidates.words`, and ``third``
+    for `rivals.described`.
     """
 
     categories: tuple[str, ...]
@@ -46,6 +51,7 @@ class SpanModel:
     parts: tuple[tuple[str, ...], ...]
     units: UnitModel
     second: tuple[Linear, ...]
+    third: tuple[Linear, ...]
 
 
 def fit(
@@ -78,21 +84,54 @@ def fit(
         spans.candidates(found, logits[:, category], settings["units"], parts[category], not relaxes)
         for category, relaxes in enumerate(loose)
     ]
+    matched = [each.matched(own) for each, own in zip(asked, given, strict=True)]
     described = [spans.described(own, found, logits[:, at]) for at, own in enumerate(given)]
-    counted = [each.counted(own) for each, own in zip(asked, given, strict=True)]
+    words = [spans.words(own, found) if parts[at] else None for at, own in enumerate(given)]
+    counted = [np.array([bool(those) for those in each], dtype=bool) for each in matched]
     # Categories that whole units answer have much in common, and some of them few answers.
-    likened = [at for at, relaxes in enumerate(loose) if not relaxes and not parts[at]]
-    penalty, second = settings["penalty"], {}
+    likened = {at for at, relaxes in enumerate(loose) if not relaxes and not parts[at]}
+    weighed = partial(_weighed, likened=likened, penalty=settings["penalty"], near=settings["near"])
+
+    scores = [np.zeros(len(own.contract)) for own in given]
+    for number in range(settings["folds"]):
+        learnt = [fold[own.contract] != number for own in given]
+        for at, model in enumerate(weighed(described, counted, words, learnt)):
+            out = ~learnt[at]
+            scores[at][out] = model.logits(_beside(described[at], words[at], out))[:, 0]
+    everything = [np.ones(len(own.contract), dtype=bool) for own in given]
+    second = weighed(described, counted, words, everything)
+
+    beside = [rivals.described(own, score) for own, score in zip(given, scores, strict=True)]
+    adds = [rivals.added(*each) for each in zip(given, scores, matched, strict=True)]
+    third = weighed(beside, [new for new, _ in adds], [None] * len(given), [told for _, told in adds])
+    return SpanModel(tuple(categories), loose, parts, UnitModel(*vocabularies, first), second, third)
+
+
+def _weighed(
+    described: Sequence[np.ndarray], counted: Sequence[np.ndarray], words: Sequence[csr_matrix | None],
+    rows: Sequence[np.ndarray], *, likened: Set[int], penalty: float, near: float,
+) -> tuple[Linear, ...]:  # fmt: skip
+    """A model for each category from some ``rows`` of what is known; the ``likened`` stay near one of all."""
+    known = [each[own] for each, own in zip(described, rows, strict=True)]
+    held = [each[own] for each, own in zip(counted, rows, strict=True)]
     if likened:
-        together = [np.concatenate([each[at] for at in likened]) for each in (described, counted)]
+        together = [np.concatenate([each[at] for at in sorted(likened)]) for each in (known, held)]
         shared = linear.fit_few(*together, penalty=penalty)
-        for at in likened:
-            second[at] = linear.fit_near(shared, described[at], counted[at], penalty=settings["near"])
-    for at in set(range(len(categories))) - second.keys():
-        words = spans.words(given[at], found) if parts[at] else None
-        second[at] = linear.fit_few(described[at], counted[at], penalty=penalty, words=words)
-    units = UnitModel(*vocabularies, first)
-    return SpanModel(tuple(categories), loose, parts, units, tuple(second[at] for at in sorted(second)))
+    return tuple(
+        linear.fit_near(shared, known[at], held[at], penalty=near)
+        if at in likened
+        else linear.fit_few(
+            known[at], held[at], penalty=penalty, words=None if words[at] is None else words[at][rows[at]]
+        )
+        for at in range(len(known))
+    )
+
+
+def _beside(known: np.ndarray, words: csr_matrix | None, rows: np.ndarray) -> np.ndarray | csr_matrix:
+    """Some rows of what is known of candidates, with their words where these count."""
+    if words is None:
+        return known[rows]
+    return csr_matrix(hstack([csr_matrix(known[rows]), words[rows]]))
 
 
 class Asked:
@@ -110,16 +149,22 @@ class Asked:
         }
         self.words = {contract: word_sets(texts) for contract, texts in self.texts.items()}
 
-    def counted(self, given: Candidates) -> np.ndarray:
-        """Return which candidates the evaluator counts as found (`metrics.spans.paper_matches`), bool."""
+    def matched(self, given: Candidates) -> list[frozenset[int]]:
+        """Return the answers of its contract, by number, that each candidate finds.
+
+        They are those that the evaluator counts (`metrics.spans.paper_matches`).
+        """
         texts = given.texts(self.found)
         asked = [at for at, contract in enumerate(given.contract.tolist()) if self.places.get(contract)]
-        held = np.zeros(len(texts), dtype=bool)
+        held: list[frozenset[int]] = [frozenset()] * len(texts)
         for at, words in zip(asked, word_sets([texts[at] for at in asked]), strict=True):
             contract = int(given.contract[at])
-            held[at] = any(alike(words, gold) for gold in self.words[contract])
-            if self.relaxed and not held[at]:
-                held[at] = any(gold in texts[at] for gold in self.texts[contract])
+            golds = enumerate(zip(self.words[contract], self.texts[contract], strict=True))
+            held[at] = frozenset(
+                number
+                for number, (gold, text) in golds
+                if alike(words, gold) or (self.relaxed and text in texts[at])
+            )
         return held
 
     def parts(self) -> tuple[str, ...]:
@@ -153,15 +198,13 @@ def predict(model: SpanModel, texts: Sequence[str], likely: int) -> list[tuple[C
     found = units_of(texts)
     logits = model.units.logits(found)
     given = []
-    for category, (relaxed, parts, second) in enumerate(
-        zip(model.relaxed, model.parts, model.second, strict=True)
-    ):
+    models = zip(model.relaxed, model.parts, model.second, model.third, strict=True)
+    for category, (relaxed, parts, second, third) in enumerate(models):
         own = spans.candidates(found, logits[:, category], likely, parts, not relaxed)
         known = spans.described(own, found, logits[:, category])
-        score = known @ second.weights[: known.shape[1]]
-        if parts:
-            score = score + spans.words(own, found) @ second.weights[known.shape[1] :]
-        given.append((own, np.asarray(score)[:, 0] + second.intercept[0]))
+        words = spans.words(own, found) if parts else None
+        score = second.logits(_beside(known, words, np.ones(len(known), dtype=bool)))[:, 0]
+        given.append((own, third.logits(rivals.described(own, score))[:, 0]))
     return given
 
 
@@ -192,7 +235,9 @@ def train(
     return {
         "contracts": len(names),
         "answers": sum(map(len, answers.values())),
-        "weights": int(model.units.linear.weights.size + sum(each.weights.size for each in model.second)),
+        "weights": int(
+            model.units.linear.weights.size + sum(each.weights.size for each in model.second + model.third)
+        ),
     }
 
 
@@ -272,8 +317,9 @@ def save(model: SpanModel, path: str | Path) -> None:
         "weights": units.linear.weights,
         "intercept": units.linear.intercept,
     }
-    for number, second in enumerate(model.second):
-        arrays |= {f"weights_{number}": second.weights, f"intercept_{number}": second.intercept}
+    for name in STAGES:
+        for number, each in enumerate(getattr(model, name)):
+            arrays |= {f"{name}_{number}": each.weights, f"{name}_intercept_{number}": each.intercept}
     names = {
         "categories": model.categories,
         "parts": [" ".join(parts) for parts in model.parts],
@@ -291,9 +337,12 @@ def load(path: str | Path) -> SpanModel:
         Vocabulary(names["beside"], arrays["idf_beside"], 1),
         Linear(arrays["weights"], arrays["intercept"]),
     )
-    second = tuple(
-        Linear(arrays[f"weights_{number}"], arrays[f"intercept_{number}"])
-        for number in range(len(names["categories"]))
-    )
+    stages = {
+        name: tuple(
+            Linear(arrays[f"{name}_{number}"], arrays[f"{name}_intercept_{number}"])
+            for number in range(len(names["categories"]))
+        )
+        for name in STAGES
+    }
     parts = tuple(tuple(line.split()) for line in names["parts"])
-    return SpanModel(names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, second)
+    return SpanModel(names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, **stages)
