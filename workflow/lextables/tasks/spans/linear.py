@@ -28,11 +28,13 @@ from lextables.tasks.spans import candidates as spans
 from lextables.tasks.spans import rivals, unit_scores
 from lextables.tasks.spans.candidates import Candidates
 from lextables.tasks.spans.schema import NBEST
-from lextables.tasks.spans.unit_scores import UnitModel, Units, units_of
-from lextables.tasks.spans.units import Span
+from lextables.tasks.spans.shares import part
+from lextables.tasks.spans.unit_scores import UnitModel
+from lextables.tasks.spans.units import Span, Units, units_of
+from lextables.tasks.spans.vectors import read_vectors
 
 WEIGHTS = "linear.npz"
-STAGES = ("second", "third")
+WHOLE = 100  # per cent of the training contracts
 MANY_PARTS = 0.1  # the share of a category's answers that are parts of a kind, for it to have such candidates
 
 Answers = Mapping[int, Sequence[tuple[int, Span]]]
@@ -56,26 +58,28 @@ class SpanModel:
 
 def fit(
     texts: Sequence[str], answers: Answers, categories: Sequence[str], relaxed: str | None,
-    settings: Mapping[str, Any], threads: int = 1,
+    settings: Mapping[str, Any], threads: int = 1, vectors: np.ndarray | None = None,
 ) -> SpanModel:  # fmt: skip
     """Return the models learnt from contracts.
 
     ``answers`` maps a contract to the category and the place of each of its answers; ``relaxed`` is the part
-    of a category's name that lets a candidate count which holds an answer.  ``settings``: ``folds``,
-    ``alpha``, ``epochs``, ``units``, ``penalty``, ``near`` (`plan.LinearSettings`).
+    of a category's name that lets a candidate count which holds an answer.  ``settings``: ``features``
+    and those of `plan.LinearSettings`.  ``vectors`` (units, dimensions) are those of all units, where the
+    features are such.
     """
     loose = tuple(bool(relaxed) and relaxed in category for category in categories)
     found = units_of(texts)
     held = unit_scores.answering(found, answers, len(categories))
-    vocabularies = unit_scores.vocabularies(found)
-    known = unit_scores.features(found, *vocabularies)
-    options = {name: settings[name] for name in ("alpha", "epochs")} | {"threads": threads}
+    vocabularies = None if settings["features"] == "vectors" else unit_scores.vocabularies(found)
+    known = unit_scores.views(found, vocabularies, vectors)
+    options = {name: settings[name] for name in ("alpha", "epochs", "dense")} | {"threads": threads}
 
     fold = np.random.default_rng(0).permutation(len(texts)) % settings["folds"]
     logits = np.zeros(held.shape, dtype=np.float32)
     for number in range(settings["folds"]):
         out = fold[found.contract] == number
-        logits[out] = unit_scores.fit(known, held, ~out, **options).logits(known[out])
+        taught = unit_scores.fit(known, held, ~out, **options)
+        logits[out] = unit_scores.logits(taught, [view[out] for view in known])
     first = unit_scores.fit(known, held, np.ones(len(held), dtype=bool), **options)
 
     asked = [Asked(found, answers, category, relaxes) for category, relaxes in enumerate(loose)]
@@ -104,7 +108,7 @@ def fit(
     beside = [rivals.described(own, score) for own, score in zip(given, scores, strict=True)]
     adds = [rivals.added(*each) for each in zip(given, scores, matched, strict=True)]
     third = weighed(beside, [new for new, _ in adds], [None] * len(given), [told for _, told in adds])
-    return SpanModel(tuple(categories), loose, parts, UnitModel(*vocabularies, first), second, third)
+    return SpanModel(tuple(categories), loose, parts, UnitModel(vocabularies, first), second, third)
 
 
 def _weighed(
@@ -193,10 +197,15 @@ def alike(one: frozenset[bytes], other: frozenset[bytes]) -> bool:
     return 3 * len(one & other) >= len(one) + len(other)
 
 
-def predict(model: SpanModel, texts: Sequence[str], likely: int) -> list[tuple[Candidates, np.ndarray]]:
-    """Return for each category its candidates in contracts, of ``likely`` units, and their logits."""
+def predict(
+    model: SpanModel, texts: Sequence[str], likely: int, vectors: np.ndarray | None = None
+) -> list[tuple[Candidates, np.ndarray]]:
+    """Return for each category its candidates in contracts, of ``likely`` units, and their logits.
+
+    ``vectors`` are those of the contracts' units, where the model was learnt with such.
+    """
     found = units_of(texts)
-    logits = model.units.logits(found)
+    logits = model.units.logits(found, vectors)
     given = []
     models = zip(model.relaxed, model.parts, model.second, model.third, strict=True)
     for category, (relaxed, parts, second, third) in enumerate(models):
@@ -212,14 +221,18 @@ def predict(model: SpanModel, texts: Sequence[str], likely: int) -> list[tuple[C
 
 
 def train(
-    contracts: Path, examples: Path, settings: Mapping[str, Any], threads: int, output: str | Path
-) -> dict[str, Any]:
+    contracts: Path, examples: Path, settings: Mapping[str, Any], threads: int, output: str | Path,
+    vectors: str | Path | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Learn from the training contracts, save to the folder ``output``, and return what the record says.
 
-    ``contracts`` and ``examples`` are tables (`squad.CONTRACTS`, `squad.EXAMPLES`).  Raises `BadInput` where
-    there is nothing to learn from.
+    ``contracts``, ``examples`` and, where the features are such, ``vectors`` are tables (`squad.CONTRACTS`,
+    `squad.EXAMPLES`, `vectors.VECTORS`); ``settings["percent"]`` of the contracts are learnt from.  Raises
+    `BadInput` where there is nothing to learn from.
     """
     texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] != "test"}
+    if settings["percent"] < WHOLE:
+        texts = {name: texts[name] for name in part(texts, settings["percent"], seed=0)}
     rows = [row for row in read(examples) if row["contract_id"] in texts]
     if not rows:
         raise BadInput("no example of a training contract", where=str(examples), do="check the split")
@@ -230,20 +243,21 @@ def train(
         if row["start"] >= 0:
             span = (row["start"], row["end"])
             answers[place[row["contract_id"]]].append((number[row["category"]], span))
-    model = fit([texts[name] for name in names], answers, categories, settings["relaxed"], settings, threads)
+    known = read_vectors(vectors, names) if vectors else None
+    chosen = [texts[name] for name in names]
+    model = fit(chosen, answers, categories, settings["relaxed"], settings, threads, known)
     save(model, Path(output) / WEIGHTS)
     return {
         "contracts": len(names),
         "answers": sum(map(len, answers.values())),
-        "weights": int(
-            model.units.linear.weights.size + sum(each.weights.size for each in model.second + model.third)
-        ),
+        "weights": sum(each.weights.size for each in model.units.linear + model.second + model.third),
     }
 
 
 def read_contracts(
-    contracts: Path, questions: Path, settings: Mapping[str, Any], weights: str | Path, output: str | Path
-) -> None:
+    contracts: Path, questions: Path, settings: Mapping[str, Any], weights: str | Path, output: str | Path,
+    vectors: str | Path | None = None,
+) -> None:  # fmt: skip
     """Write the likeliest spans of each question about the test contracts (`schema.NBEST`).
 
     A candidate's logit stands as that of its start, beside 0 for its end, and its probability is that of
@@ -256,7 +270,8 @@ def read_contracts(
         raise BadInput(f"the category {new[0]!r} was not learnt", where=str(questions), do="train again")
     texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
     names = sorted(texts)
-    given = predict(model, [texts[name] for name in names], settings["units"])
+    known = read_vectors(vectors, names) if vectors else None
+    given = predict(model, [texts[name] for name in names], settings["units"], known)
     found = {
         (names[contract], category): those
         for category, (own, logits) in zip(model.categories, given, strict=True)
@@ -310,21 +325,19 @@ def nbest(question_id: str, text: str, found: Iterable[tuple[float, int, int]], 
 def save(model: SpanModel, path: str | Path) -> None:
     """Write the models to ``path`` (.npz) as plain arrays and names."""
     units = model.units
-    arrays = {
-        "relaxed": np.array(model.relaxed),
-        "idf": units.words.idf,
-        "idf_beside": units.beside.idf,
-        "weights": units.linear.weights,
-        "intercept": units.linear.intercept,
-    }
-    for name in STAGES:
-        for number, each in enumerate(getattr(model, name)):
-            arrays |= {f"{name}_{number}": each.weights, f"{name}_intercept_{number}": each.intercept}
+    words, beside = units.vocabularies or ((), ())
+    arrays = {"relaxed": np.array(model.relaxed)}
+    if units.vocabularies:
+        arrays |= {"idf": words.idf, "idf_beside": beside.idf}
+    stages = {"units": units.linear, "second": model.second, "third": model.third}
+    for name, each_of in stages.items():
+        for number, each in enumerate(each_of):
+            arrays |= {f"{name}_weights_{number}": each.weights, f"{name}_intercept_{number}": each.intercept}
     names = {
         "categories": model.categories,
         "parts": [" ".join(parts) for parts in model.parts],
-        "words": units.words.terms,
-        "beside": units.beside.terms,
+        "words": words.terms if words else (),
+        "beside": beside.terms if beside else (),
     }
     linear.save(arrays, names, path)
 
@@ -332,17 +345,18 @@ def save(model: SpanModel, path: str | Path) -> None:
 def load(path: str | Path) -> SpanModel:
     """Read what `save` wrote; nothing in the file is run."""
     arrays, names = linear.load(path, ("categories", "parts", "words", "beside"))
-    units = UnitModel(
-        Vocabulary(names["words"], arrays["idf"], 2),
-        Vocabulary(names["beside"], arrays["idf_beside"], 1),
-        Linear(arrays["weights"], arrays["intercept"]),
-    )
-    stages = {
-        name: tuple(
-            Linear(arrays[f"{name}_{number}"], arrays[f"{name}_intercept_{number}"])
-            for number in range(len(names["categories"]))
-        )
-        for name in STAGES
-    }
+
+    def stage(name: str) -> tuple[Linear, ...]:
+        count = sum(key.startswith(f"{name}_weights_") for key in arrays)
+        places = [(f"{name}_weights_{at}", f"{name}_intercept_{at}") for at in range(count)]
+        return tuple(Linear(arrays[weights], arrays[intercept]) for weights, intercept in places)
+
+    vocabularies = None
+    if "idf" in arrays:
+        words = Vocabulary(names["words"], arrays["idf"], 2)
+        vocabularies = words, Vocabulary(names["beside"], arrays["idf_beside"], 1)
+    units = UnitModel(vocabularies, stage("units"))
     parts = tuple(tuple(line.split()) for line in names["parts"])
-    return SpanModel(names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, **stages)
+    return SpanModel(
+        names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, stage("second"), stage("third")
+    )
