@@ -1,9 +1,8 @@
 """Score a run's predictions by the released evaluate.py of CUAD, beside our own evaluator.
 
-The predictions are written in CUAD's n-best form, which --keep keeps; the released script is fetched from
-its repository, and category_descriptions.csv lies beside it.  Stops where a number differs.
+The predictions are written in CUAD's n-best form, which --keep keeps.  The released code is no part of this
+repository: give its evaluate.py, with category_descriptions.csv beside it.  Stops where a number differs.
 
-    curl -O https://raw.githubusercontent.com/TheAtticusProject/cuad/main/evaluate.py
     PYTHONPATH=workflow python bench/measure_released_scores.py results/data/cuad \\
         results/runs/cuad/read/linear/linear/seed0/predictions.parquet --released evaluate.py
 """

@@ -210,6 +210,12 @@ def test_few_rows_stay_near_and_many_go_their_own_way():
     assert many[1] > many[0]
 
 
+def test_one_contract_is_enough_to_learn_from():
+    text, answers = contract(0)
+    one = fit([text], {0: answers}, CATEGORIES, "Parties", SETTINGS)
+    assert all(np.isfinite(logits).all() for _, logits in predict(one, [text], 6))
+
+
 def test_many_outputs_over_vectors_are_those_of_one_at_a_time():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(500, 4)).astype(np.float32)

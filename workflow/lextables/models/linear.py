@@ -157,8 +157,11 @@ def fit_near(near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty:
     """Return a logistic regression of one output that stays near another where rows say little, float64.
 
     What is penalised, with scikit-learn's C, is how far the weights are from those of ``near`` on the scale
-    of ``features`` (rows, columns), by Newton's method; the intercept is as good as free.
+    of ``features`` (rows, columns), by Newton's method; the intercept is as good as free.  Without a row it
+    is the other one.
     """
+    if not len(features):
+        return near
     mean, scale = features.mean(axis=0), features.std(axis=0)
     scale[scale == 0] = 1
     known = np.column_stack([(features - mean) / scale, np.ones(len(features))])

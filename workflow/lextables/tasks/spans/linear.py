@@ -8,7 +8,7 @@ hold for new contracts and can be compared across categories.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -69,18 +69,20 @@ def fit(
     """
     loose = tuple(bool(relaxed) and relaxed in category for category in categories)
     found = units_of(texts)
+    folds = [
+        np.random.default_rng(0).permutation(len(texts)) % settings["folds"] == number
+        for number in range(settings["folds"])
+    ]
+    words = None if settings["features"] == "vectors" else unit_scores.vocabularies(found)
+    known = unit_scores.views(found, words, vectors)
     held = unit_scores.answering(found, answers, len(categories))
-    vocabularies = None if settings["features"] == "vectors" else unit_scores.vocabularies(found)
-    known = unit_scores.views(found, vocabularies, vectors)
     options = {name: settings[name] for name in ("alpha", "epochs", "dense")} | {"threads": threads}
-
-    fold = np.random.default_rng(0).permutation(len(texts)) % settings["folds"]
     logits = np.zeros(held.shape, dtype=np.float32)
-    for number in range(settings["folds"]):
-        out = fold[found.contract] == number
+    for fold in folds:
+        out = fold[found.contract]
         taught = unit_scores.fit(known, held, ~out, **options)
         logits[out] = unit_scores.logits(taught, [view[out] for view in known])
-    first = unit_scores.fit(known, held, np.ones(len(held), dtype=bool), **options)
+    units = UnitModel(words, unit_scores.fit(known, held, np.ones(len(held), dtype=bool), **options))
 
     asked = [Asked(found, answers, category, relaxes) for category, relaxes in enumerate(loose)]
     parts = tuple(each.parts() for each in asked)
@@ -89,26 +91,34 @@ def fit(
         for category, relaxes in enumerate(loose)
     ]
     matched = [each.matched(own) for each, own in zip(asked, given, strict=True)]
-    described = [spans.described(own, found, logits[:, at]) for at, own in enumerate(given)]
-    words = [spans.words(own, found) if parts[at] else None for at, own in enumerate(given)]
-    counted = [np.array([bool(those) for those in each], dtype=bool) for each in matched]
     # Categories that whole units answer have much in common, and some of them few answers.
     likened = {at for at, relaxes in enumerate(loose) if not relaxes and not parts[at]}
     weighed = partial(_weighed, likened=likened, penalty=settings["penalty"], near=settings["near"])
-
-    scores = [np.zeros(len(own.contract)) for own in given]
-    for number in range(settings["folds"]):
-        learnt = [fold[own.contract] != number for own in given]
-        for at, model in enumerate(weighed(described, counted, words, learnt)):
-            out = ~learnt[at]
-            scores[at][out] = model.logits(_beside(described[at], words[at], out))[:, 0]
-    everything = [np.ones(len(own.contract), dtype=bool) for own in given]
-    second = weighed(described, counted, words, everything)
+    second, scores = _second(found, given, logits, matched, [bool(each) for each in parts], folds, weighed)
 
     beside = [rivals.described(own, score) for own, score in zip(given, scores, strict=True)]
     adds = [rivals.added(*each) for each in zip(given, scores, matched, strict=True)]
     third = weighed(beside, [new for new, _ in adds], [None] * len(given), [told for _, told in adds])
-    return SpanModel(tuple(categories), loose, parts, UnitModel(vocabularies, first), second, third)
+    return SpanModel(tuple(categories), loose, parts, units, second, third)
+
+
+def _second(
+    found: Units, given: Sequence[Candidates], logits: np.ndarray,
+    matched: Sequence[Sequence[frozenset[int]]], worded: Sequence[bool], folds: Sequence[np.ndarray],
+    weighed: Callable[..., tuple[Linear, ...]],
+) -> tuple[tuple[Linear, ...], list[np.ndarray]]:  # fmt: skip
+    """Return the second models, and the logit of each candidate by models that had not seen its contract."""
+    described = [spans.described(own, found, logits[:, at]) for at, own in enumerate(given)]
+    words = [spans.words(own, found) if has else None for own, has in zip(given, worded, strict=True)]
+    counted = [np.array([bool(those) for those in each], dtype=bool) for each in matched]
+    scores = [np.zeros(len(own.contract)) for own in given]
+    for fold in folds:
+        learnt = [~fold[own.contract] for own in given]
+        for at, model in enumerate(weighed(described, counted, words, learnt)):
+            out = ~learnt[at]
+            scores[at][out] = model.logits(_beside(described[at], words[at], out))[:, 0]
+    everything = [np.ones(len(own.contract), dtype=bool) for own in given]
+    return weighed(described, counted, words, everything), scores
 
 
 def _weighed(
