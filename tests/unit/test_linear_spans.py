@@ -23,7 +23,7 @@ from lextables.tasks.spans.vectors import read_vectors, write_vectors
 
 SETTINGS = {
     "folds": 3, "alpha": 1e-5, "epochs": 5, "units": 6, "penalty": 0.1, "near": 0.01, "n_best": 9,
-    "relaxed": "Parties", "features": "words", "dense": 1.0, "percent": 100,
+    "relaxed": "Parties", "features": "words", "dense": 1.0, "share": 0.3, "percent": 100,
 }  # fmt: skip
 CATEGORIES = ("Agreement Date", "Governing Law", "Parties")
 FILLER = "goods shall be sent to a place that each order names and paid for at once in full by cheque".split()

@@ -81,8 +81,9 @@ def fit(
     for fold in folds:
         out = fold[found.contract]
         taught = unit_scores.fit(known, held, ~out, **options)
-        logits[out] = unit_scores.logits(taught, [view[out] for view in known])
-    units = UnitModel(words, unit_scores.fit(known, held, np.ones(len(held), dtype=bool), **options))
+        logits[out] = unit_scores.logits(taught, [view[out] for view in known], settings["share"])
+    everything = np.ones(len(held), dtype=bool)
+    units = UnitModel(words, unit_scores.fit(known, held, everything, **options), settings["share"])
 
     asked = [Asked(found, answers, category, relaxes) for category, relaxes in enumerate(loose)]
     parts = tuple(each.parts() for each in asked)
@@ -336,7 +337,7 @@ def save(model: SpanModel, path: str | Path) -> None:
     """Write the models to ``path`` (.npz) as plain arrays and names."""
     units = model.units
     words, beside = units.vocabularies or ((), ())
-    arrays = {"relaxed": np.array(model.relaxed)}
+    arrays = {"relaxed": np.array(model.relaxed), "share": np.array(units.share)}
     if units.vocabularies:
         arrays |= {"idf": words.idf, "idf_beside": beside.idf}
     stages = {"units": units.linear, "second": model.second, "third": model.third}
@@ -365,7 +366,7 @@ def load(path: str | Path) -> SpanModel:
     if "idf" in arrays:
         words = Vocabulary(names["words"], arrays["idf"], 2)
         vocabularies = words, Vocabulary(names["beside"], arrays["idf_beside"], 1)
-    units = UnitModel(vocabularies, stage("units"))
+    units = UnitModel(vocabularies, stage("units"), float(arrays["share"]))
     parts = tuple(tuple(line.split()) for line in names["parts"])
     return SpanModel(
         names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, stage("second"), stage("third")

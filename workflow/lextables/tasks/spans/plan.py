@@ -73,10 +73,10 @@ class LinearSettings(Entry):
     """How the linear floor is learnt and read; all of it was chosen on held-out training contracts.
 
     The first of its models goes ``epochs`` times through the units under a penalty of ``alpha``, once for
-    each of ``folds`` and once for all; over vectors, of a unit's first ``max_length`` tokens, it is penalised
-    by ``dense`` (scikit-learn's C).  The others are penalised by ``penalty``, and where categories share one,
-    each one's way from it by ``near``.  A question reads candidates of its ``units`` likeliest units in each
-    contract, and keeps ``n_best``.
+    each of ``folds`` and once for all; the others are penalised by ``penalty`` (scikit-learn's C), and where
+    categories share one, each one's way from it by ``near``.  A question reads candidates of its ``units``
+    likeliest units in each contract, and keeps ``n_best``.  Vectors are of a unit's first ``max_length``
+    tokens, their first model is penalised by ``dense`` (C), and beside words their logits have this ``share``.
     """
 
     folds: int = Field(ge=2)
@@ -86,8 +86,9 @@ class LinearSettings(Entry):
     penalty: float
     near: float
     n_best: PositiveInt
-    dense: float
-    max_length: PositiveInt
+    dense: float = 1.0
+    share: float = Field(default=0.5, ge=0, le=1)
+    max_length: PositiveInt = 64
 
 
 class SpanTask(Entry):

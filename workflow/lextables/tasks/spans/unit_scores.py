@@ -2,7 +2,7 @@
 
 What a unit says is told by its own words and pairs of words, by the words of the few units before and after,
 which grow fainter the farther they are, and by where it stands and how long it is; or by the vectors that a
-sentence encoder makes of it and of those, in the same way.  Where both are asked, their logits are averaged.
+sentence encoder makes of it and of those, in the same way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,17 +46,21 @@ Vocabularies = tuple[Vocabulary, Vocabulary]
 
 @dataclass(frozen=True)
 class UnitModel:
-    """What tells the units of each category: the words that count, if any do, and weights for each view."""
+    """What tells the units of each category: the words that count, if any do, and weights for each view.
+
+    ``share`` is how much vectors count beside words.
+    """
 
     vocabularies: Vocabularies | None
     linear: tuple[Linear, ...]
+    share: float
 
     def logits(self, found: Units, vectors: np.ndarray | None = None) -> np.ndarray:
         """Return the logit of each unit for each category, float32 (units, categories).
 
         ``vectors`` (units, dimensions) are those of the units, where the model was learnt with such.
         """
-        return logits(self.linear, views(found, self.vocabularies, vectors))
+        return logits(self.linear, views(found, self.vocabularies, vectors), self.share)
 
 
 def vocabularies(found: Units) -> Vocabularies:
@@ -141,7 +145,11 @@ def fit(
     )
 
 
-def logits(models: Sequence[Linear], known: Sequence[View]) -> np.ndarray:
-    """Return the mean of the logits of each view by its own model, float32 (units, categories)."""
+def logits(models: Sequence[Linear], known: Sequence[View], share: float) -> np.ndarray:
+    """Return the logit of each unit for each category, float32 (units, categories).
+
+    Of two views it is the mean of the logits by each one's own model, in which the second has this ``share``.
+    """
     found = [model.logits(view) for model, view in zip(models, known, strict=True)]
-    return (sum(found) / len(found)).astype(np.float32)
+    weights = (1 - share, share) if len(found) > 1 else (1,)
+    return sum(weight * each for weight, each in zip(weights, found, strict=True)).astype(np.float32)
