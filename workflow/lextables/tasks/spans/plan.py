@@ -76,7 +76,7 @@ class LinearSettings(Entry):
     each of ``folds`` and once for all; the others are penalised by ``penalty`` (scikit-learn's C), and where
     categories share one, each one's way from it by ``near``.  A question reads candidates of its ``units``
     likeliest units in each contract, and keeps ``n_best``.  Vectors are of a unit's first ``max_length``
-    tokens, their first model is penalised by ``dense`` (C), and beside words their logits have this ``share``.
+    tokens, their model is penalised by ``dense`` (C), and beside words their logits have this ``share``.
     """
 
     folds: int = Field(ge=2)
