@@ -2,9 +2,15 @@
 
 The data set is a folder of results/data that the workflow made.  With --folds the training contracts alone
 are used, each fold read by what was learnt from the others; this is how the registry's settings were chosen.
-Without, the test contracts are read.  --set tries another setting than the registry's.
+Without, the test contracts are read.  --set tries another setting than the registry's, and --vectors gives
+what `spans_vectors` made, for the features of that name.  --percents learns from shares of the training
+contracts.  --shuffled learns from answers that are units drawn at random from their contract: what it then
+scores is chance.  --keep keeps the predictions of the test contracts, for measure_released_scores.py.
 
     PYTHONPATH=workflow python bench/measure_linear_spans.py results/data/cuad --folds 4 --set units=20
+    PYTHONPATH=workflow python bench/measure_linear_spans.py results/data/cuad --set features=both \
+        --vectors results/features/spans/cuad/all-minilm-l6-v2/vectors/64.parquet
+    PYTHONPATH=workflow python bench/measure_linear_spans.py results/data/cuad --percents 3 10 30 100
 """
 
 import argparse
@@ -14,14 +20,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lextables import rooms
-from lextables.dataset import read
+from lextables.dataset import read, write
 from lextables.metrics.spans import METRICS, scores
 from lextables.tasks.spans.linear import read_contracts, train
+from lextables.tasks.spans.squad import EXAMPLES
+from lextables.tasks.spans.units import units
 
 ROOT = Path(__file__).parents[1]
 TABLES = ("contracts", "questions", "training_examples")
@@ -51,13 +60,50 @@ def divided(data: Path, split: Mapping[str, str], folder: Path) -> list[Path]:
     return [folder / f"{name}.parquet" for name in TABLES]
 
 
+def shuffle(contracts: Path, examples: Path) -> None:
+    """Give every answered example a unit of its contract, drawn at random."""
+    spans = {row["contract_id"]: units(row["text"]) for row in read(contracts)}
+    rng, rows = np.random.default_rng(0), list(read(examples))
+    for row in rows:
+        if row["start"] >= 0:
+            row["start"], row["end"] = rng.choice(spans[row["contract_id"]]).tolist()
+    write(EXAMPLES, rows, examples)
+
+
 def settings_of(dataset: str, changed: list[str]) -> tuple[dict[str, Any], Any]:
     """Return the registry's settings of the linear model with what is ``changed``, and the task."""
     entries = (rooms.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
     task = next(entry.tasks[dataset] for entry in entries if dataset in entry.tasks)
     given = dict(each.split("=") for each in changed)
-    settings = task.linear.model_dump() | {"relaxed": task.relaxed}
+    settings = task.linear.model_dump() | {"relaxed": task.relaxed, "features": "words", "percent": 100}
     return settings | {name: type(settings[name])(value) for name, value in given.items()}, task
+
+
+def measure(
+    data: Path, split: Mapping[str, str], settings: Mapping[str, Any], task: Any, given: argparse.Namespace
+) -> None:
+    """Learn from the training contracts of ``split``, read its test contracts, and print."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        contracts, questions, examples = divided(data, split, folder)
+        if given.shuffled:
+            shuffle(contracts, examples)
+        start, processor = time.monotonic(), time.process_time()
+        record = train(contracts, examples, settings, given.threads, folder / "weights", given.vectors)
+        learnt = time.monotonic()
+        predictions = given.keep or folder / "predictions"
+        read_contracts(contracts, questions, settings, folder / "weights", predictions, given.vectors)
+        ended, used = time.monotonic(), time.process_time() - processor
+        asked = [row for row in read(questions) if row["split"] == "test"]
+        limits = {"relaxed": task.relaxed, "low_thresholds": task.low_thresholds}
+        found = scores(read(predictions), asked, read(data / "answers.parquet"), **limits)
+    values = {row["metric"]: row["value"] for row in found if row["group"] == "all"}
+    said = ", ".join(f"{name} {100 * values[name]:.1f}" for name in METRICS)
+    of = f"{record['contracts']} contracts, {record['answers']} answers"
+    took = f"learnt in {learnt - start:.0f} s, read in {ended - learnt:.0f} s"
+    print(f"{of}: {said}; {took}, {used:.0f} s of processor")
+    strict = (f"{name} {100 * values[f'{name}, strict']:.1f}" for name in METRICS)
+    print(", ".join(strict), "as the paper's text says", flush=True)
 
 
 def main() -> None:
@@ -68,36 +114,18 @@ def main() -> None:
     arguments.add_argument("--only", type=int, help="of the folds, only so many")
     arguments.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--vectors", type=Path)
+    arguments.add_argument("--percents", type=int, nargs="+", default=[100])
+    arguments.add_argument("--shuffled", action="store_true")
+    arguments.add_argument("--keep", type=Path)
     given = arguments.parse_args()
     settings, task = settings_of(given.data.name, given.set)
     print(settings)
-    answers = list(read(given.data / "answers.parquet"))
     for number, split in enumerate(splits(given.data, given.folds)):
         if given.only is not None and number >= given.only:
             break
-        with tempfile.TemporaryDirectory() as name:
-            contracts, questions, examples = divided(given.data, split, Path(name))
-            start, processor = time.monotonic(), time.process_time()
-            train(contracts, examples, settings, given.threads, Path(name) / "weights")
-            learnt = time.monotonic()
-            read_contracts(contracts, questions, settings, Path(name) / "weights", Path(name) / "predictions")
-            ended, used = time.monotonic(), time.process_time() - processor
-            asked = [row for row in read(questions) if row["split"] == "test"]
-            found = scores(
-                read(Path(name) / "predictions"),
-                asked,
-                answers,
-                relaxed=task.relaxed,
-                low_thresholds=task.low_thresholds,
-            )
-        values = {row["metric"]: row["value"] for row in found if row["group"] == "all"}
-        said = ", ".join(f"{name} {100 * values[name]:.1f}" for name in METRICS)
-        took = f"learnt in {learnt - start:.0f} s, read in {ended - learnt:.0f} s"
-        print(f"{said}; {took}, {used:.0f} s of processor")
-        print(
-            ", ".join(f"{name} {100 * values[f'{name}, strict']:.1f}" for name in METRICS),
-            "as the paper's text says",
-        )
+        for percent in given.percents:
+            measure(given.data, split, settings | {"percent": percent}, task, given)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,8 @@ def test_the_sample_trains_what_is_installed_and_says_so_of_the_rest():
         "MiniLM encoder, span head",
         "MiniLM encoder + contracts pretraining, span head",
         "TF-IDF and a linear model",
+        "Sentence embeddings and a linear model",
+        "TF-IDF, sentence embeddings and a linear model",
     }
     assert found["RoBERTa-large"]["reason"] == "sample data"
 
@@ -165,11 +167,33 @@ def test_a_users_models_become_rows(tmp_path):
     assert [row["own"] for row in found.rows["table2"] if row["row"] in ("My Model", "Ready")] == [True, True]
 
 
+def test_linear_floors_run_where_their_encoder_is_and_on_every_share(monkeypatch, tmp_path):
+    found = laid_out(**WHOLE)
+    floors = {row["row"]: row for row in found.rows["table2"] if row["floor"]}
+    assert [list(row["runs"]) for row in floors.values()] == [["100"]] * 3
+    settings = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "train"}
+    assert {name: settings[name]["features"] for name in settings if name.startswith("linear")} == {
+        "linear": "words",
+        "linear-vectors": "vectors",
+        "linear-both": "both",
+    }
+    assert "weights" not in settings["linear"]
+    assert settings["linear-both"]["model"] == "all-minilm-l6-v2"
+    (curve,) = [row for row in found.rows["figure6"] if row["row"] == "TF-IDF and a linear model"]
+    assert set(curve["runs"]) == {"3", "10", "30", "100"}
+    monkeypatch.setattr("lextables.models.resolve.package_folder", lambda package: None)
+    gone = rows(data="release", models="available", mirror=str(tmp_path))
+    assert gone["TF-IDF and a linear model"]["runs"]
+    reason = "sentence-transformers/all-MiniLM-L6-v2 is not available here"
+    for name in ("Sentence embeddings and a linear model", "TF-IDF, sentence embeddings and a linear model"):
+        assert (gone[name]["runs"], gone[name]["reason"]) == ({}, reason)
+
+
 def test_a_batch_is_that_of_the_released_script_in_parts_that_fit_one_gpu():
     # run.sh: 40 windows for each of two GPUs; 40 more go through at once, or fewer of a large model.
     found = laid_out(**WHOLE)
     trained = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "train"}
-    del trained["linear"]  # which has no batches
+    trained = {name: each for name, each in trained.items() if each.get("kind") != "linear"}  # no batches
     assert {settings["batch_size"] for settings in trained.values()} == {80}
     assert {trained[name]["accumulation"] for name in ("bert-base", "roberta-base", "minilm")} == {2}
     assert trained["deberta-xlarge"]["accumulation"] == 16

@@ -5,23 +5,25 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from lextables.dataset import Column, Table, read, write
 from lextables.errors import BadInput
 from lextables.metrics.spans import NO_PLACE, Gold, Nbest, paper_matches, scores
-from lextables.models.linear import fit_few, fit_many, fit_near, probabilities, vocabulary
-from lextables.tasks.spans import linear
+from lextables.models.linear import fit_dense, fit_few, fit_many, fit_near, probabilities, vocabulary
+from lextables.tasks.spans import linear, rivals
 from lextables.tasks.spans.candidates import candidates
 from lextables.tasks.spans.linear import Asked, fit, load, nbest, predict, read_contracts, save, train
 from lextables.tasks.spans.parts import dates, titles
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import EXAMPLES
-from lextables.tasks.spans.unit_scores import answering, units_of
-from lextables.tasks.spans.units import units
+from lextables.tasks.spans.unit_scores import answering
+from lextables.tasks.spans.units import units, units_of
+from lextables.tasks.spans.vectors import read_vectors, write_vectors
 
 SETTINGS = {
     "folds": 3, "alpha": 1e-5, "epochs": 5, "units": 6, "penalty": 0.1, "near": 0.01, "n_best": 9,
-    "relaxed": "Parties",
+    "relaxed": "Parties", "features": "words", "dense": 1.0, "share": 0.3, "percent": 100,
 }  # fmt: skip
 CATEGORIES = ("Agreement Date", "Governing Law", "Parties")
 FILLER = "goods shall be sent to a place that each order names and paid for at once in full by cheque".split()
@@ -133,8 +135,8 @@ def test_what_counts_is_what_the_evaluator_counts():
     for category in range(3):
         given = candidates(found, np.arange(len(found.start), dtype=float), 99, ["date"])
         asked = Asked(found, dict(enumerate(answers)), category, category == 2)
-        counted = asked.counted(given)
-        assert counted.any()
+        counted = [bool(those) for those in asked.matched(given)]
+        assert any(counted)
         words = given.texts(found)
         for at, contract_ in enumerate(given.contract.tolist()):
             gold = Gold(("q",), ("c",), ("x",), (tuple(asked.texts[contract_]),))
@@ -160,6 +162,32 @@ def test_candidates_are_units_runs_of_them_and_parts():
     assert candidates(found, np.zeros(4), 2, [], runs=False).last.tolist() == [0, 1]
 
 
+def test_a_rival_is_weighed_by_what_the_likelier_leave():
+    found = units_of(["First one. Second two. Third three."])
+    given = candidates(found, np.array([3.0, 2.0, 1.0]), 2, [])
+    assert given.texts(found) == ["First one.", "First one. Second two.", "Second two."]
+    scores_ = np.array([1.0, 0.5, 2.0])
+    matched = [frozenset(), frozenset({0}), frozenset({0})]
+    new, told = rivals.added(given, scores_, matched)
+    assert (new.tolist(), told.tolist()) == ([False, False, True], [True, False, True])
+    known = rivals.described(given, scores_)
+    overlapping = known[:, 3]
+    assert overlapping.tolist() == [0, 1, 0]  # "First one." comes before the run, after "Second two."
+    assert known[1, 4] == 2.0
+
+
+def test_rivals_of_other_contracts_are_none():
+    found = units_of(["First one.", "First one."])
+    given = candidates(found, np.array([3.0, 2.0]), 2, [])
+    known = rivals.described(given, np.array([1.0, 1.0]))
+    assert np.array_equal(known[0], known[1])
+    new, _ = rivals.added(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
+    assert new.all()
+    nothing = units_of([""])
+    none = candidates(nothing, np.zeros(0), 2, [])
+    assert rivals.described(none, np.zeros(0)).shape == (0, known.shape[1])
+
+
 def test_probabilities_rise_with_logits_and_tell_how_often():
     logits = np.linspace(-40, 40, 200)
     assert (np.diff(probabilities(logits)) >= 0).all()
@@ -180,6 +208,24 @@ def test_few_rows_stay_near_and_many_go_their_own_way():
     few, many = (fit_near(near, known[:n], other[:n], penalty=0.1).weights[:, 0] for n in (4, 4000))
     assert few[0] > few[1]
     assert many[1] > many[0]
+
+
+def test_one_contract_is_enough_to_learn_from():
+    text, answers = contract(0)
+    one = fit([text], {0: answers}, CATEGORIES, "Parties", SETTINGS)
+    assert all(np.isfinite(logits).all() for _, logits in predict(one, [text], 6))
+
+
+def test_many_outputs_over_vectors_are_those_of_one_at_a_time():
+    rng = np.random.default_rng(0)
+    known = rng.normal(size=(500, 4)).astype(np.float32)
+    held = known[:, :3] + 0.5 * rng.normal(size=(500, 3)) > [0.0, 0.5, 9.0]
+    together = fit_dense(known, held, penalty=1.0)
+    for output in range(2):
+        alone = LogisticRegression(C=1.0).fit(known, held[:, output])
+        assert together.weights[:, output] == pytest.approx(alone.coef_[0], abs=0.02)
+        assert together.intercept[output] == pytest.approx(alone.intercept_[0], abs=0.02)
+    assert (together.logits(known)[:, 2] == -20).all()
 
 
 def test_labels_of_one_class_are_that_class_throughout():
@@ -244,6 +290,53 @@ def test_new_contracts_are_read_and_scored(tmp_path):
         if row["group"] == "all"
     }
     assert found["AUPR"] > 0.9
+
+
+def encoded(texts):
+    """Vectors that say which of a few words a text holds."""
+    return np.array(
+        [[word in text for word in ("governed", "Agreement", "goods")] for text in texts], np.float32
+    )
+
+
+@pytest.mark.parametrize("features", ["vectors", "both"])
+def test_vectors_are_read_beside_words_or_alone(features, tmp_path):
+    asked, answers = tables(tmp_path, 30, 6)
+    contracts, questions, examples, vectors = (
+        tmp_path / f"{name}.parquet" for name in ("contracts", "questions", "training_examples", "vectors")
+    )
+    counts = write_vectors(contracts, encoded, vectors)
+    assert (counts["contracts"], counts["dimensions"]) == (30, 3)
+    names = ["c03", "c01"]
+    texts = [contract(number)[0] for number in (3, 1)]
+    assert np.array_equal(read_vectors(vectors, names), encoded(units_of(texts).words()))
+    settings = SETTINGS | {"features": features}
+    train(contracts, examples, settings, 1, tmp_path, vectors)
+    assert (load(tmp_path / linear.WEIGHTS).units.vocabularies is None) == (features == "vectors")
+    read_contracts(contracts, questions, settings, tmp_path, tmp_path / "predictions.parquet", vectors)
+    found = {
+        (row["metric"], row["group"]): row["value"]
+        for row in scores(
+            read(tmp_path / "predictions.parquet"), asked, answers, relaxed="Parties", resamples=10
+        )
+    }
+    assert found["AUPR", "category: Governing Law"] > 0.9
+    with pytest.raises(BadInput, match="the contract 'new' has no vectors"):
+        read_vectors(vectors, ["new"])
+    with pytest.raises(BadInput, match="1 vectors for 14 units"):
+        predict(load(tmp_path / linear.WEIGHTS), texts[:1], 6, np.zeros((1, 3), dtype=np.float32))
+
+
+def test_a_share_of_the_contracts_is_the_same_each_time(tmp_path):
+    tables(tmp_path, 30, 6)
+    contracts, examples = (tmp_path / f"{name}.parquet" for name in ("contracts", "training_examples"))
+    records = [
+        train(contracts, examples, SETTINGS | {"percent": 50}, 1, tmp_path / str(number)) for number in (0, 1)
+    ]
+    assert records[0] == records[1]
+    assert (records[0]["contracts"], records[0]["answers"]) == (12, 48)
+    one, other = (load(tmp_path / str(number) / linear.WEIGHTS) for number in (0, 1))
+    assert one.units.vocabularies[0].terms == other.units.vocabularies[0].terms
 
 
 def test_shuffled_answers_teach_nothing(model):

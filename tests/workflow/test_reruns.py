@@ -393,6 +393,15 @@ TRAININGS = {
             grown("metrics/spans.py"),
             {"spans_score", "spans_train_linear", "spans_read_linear", "table"},
         ),
+        # What weighs units and candidates encodes none, and what encodes units is read by all that weigh.
+        (
+            grown("tasks/spans/rivals.py"),
+            {"spans_train_linear", "spans_read_linear", "spans_score", "table"},
+        ),
+        (
+            grown("tasks/spans/vectors.py"),
+            {"spans_vectors", "spans_train_linear", "spans_read_linear", "spans_score", "table"},
+        ),
         (commented("metrics/ranking.py"), set()),
         (grown("tasks/spans/choosing.py"), set()),
         (grown("tasks/spans/plan.py"), {"table"}),

@@ -3,7 +3,7 @@
 #   in    {RESULTS}/data/{dataset}/{contracts,questions,answers,training_examples}.parquet
 #   out   {RESULTS}/features/spans/...; {RESULTS}/runs/{dataset}/..., scores beside each run
 #   steps windows -> (pretrain ->) search -> choice -> train, or the released weights -> read -> (join ->) score;
-#         the linear floor trains and reads on the contracts alone
+#         the linear floors train and read on the contracts alone, or on vectors of their units
 
 SPANS = of_task("spans")
 SPANNED = any_of(SPANS)
@@ -14,6 +14,7 @@ LINEAR = any_of(
 )
 NEURAL = rf"(?!(?:{LINEAR})/)[^/]+"
 WINDOWS = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
+VECTORS = f"{RESULTS}/features/spans/{{dataset}}/{{encoder}}/vectors/{{length}}.parquet"
 
 
 include: "functions/spans.smk"
@@ -248,10 +249,41 @@ rule spans_read:
         "../scripts/spans_read.py"
 
 
-# The linear floor: no windows, no weights, no GPU.
+# What a frozen sentence encoder makes of the sentences and lines of contracts, once for all linear models.
+rule spans_vectors:
+    input:
+        data=data("{dataset}", "contracts"),
+    output:
+        VECTORS,
+    log:
+        f"{RESULTS}/logs/{{dataset}}/vectors/{{encoder}}/{{length}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/vectors/{{encoder}}/{{length}}.tsv"
+    wildcard_constraints:
+        dataset=SPANNED,
+        length=r"\d+",
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=4000,
+        runtime=120,
+    params:
+        settings=encoding,
+        device=CONFIG.device,
+        code=code("spans_vectors.py"),
+    message:
+        "Encoding the sentences of {wildcards.dataset} with {wildcards.encoder}."
+    script:
+        "../scripts/spans_vectors.py"
+
+
+# The linear floors: no windows, no weights to train, no GPU.
 rule spans_train_linear:
     input:
         data=data("{dataset}", "contracts", "training_examples"),
+        vectors=vectors_for("train"),
     output:
         weights=directory(f"{SPANS_TRAIN}/weights"),
         record=f"{SPANS_TRAIN}/run.json",
@@ -279,6 +311,7 @@ rule spans_train_linear:
 rule spans_read_linear:
     input:
         data=data("{dataset}", "contracts", "questions"),
+        vectors=vectors_for("read"),
         weights=weights_for("read"),
     output:
         predictions=f"{SPANS_READ}/predictions.parquet",

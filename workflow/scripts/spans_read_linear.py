@@ -11,4 +11,5 @@ with job(snakemake.log[0]):
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         record |= {"trained": loaded(trained)}
         contracts, questions = map(Path, snakemake.input.data)
-        read_contracts(contracts, questions, settings, weights, snakemake.output.predictions)
+        vectors = next(iter(snakemake.input.vectors), None)
+        read_contracts(contracts, questions, settings, weights, snakemake.output.predictions, vectors)

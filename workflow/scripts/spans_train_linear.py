@@ -10,5 +10,6 @@ with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         contracts, examples = map(Path, snakemake.input.data)
-        record |= train(contracts, examples, settings, snakemake.threads, snakemake.output.weights)
+        vectors = next(iter(snakemake.input.vectors), None)
+        record |= train(contracts, examples, settings, snakemake.threads, snakemake.output.weights, vectors)
         log.info("learnt: %s", record)

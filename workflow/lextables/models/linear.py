@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -19,6 +20,7 @@ from lextables.errors import BadInput
 
 WORD = r"(?u)\b\w+\b"
 STEPS = 200  # of the solver of `fit_few`, more than it needs
+DENSE_STEPS = 60  # of the solver of `fit_dense`, after which held-out scores stand still
 NEWTON_STEPS = 12
 FREE = 10.0  # how much less an intercept is penalised than a weight
 NEVER = -20.0  # the logit of what was never seen to be so
@@ -98,6 +100,36 @@ def fit_many(
     )
 
 
+def fit_dense(features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Linear:
+    """Return a logistic regression for each column of ``labels``, bool (rows, outputs); float32.
+
+    For many rows of few columns, float32 (rows, columns), all outputs at once; ``penalty`` is scikit-learn's
+    C.  An output with one class only gets that class throughout.
+    """
+    held = labels.astype(np.float32)
+    shape = features.shape[1] + 1, labels.shape[1]
+    mixed = labels.any(axis=0) & ~labels.all(axis=0)
+    share = np.where(mixed, labels.mean(axis=0), 0.5)
+    start = np.zeros(shape)
+    start[-1] = np.log(share / (1 - share))
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = flat.reshape(shape)
+        given = weights.astype(np.float32)
+        logits = features @ given[:-1] + given[-1]
+        value = np.logaddexp(0, logits) - logits * held
+        wrong = 1 / (1 + np.exp(-logits)) - held
+        slope = np.vstack([features.T @ wrong + weights[:-1] / penalty, wrong.sum(axis=0)])
+        total = value.sum(dtype=np.float64) + (weights[:-1] ** 2).sum() / (2 * penalty)
+        return total, slope.ravel().astype(np.float64)
+
+    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": DENSE_STEPS})
+    weights = found.x.reshape(shape).astype(np.float32)
+    weights[:, ~mixed] = 0
+    weights[-1, ~mixed] = np.where(labels.any(axis=0), -NEVER, NEVER)[~mixed]
+    return Linear(np.ascontiguousarray(weights[:-1]), weights[-1])
+
+
 def fit_few(
     features: np.ndarray, labels: np.ndarray, *, penalty: float, words: csr_matrix | None = None
 ) -> Linear:
@@ -152,8 +184,11 @@ def fit_near(near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty:
     """Return a logistic regression of one output that stays near another where rows say little, float64.
 
     What is penalised, with scikit-learn's C, is how far the weights are from those of ``near`` on the scale
-    of ``features`` (rows, columns), by Newton's method; the intercept is as good as free.
+    of ``features`` (rows, columns), by Newton's method; the intercept is as good as free.  Without a row it
+    is the other one.
     """
+    if not len(features):
+        return near
     mean, scale = features.mean(axis=0), features.std(axis=0)
     scale[scale == 0] = 1
     known = np.column_stack([(features - mean) / scale, np.ones(len(features))])

@@ -7,6 +7,8 @@ from typing import Any
 
 from lextables.tables.render import duration
 
+LINEAR_FEATURES = {"words": "words and pairs of words", "vectors": "vectors of sentences"}
+
 
 def record(root: Path, folder: str) -> dict[str, Any]:
     """Return the `run.json` of the run in ``folder`` below ``root``."""
@@ -48,8 +50,11 @@ def span_settings_in_words(run: Mapping[str, Any]) -> str:
     if words := given_in_words(run):
         return words
     if settings.get("kind") == "linear":
+        features = " and ".join(
+            LINEAR_FEATURES[name] for name in ("words", "vectors") if settings["features"] in (name, "both")
+        )
         return (
-            f"words and pairs of words, {settings['folds']} folds of the training contracts to calibrate, "
+            f"{features}, {settings['folds']} folds of the training contracts to calibrate, "
             f"the {settings['units']} likeliest units of a contract a question"
         )
     words = ["not trained here"]

@@ -51,6 +51,31 @@ def tokenizer_for(wildcards):
     return [f"{RESULTS}/{source.folder}/weights"] if source else []
 
 
+def vectors_for(experiment):
+    """What gives the vectors of the units that a linear model reads; nothing for one of words alone."""
+
+    def files(wildcards):
+        given = spec(run_of(wildcards, experiment=experiment)).settings
+        if "weights" not in given:
+            return []
+        return expand(VECTORS, dataset=wildcards.dataset, encoder=given["model"], length=given["max_length"])
+
+    return files
+
+
+def encoding(wildcards):
+    """The settings that the vectors of units depend on; `BadInput` where no run reads them."""
+    names = ("model", "weights", "revision", "found", "max_length")
+    wanted = (wildcards.dataset, wildcards.encoder, int(wildcards.length))
+    for run, entry in SPECS.items():
+        given = entry.settings
+        read = given.get("kind") == "linear" and "weights" in given
+        if read and (run.paper, given["model"], given["max_length"]) == wanted:
+            return identified({name: given[name] for name in names})
+    where = f"{RESULTS}/features/spans/{wildcards.dataset}/{wildcards.encoder}"
+    raise BadInput("no run under this configuration reads these vectors", where=where)
+
+
 def pretraining_texts(wildcards):
     """The contracts of EDGAR's quarters, or the sample's own."""
     if CONFIG.data == "release":

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction import FeatureHasher
 
 from lextables.tasks.spans.parts import dates, names, titles
-from lextables.tasks.spans.unit_scores import Units
+from lextables.tasks.spans.units import Units
 
 PARTS = {"date": dates, "title": titles, "name": names}  # the plainest first
 LONGEST_RUN = 3  # units

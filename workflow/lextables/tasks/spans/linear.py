@@ -1,20 +1,23 @@
 """Span extraction by linear models alone: what anyone can train in minutes, without weights or a GPU.
 
-Two models, one on the other: the first says how likely each unit of a contract answers a category
+Three models, one on the other: the first says how likely each unit of a contract answers a category
 (`unit_scores`); the second, for each category, how likely a candidate (`candidates`) is an answer as the
-evaluator counts one.  The second learns from what the first says of contracts that it has not learnt from, a
-fold at a time, so its probabilities hold for new contracts and can be compared across categories.
+evaluator counts one; the third how likely it is one that no likelier candidate finds (`rivals`).  Each learns
+from what the one before says of contracts that it has not learnt from, a fold at a time, so the probabilities
+hold for new contracts and can be compared across categories.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, hstack
 
 from lextables.dataset import Row, read, write
 from lextables.errors import BadInput
@@ -22,13 +25,16 @@ from lextables.metrics.spans import TEXT_END, paper_words
 from lextables.models import linear
 from lextables.models.linear import Linear, Vocabulary, probabilities
 from lextables.tasks.spans import candidates as spans
-from lextables.tasks.spans import unit_scores
+from lextables.tasks.spans import rivals, unit_scores
 from lextables.tasks.spans.candidates import Candidates
 from lextables.tasks.spans.schema import NBEST
-from lextables.tasks.spans.unit_scores import UnitModel, Units, units_of
-from lextables.tasks.spans.units import Span
+from lextables.tasks.spans.shares import part
+from lextables.tasks.spans.unit_scores import UnitModel
+from lextables.tasks.spans.units import Span, Units, units_of
+from lextables.tasks.spans.vectors import read_vectors
 
 WEIGHTS = "linear.npz"
+WHOLE = 100  # per cent of the training contracts
 MANY_PARTS = 0.1  # the share of a category's answers that are parts of a kind, for it to have such candidates
 
 Answers = Mapping[int, Sequence[tuple[int, Span]]]
@@ -36,9 +42,10 @@ Answers = Mapping[int, Sequence[tuple[int, Span]]]
 
 @dataclass(frozen=True)
 class SpanModel:
-    """Both models; ``parts`` are the kinds of parts that answer each category, ``relaxed`` which are relaxed.
+    """The models; ``parts`` are the kinds of parts that answer each category, ``relaxed`` which are relaxed.
 
-    ``second`` has an output for each category, of weights for `candidates.described` and `candidates.words`.
+    For each category, ``second`` has weights for `candidates.described` and `candidates.words`, and ``third``
+    for `rivals.described`.
     """
 
     categories: tuple[str, ...]
@@ -46,31 +53,37 @@ class SpanModel:
     parts: tuple[tuple[str, ...], ...]
     units: UnitModel
     second: tuple[Linear, ...]
+    third: tuple[Linear, ...]
 
 
 def fit(
     texts: Sequence[str], answers: Answers, categories: Sequence[str], relaxed: str | None,
-    settings: Mapping[str, Any], threads: int = 1,
+    settings: Mapping[str, Any], threads: int = 1, vectors: np.ndarray | None = None,
 ) -> SpanModel:  # fmt: skip
     """Return the models learnt from contracts.
 
     ``answers`` maps a contract to the category and the place of each of its answers; ``relaxed`` is the part
-    of a category's name that lets a candidate count which holds an answer.  ``settings``: ``folds``,
-    ``alpha``, ``epochs``, ``units``, ``penalty``, ``near`` (`plan.LinearSettings`).
+    of a category's name that lets a candidate count which holds an answer.  ``settings``: ``features``
+    and those of `plan.LinearSettings`.  ``vectors`` (units, dimensions) are those of all units, where the
+    features are such.
     """
     loose = tuple(bool(relaxed) and relaxed in category for category in categories)
     found = units_of(texts)
+    folds = [
+        np.random.default_rng(0).permutation(len(texts)) % settings["folds"] == number
+        for number in range(settings["folds"])
+    ]
+    words = None if settings["features"] == "vectors" else unit_scores.vocabularies(found)
+    known = unit_scores.views(found, words, vectors)
     held = unit_scores.answering(found, answers, len(categories))
-    vocabularies = unit_scores.vocabularies(found)
-    known = unit_scores.features(found, *vocabularies)
-    options = {name: settings[name] for name in ("alpha", "epochs")} | {"threads": threads}
-
-    fold = np.random.default_rng(0).permutation(len(texts)) % settings["folds"]
+    options = {name: settings[name] for name in ("alpha", "epochs", "dense")} | {"threads": threads}
     logits = np.zeros(held.shape, dtype=np.float32)
-    for number in range(settings["folds"]):
-        out = fold[found.contract] == number
-        logits[out] = unit_scores.fit(known, held, ~out, **options).logits(known[out])
-    first = unit_scores.fit(known, held, np.ones(len(held), dtype=bool), **options)
+    for fold in folds:
+        out = fold[found.contract]
+        taught = unit_scores.fit(known, held, ~out, **options)
+        logits[out] = unit_scores.logits(taught, [view[out] for view in known], settings["share"])
+    everything = np.ones(len(held), dtype=bool)
+    units = UnitModel(words, unit_scores.fit(known, held, everything, **options), settings["share"])
 
     asked = [Asked(found, answers, category, relaxes) for category, relaxes in enumerate(loose)]
     parts = tuple(each.parts() for each in asked)
@@ -78,21 +91,62 @@ def fit(
         spans.candidates(found, logits[:, category], settings["units"], parts[category], not relaxes)
         for category, relaxes in enumerate(loose)
     ]
-    described = [spans.described(own, found, logits[:, at]) for at, own in enumerate(given)]
-    counted = [each.counted(own) for each, own in zip(asked, given, strict=True)]
+    matched = [each.matched(own) for each, own in zip(asked, given, strict=True)]
     # Categories that whole units answer have much in common, and some of them few answers.
-    likened = [at for at, relaxes in enumerate(loose) if not relaxes and not parts[at]]
-    penalty, second = settings["penalty"], {}
+    likened = {at for at, relaxes in enumerate(loose) if not relaxes and not parts[at]}
+    weighed = partial(_weighed, likened=likened, penalty=settings["penalty"], near=settings["near"])
+    second, scores = _second(found, given, logits, matched, [bool(each) for each in parts], folds, weighed)
+
+    beside = [rivals.described(own, score) for own, score in zip(given, scores, strict=True)]
+    adds = [rivals.added(*each) for each in zip(given, scores, matched, strict=True)]
+    third = weighed(beside, [new for new, _ in adds], [None] * len(given), [told for _, told in adds])
+    return SpanModel(tuple(categories), loose, parts, units, second, third)
+
+
+def _second(
+    found: Units, given: Sequence[Candidates], logits: np.ndarray,
+    matched: Sequence[Sequence[frozenset[int]]], worded: Sequence[bool], folds: Sequence[np.ndarray],
+    weighed: Callable[..., tuple[Linear, ...]],
+) -> tuple[tuple[Linear, ...], list[np.ndarray]]:  # fmt: skip
+    """Return the second models, and the logit of each candidate by models that had not seen its contract."""
+    described = [spans.described(own, found, logits[:, at]) for at, own in enumerate(given)]
+    words = [spans.words(own, found) if has else None for own, has in zip(given, worded, strict=True)]
+    counted = [np.array([bool(those) for those in each], dtype=bool) for each in matched]
+    scores = [np.zeros(len(own.contract)) for own in given]
+    for fold in folds:
+        learnt = [~fold[own.contract] for own in given]
+        for at, model in enumerate(weighed(described, counted, words, learnt)):
+            out = ~learnt[at]
+            scores[at][out] = model.logits(_beside(described[at], words[at], out))[:, 0]
+    everything = [np.ones(len(own.contract), dtype=bool) for own in given]
+    return weighed(described, counted, words, everything), scores
+
+
+def _weighed(
+    described: Sequence[np.ndarray], counted: Sequence[np.ndarray], words: Sequence[csr_matrix | None],
+    rows: Sequence[np.ndarray], *, likened: Set[int], penalty: float, near: float,
+) -> tuple[Linear, ...]:  # fmt: skip
+    """A model for each category from some ``rows`` of what is known; the ``likened`` stay near one of all."""
+    known = [each[own] for each, own in zip(described, rows, strict=True)]
+    held = [each[own] for each, own in zip(counted, rows, strict=True)]
     if likened:
-        together = [np.concatenate([each[at] for at in likened]) for each in (described, counted)]
+        together = [np.concatenate([each[at] for at in sorted(likened)]) for each in (known, held)]
         shared = linear.fit_few(*together, penalty=penalty)
-        for at in likened:
-            second[at] = linear.fit_near(shared, described[at], counted[at], penalty=settings["near"])
-    for at in set(range(len(categories))) - second.keys():
-        words = spans.words(given[at], found) if parts[at] else None
-        second[at] = linear.fit_few(described[at], counted[at], penalty=penalty, words=words)
-    units = UnitModel(*vocabularies, first)
-    return SpanModel(tuple(categories), loose, parts, units, tuple(second[at] for at in sorted(second)))
+    return tuple(
+        linear.fit_near(shared, known[at], held[at], penalty=near)
+        if at in likened
+        else linear.fit_few(
+            known[at], held[at], penalty=penalty, words=None if words[at] is None else words[at][rows[at]]
+        )
+        for at in range(len(known))
+    )
+
+
+def _beside(known: np.ndarray, words: csr_matrix | None, rows: np.ndarray) -> np.ndarray | csr_matrix:
+    """Some rows of what is known of candidates, with their words where these count."""
+    if words is None:
+        return known[rows]
+    return csr_matrix(hstack([csr_matrix(known[rows]), words[rows]]))
 
 
 class Asked:
@@ -110,16 +164,22 @@ class Asked:
         }
         self.words = {contract: word_sets(texts) for contract, texts in self.texts.items()}
 
-    def counted(self, given: Candidates) -> np.ndarray:
-        """Return which candidates the evaluator counts as found (`metrics.spans.paper_matches`), bool."""
+    def matched(self, given: Candidates) -> list[frozenset[int]]:
+        """Return the answers of its contract, by number, that each candidate finds.
+
+        They are those that the evaluator counts (`metrics.spans.paper_matches`).
+        """
         texts = given.texts(self.found)
         asked = [at for at, contract in enumerate(given.contract.tolist()) if self.places.get(contract)]
-        held = np.zeros(len(texts), dtype=bool)
+        held: list[frozenset[int]] = [frozenset()] * len(texts)
         for at, words in zip(asked, word_sets([texts[at] for at in asked]), strict=True):
             contract = int(given.contract[at])
-            held[at] = any(alike(words, gold) for gold in self.words[contract])
-            if self.relaxed and not held[at]:
-                held[at] = any(gold in texts[at] for gold in self.texts[contract])
+            golds = enumerate(zip(self.words[contract], self.texts[contract], strict=True))
+            held[at] = frozenset(
+                number
+                for number, (gold, text) in golds
+                if alike(words, gold) or (self.relaxed and text in texts[at])
+            )
         return held
 
     def parts(self) -> tuple[str, ...]:
@@ -150,20 +210,23 @@ def alike(one: frozenset[bytes], other: frozenset[bytes]) -> bool:
     return 3 * len(one & other) >= len(one) + len(other)
 
 
-def predict(model: SpanModel, texts: Sequence[str], likely: int) -> list[tuple[Candidates, np.ndarray]]:
-    """Return for each category its candidates in contracts, of ``likely`` units, and their logits."""
+def predict(
+    model: SpanModel, texts: Sequence[str], likely: int, vectors: np.ndarray | None = None
+) -> list[tuple[Candidates, np.ndarray]]:
+    """Return for each category its candidates in contracts, of ``likely`` units, and their logits.
+
+    ``vectors`` are those of the contracts' units, where the model was learnt with such.
+    """
     found = units_of(texts)
-    logits = model.units.logits(found)
+    logits = model.units.logits(found, vectors)
     given = []
-    for category, (relaxed, parts, second) in enumerate(
-        zip(model.relaxed, model.parts, model.second, strict=True)
-    ):
+    models = zip(model.relaxed, model.parts, model.second, model.third, strict=True)
+    for category, (relaxed, parts, second, third) in enumerate(models):
         own = spans.candidates(found, logits[:, category], likely, parts, not relaxed)
         known = spans.described(own, found, logits[:, category])
-        score = known @ second.weights[: known.shape[1]]
-        if parts:
-            score = score + spans.words(own, found) @ second.weights[known.shape[1] :]
-        given.append((own, np.asarray(score)[:, 0] + second.intercept[0]))
+        words = spans.words(own, found) if parts else None
+        score = second.logits(_beside(known, words, np.ones(len(known), dtype=bool)))[:, 0]
+        given.append((own, third.logits(rivals.described(own, score))[:, 0]))
     return given
 
 
@@ -171,14 +234,18 @@ def predict(model: SpanModel, texts: Sequence[str], likely: int) -> list[tuple[C
 
 
 def train(
-    contracts: Path, examples: Path, settings: Mapping[str, Any], threads: int, output: str | Path
-) -> dict[str, Any]:
+    contracts: Path, examples: Path, settings: Mapping[str, Any], threads: int, output: str | Path,
+    vectors: str | Path | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Learn from the training contracts, save to the folder ``output``, and return what the record says.
 
-    ``contracts`` and ``examples`` are tables (`squad.CONTRACTS`, `squad.EXAMPLES`).  Raises `BadInput` where
-    there is nothing to learn from.
+    ``contracts``, ``examples`` and, where the features are such, ``vectors`` are tables (`squad.CONTRACTS`,
+    `squad.EXAMPLES`, `vectors.VECTORS`); ``settings["percent"]`` of the contracts are learnt from.  Raises
+    `BadInput` where there is nothing to learn from.
     """
     texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] != "test"}
+    if settings["percent"] < WHOLE:
+        texts = {name: texts[name] for name in part(texts, settings["percent"], seed=0)}
     rows = [row for row in read(examples) if row["contract_id"] in texts]
     if not rows:
         raise BadInput("no example of a training contract", where=str(examples), do="check the split")
@@ -189,18 +256,21 @@ def train(
         if row["start"] >= 0:
             span = (row["start"], row["end"])
             answers[place[row["contract_id"]]].append((number[row["category"]], span))
-    model = fit([texts[name] for name in names], answers, categories, settings["relaxed"], settings, threads)
+    known = read_vectors(vectors, names) if vectors else None
+    chosen = [texts[name] for name in names]
+    model = fit(chosen, answers, categories, settings["relaxed"], settings, threads, known)
     save(model, Path(output) / WEIGHTS)
     return {
         "contracts": len(names),
         "answers": sum(map(len, answers.values())),
-        "weights": int(model.units.linear.weights.size + sum(each.weights.size for each in model.second)),
+        "weights": sum(each.weights.size for each in model.units.linear + model.second + model.third),
     }
 
 
 def read_contracts(
-    contracts: Path, questions: Path, settings: Mapping[str, Any], weights: str | Path, output: str | Path
-) -> None:
+    contracts: Path, questions: Path, settings: Mapping[str, Any], weights: str | Path, output: str | Path,
+    vectors: str | Path | None = None,
+) -> None:  # fmt: skip
     """Write the likeliest spans of each question about the test contracts (`schema.NBEST`).
 
     A candidate's logit stands as that of its start, beside 0 for its end, and its probability is that of
@@ -223,7 +293,8 @@ def spans_of(
     ``texts`` are the contracts by their ids; ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
     """
     names = sorted(texts)
-    given = predict(model, [texts[name] for name in names], settings["units"])
+    known = read_vectors(vectors, names) if vectors else None
+    given = predict(model, [texts[name] for name in names], settings["units"], known)
     found = {
         (names[contract], category): those
         for category, (own, logits) in zip(model.categories, given, strict=True)
@@ -269,20 +340,19 @@ def nbest(question_id: str, text: str, found: Iterable[tuple[float, int, int]], 
 def save(model: SpanModel, path: str | Path) -> None:
     """Write the models to ``path`` (.npz) as plain arrays and names."""
     units = model.units
-    arrays = {
-        "relaxed": np.array(model.relaxed),
-        "idf": units.words.idf,
-        "idf_beside": units.beside.idf,
-        "weights": units.linear.weights,
-        "intercept": units.linear.intercept,
-    }
-    for number, second in enumerate(model.second):
-        arrays |= {f"weights_{number}": second.weights, f"intercept_{number}": second.intercept}
+    words, beside = units.vocabularies or ((), ())
+    arrays = {"relaxed": np.array(model.relaxed), "share": np.array(units.share)}
+    if units.vocabularies:
+        arrays |= {"idf": words.idf, "idf_beside": beside.idf}
+    stages = {"units": units.linear, "second": model.second, "third": model.third}
+    for name, each_of in stages.items():
+        for number, each in enumerate(each_of):
+            arrays |= {f"{name}_weights_{number}": each.weights, f"{name}_intercept_{number}": each.intercept}
     names = {
         "categories": model.categories,
         "parts": [" ".join(parts) for parts in model.parts],
-        "words": units.words.terms,
-        "beside": units.beside.terms,
+        "words": words.terms if words else (),
+        "beside": beside.terms if beside else (),
     }
     linear.save(arrays, names, path)
 
@@ -290,14 +360,18 @@ def save(model: SpanModel, path: str | Path) -> None:
 def load(path: str | Path) -> SpanModel:
     """Read what `save` wrote; nothing in the file is run."""
     arrays, names = linear.load(path, ("categories", "parts", "words", "beside"))
-    units = UnitModel(
-        Vocabulary(names["words"], arrays["idf"], 2),
-        Vocabulary(names["beside"], arrays["idf_beside"], 1),
-        Linear(arrays["weights"], arrays["intercept"]),
-    )
-    second = tuple(
-        Linear(arrays[f"weights_{number}"], arrays[f"intercept_{number}"])
-        for number in range(len(names["categories"]))
-    )
+
+    def stage(name: str) -> tuple[Linear, ...]:
+        count = sum(key.startswith(f"{name}_weights_") for key in arrays)
+        places = [(f"{name}_weights_{at}", f"{name}_intercept_{at}") for at in range(count)]
+        return tuple(Linear(arrays[weights], arrays[intercept]) for weights, intercept in places)
+
+    vocabularies = None
+    if "idf" in arrays:
+        words = Vocabulary(names["words"], arrays["idf"], 2)
+        vocabularies = words, Vocabulary(names["beside"], arrays["idf_beside"], 1)
+    units = UnitModel(vocabularies, stage("units"), float(arrays["share"]))
     parts = tuple(tuple(line.split()) for line in names["parts"])
-    return SpanModel(names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, second)
+    return SpanModel(
+        names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, stage("second"), stage("third")
+    )

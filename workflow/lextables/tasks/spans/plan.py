@@ -30,12 +30,13 @@ class Panel(plan.Panel):
 
     ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
     of adjacent windows are joined.  Each part of a batch (`Grid`) is cut into ``accumulation`` parts more,
-    which lets a large model fit on one GPU.  A panel of kind `linear` wants no ``model``: it is learnt from
-    the contracts alone.
+    which lets a large model fit on one GPU.  A panel of kind `linear` is learnt from the contracts alone, or,
+    with the ``features`` `vectors` or `both`, from what a sentence encoder, its ``model``, makes of them.
     """
 
     kind: Literal["encoder", "linear"] = "encoder"
     model: str = ""
+    features: Literal["words", "vectors", "both"] = "words"
     family: str = "ours"
     pretrained: bool = False
     released: str | None = None
@@ -72,10 +73,11 @@ class Pretraining(Entry):
 class LinearSettings(Entry):
     """How the linear floor is learnt and read; all of it was chosen on held-out training contracts.
 
-    The first of its two models goes ``epochs`` times through the units under a penalty of ``alpha``, once for
-    each of ``folds`` and once for all; the second is penalised by ``penalty`` (scikit-learn's C), and where
+    The first of its models goes ``epochs`` times through the units under a penalty of ``alpha``, once for
+    each of ``folds`` and once for all; the others are penalised by ``penalty`` (scikit-learn's C), and where
     categories share one, each one's way from it by ``near``.  A question reads candidates of its ``units``
-    likeliest units in each contract, and keeps ``n_best``.
+    likeliest units in each contract, and keeps ``n_best``.  Vectors are of a unit's first ``max_length``
+    tokens, their model is penalised by ``dense`` (C), and beside words their logits have this ``share``.
     """
 
     folds: int = Field(ge=2)
@@ -85,6 +87,9 @@ class LinearSettings(Entry):
     penalty: float
     near: float
     n_best: PositiveInt
+    dense: float = 1.0
+    share: float = Field(default=0.5, ge=0, le=1)
+    max_length: PositiveInt = 64
 
 
 class SpanTask(Entry):
@@ -163,19 +168,31 @@ class SpanPlanner(Planner):
         return found
 
     def linear(self, key: str, panel: Panel) -> Row:
-        """The row of a linear model, which runs anywhere."""
-        settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": self.task.relaxed}
-        training = self.add(self.run("train", key, panel.kind), settings)
-        reading = self.add(self.run("read", key, panel.kind), settings, weights_of=training)
-        return Row(
+        """The row of a linear model, which runs wherever its frozen encoder is, if it has one."""
+        encoders = () if panel.features == "words" else (panel.model,)
+        row = Row(
             panel.row,
             own=panel.own,
-            parameters=self.context.parameters(),
+            parameters=self.context.parameters(*encoders),
             trained=True,
             floor=panel.floor,
-            runs={self.MAIN: (reading,)},
             about={"family": panel.family},
         )
+        settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": self.task.relaxed}
+        settings["features"] = panel.features
+        for encoder in encoders:
+            weights = self.context.weights(encoder)
+            if isinstance(weights, Missing):
+                return replace(row, reason=weights.reason)
+            settings |= model_settings(encoder, weights)
+        runs = {}
+        for percent in self.grid.percents if panel.shares else (WHOLE,):
+            condition = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
+            of_share = settings | {"percent": percent}
+            training = self.add(self.run("train", key, condition), of_share)
+            reading = self.add(self.run("read", key, condition), of_share, weights_of=training)
+            runs[str(percent)] = (reading,)
+        return replace(row, runs=runs)
 
     def row(self, key: str, panel: Panel, *, as_it_is: bool = False) -> Row:
         row = Row(

@@ -1,19 +1,20 @@
-"""How likely each unit of a contract answers each category: a linear model over its words.
+"""How likely each unit of a contract answers each category: linear models over words, vectors or both.
 
 What a unit says is told by its own words and pairs of words, by the words of the few units before and after,
-which grow fainter the farther they are, and by where it stands and how long it is.
+which grow fainter the farther they are, and by where it stands and how long it is; or by the vectors that a
+sentence encoder makes of it and of those, in the same way.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from sklearn.preprocessing import normalize
 
-from lextables.models.linear import Linear, Vocabulary, fit_many, vocabulary
-from lextables.tasks.spans.units import Span, units
+from lextables.errors import BadInput
+from lextables.models.linear import Linear, Vocabulary, fit_dense, fit_many, vocabulary
+from lextables.tasks.spans.units import Span, Units
 
 # How much the words of a unit count that stands so many units before or after, and each side together.
 BEFORE, AFTER = (1.0, 0.7, 0.5, 0.3), (1.0, 0.7, 0.5)
@@ -21,38 +22,6 @@ BEFORE_WEIGHT, AFTER_WEIGHT, PLACE_WEIGHT = 0.5, 0.4, 0.3
 # Logarithmic steps of a unit's first character and of its length, and tenths of the contract.
 STARTS, LENGTHS, TENTHS = 30, 20, 10
 LEAST, LEAST_BESIDE = 3, 5  # units that a word stands in to count in the unit itself, and beside it
-
-
-@dataclass(frozen=True)
-class Units:
-    """The units of some contracts: `contract`, `start` and `end`, int64 (units,), by contract and place.
-
-    ``bounds`` int64 (contracts + 1,) says where each contract's units begin.
-    """
-
-    texts: tuple[str, ...]
-    contract: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    bounds: np.ndarray
-
-    def of(self, contract: int) -> slice:
-        """The units of a contract."""
-        return slice(int(self.bounds[contract]), int(self.bounds[contract + 1]))
-
-    def words(self) -> list[str]:
-        """The text of each unit."""
-        places = zip(self.contract.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
-        return [self.texts[contract][start:end] for contract, start, end in places]
-
-
-def units_of(texts: Sequence[str]) -> Units:
-    """Return the units of contracts; one without a word has none."""
-    each = [units(text) for text in texts]
-    sizes = np.array([len(spans) for spans in each], dtype=np.int64)
-    spans = np.array(list(chain.from_iterable(each)), dtype=np.int64).reshape(-1, 2)
-    contract = np.repeat(np.arange(len(texts)), sizes)
-    return Units(tuple(texts), contract, spans[:, 0], spans[:, 1], np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def answering(found: Units, answers: Mapping[int, Sequence[tuple[int, Span]]], categories: int) -> np.ndarray:
@@ -71,43 +40,74 @@ def answering(found: Units, answers: Mapping[int, Sequence[tuple[int, Span]]], c
     return held
 
 
+View = csr_matrix | np.ndarray
+Vocabularies = tuple[Vocabulary, Vocabulary]
+
+
 @dataclass(frozen=True)
 class UnitModel:
-    """What tells the units of each category: words of a unit and of those beside it, and their weights."""
+    """What tells the units of each category: the words that count, if any do, and weights for each view.
 
-    words: Vocabulary
-    beside: Vocabulary
-    linear: Linear
+    ``share`` is how much vectors count beside words.
+    """
 
-    def logits(self, found: Units) -> np.ndarray:
-        """Return the logit of each unit for each category, float32 (units, categories)."""
-        return self.linear.logits(features(found, self.words, self.beside))
+    vocabularies: Vocabularies | None
+    linear: tuple[Linear, ...]
+    share: float
+
+    def logits(self, found: Units, vectors: np.ndarray | None = None) -> np.ndarray:
+        """Return the logit of each unit for each category, float32 (units, categories).
+
+        ``vectors`` (units, dimensions) are those of the units, where the model was learnt with such.
+        """
+        return logits(self.linear, views(found, self.vocabularies, vectors), self.share)
 
 
-def vocabularies(found: Units) -> tuple[Vocabulary, Vocabulary]:
+def vocabularies(found: Units) -> Vocabularies:
     """Return the words and pairs of words that count in a unit, and the words that count beside it."""
     texts = found.words()
     return vocabulary(texts, longest=2, least=LEAST), vocabulary(texts, longest=1, least=LEAST_BESIDE)
 
 
+def views(found: Units, words: Vocabularies | None, vectors: np.ndarray | None) -> list[View]:
+    """Return what is known of each unit, float32 (units, features): by words, then by vectors, as given.
+
+    Raises `BadInput` where there are not as many ``vectors`` as units.
+    """
+    known: list[View] = []
+    if words is not None:
+        known.append(features(found, *words))
+    if vectors is not None:
+        if len(vectors) != len(found.start):
+            fault = f"{len(vectors)} vectors for {len(found.start)} units"
+            raise BadInput(fault, where="vectors of units", do="make them anew")
+        place = PLACE_WEIGHT * _place(found).toarray()
+        known.append(np.hstack([vectors, *_around(vectors, found), place], dtype=np.float32))
+    return known
+
+
 def features(found: Units, words: Vocabulary, beside: Vocabulary) -> csr_matrix:
-    """Return what the model knows of each unit, float32 (units, features)."""
+    """Return what is known of each unit by words, float32 (units, features)."""
     texts = found.words()
-    near = beside.weigh(texts)
-    before = normalize(sum(weight * _moved(near, found, by) for by, weight in enumerate(BEFORE, 1)))
-    after = normalize(sum(weight * _moved(near, found, -by) for by, weight in enumerate(AFTER, 1)))
-    parts = [words.weigh(texts), BEFORE_WEIGHT * before, AFTER_WEIGHT * after, PLACE_WEIGHT * _place(found)]
+    parts = [words.weigh(texts), *_around(beside.weigh(texts), found), PLACE_WEIGHT * _place(found)]
     return csr_matrix(hstack(parts, dtype=np.float32))
 
 
-def _moved(words: csr_matrix, found: Units, by: int) -> csr_matrix:
-    """The words of the unit ``by`` places before each one, none beyond the contract's ends."""
+def _around(near: View, found: Units) -> tuple[View, View]:
+    """What stands before and after each unit, the fainter the farther, each of one length."""
+    before = normalize(sum(weight * _moved(near, found, by) for by, weight in enumerate(BEFORE, 1)))
+    after = normalize(sum(weight * _moved(near, found, -by) for by, weight in enumerate(AFTER, 1)))
+    return BEFORE_WEIGHT * before, AFTER_WEIGHT * after
+
+
+def _moved(near: View, found: Units, by: int) -> View:
+    """What is known of the unit ``by`` places before each one, none beyond the contract's ends."""
     rows = np.arange(len(found.contract))
     from_ = rows - by
     there = (from_ >= 0) & (from_ < len(rows))
     there[there] &= found.contract[from_[there]] == found.contract[rows[there]]
     ones = np.ones(int(there.sum()), dtype=np.float32)
-    return csr_matrix((ones, (rows[there], from_[there])), shape=(len(rows), len(rows))) @ words
+    return csr_matrix((ones, (rows[there], from_[there])), shape=(len(rows), len(rows))) @ near
 
 
 def _place(found: Units) -> csr_matrix:
@@ -133,7 +133,23 @@ def _place(found: Units) -> csr_matrix:
 
 
 def fit(
-    known: csr_matrix, held: np.ndarray, rows: np.ndarray, *, alpha: float, epochs: int, threads: int
-) -> Linear:
-    """Return the weights that tell units apart, learnt from ``rows`` of `features` and `answering`."""
-    return fit_many(known[rows], held[rows], alpha=alpha, epochs=epochs, threads=threads)
+    known: Sequence[View], held: np.ndarray, rows: np.ndarray,
+    *, alpha: float, epochs: int, dense: float, threads: int,
+) -> tuple[Linear, ...]:  # fmt: skip
+    """Return the weights that tell units apart, learnt from ``rows`` of each of `views` and `answering`."""
+    return tuple(
+        fit_dense(view[rows], held[rows], penalty=dense)
+        if isinstance(view, np.ndarray)
+        else fit_many(view[rows], held[rows], alpha=alpha, epochs=epochs, threads=threads)
+        for view in known
+    )
+
+
+def logits(models: Sequence[Linear], known: Sequence[View], share: float) -> np.ndarray:
+    """Return the logit of each unit for each category, float32 (units, categories).
+
+    Of two views it is the mean of the logits by each one's own model, in which the second has this ``share``.
+    """
+    found = [model.logits(view) for model, view in zip(models, known, strict=True)]
+    weights = (1 - share, share) if len(found) > 1 else (1,)
+    return sum(weight * each for weight, each in zip(weights, found, strict=True)).astype(np.float32)

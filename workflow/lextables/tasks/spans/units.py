@@ -5,6 +5,11 @@ of its longer categories are nearly a unit of these, or a few of them together.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
 
 Span = tuple[int, int]
 
@@ -56,3 +61,35 @@ def _runs_on(text: str, start: int, match: re.Match[str]) -> bool:
 def _stripped(text: str, start: int, end: int) -> Span:
     part = text[start:end]
     return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of some contracts: `contract`, `start` and `end`, int64 (units,), by contract and place.
+
+    ``bounds`` int64 (contracts + 1,) says where each contract's units begin.
+    """
+
+    texts: tuple[str, ...]
+    contract: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    bounds: np.ndarray
+
+    def of(self, contract: int) -> slice:
+        """The units of a contract."""
+        return slice(int(self.bounds[contract]), int(self.bounds[contract + 1]))
+
+    def words(self) -> list[str]:
+        """The text of each unit."""
+        places = zip(self.contract.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
+        return [self.texts[contract][start:end] for contract, start, end in places]
+
+
+def units_of(texts: Sequence[str]) -> Units:
+    """Return the units of contracts; one without a word has none."""
+    each = [units(text) for text in texts]
+    sizes = np.array([len(spans) for spans in each], dtype=np.int64)
+    spans = np.array(list(chain.from_iterable(each)), dtype=np.int64).reshape(-1, 2)
+    contract = np.repeat(np.arange(len(texts)), sizes)
+    return Units(tuple(texts), contract, spans[:, 0], spans[:, 1], np.concatenate([[0], np.cumsum(sizes)]))

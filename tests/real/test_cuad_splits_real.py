@@ -1,0 +1,52 @@
+"""The test contracts of CUAD share no text with the training contracts, beyond what all contracts share."""
+
+import json
+import zipfile
+
+import pytest
+
+LEAST_WORDS = 8
+
+
+@pytest.fixture(scope="module")
+def texts(mirror):
+    """{split: {title: text}} of the released question files."""
+    path = mirror / "cuad/data.zip"
+    if not path.is_file():
+        pytest.skip(f"no real data: there is no file {path}")
+    found = {}
+    with zipfile.ZipFile(path) as archive:
+        for split, name in (("train", "train_separate_questions.json"), ("test", "test.json")):
+            documents = json.loads(archive.read(name))["data"]
+            found[split] = {one["title"]: one["paragraphs"][0]["context"] for one in documents}
+    return found
+
+
+def lines(text):
+    """The lines of eight words or more, in lower case and single blanks."""
+    words = (line.lower().split() for line in text.split("\n"))
+    return [" ".join(line) for line in words if len(line) >= LEAST_WORDS]
+
+
+@pytest.fixture(scope="module")
+def shared(texts):
+    """{test contract: which of its lines stand in a training contract}."""
+    known = {line for text in texts["train"].values() for line in lines(text)}
+    return {title: [line in known for line in lines(text)] for title, text in texts["test"].items()}
+
+
+def test_less_than_a_hundredth_of_the_test_lines_stand_in_training_too(shared):
+    found = [held for of_contract in shared.values() for held in of_contract]
+    assert len(found) > 7000
+    assert sum(found) < 0.01 * len(found)
+
+
+def test_no_contract_is_in_both_and_few_share_a_fifth(texts, shared):
+    assert not texts["train"].keys() & texts["test"].keys()
+    assert not set(texts["train"].values()) & set(texts["test"].values())
+    # A joint filing agreement is a form; the other is between parties that have one in training too.
+    assert {title.partition("_")[0] for title, held in shared.items() if sum(held) > 0.2 * len(held)} == {
+        "GALERATHERAPEUTICS,INC",
+        "WOMENSGOLFUNLIMITEDINC",
+    }
+    assert not any(held and all(held) for held in shared.values())

@@ -1,0 +1,17 @@
+"""Encode the units of contracts with a frozen sentence encoder."""
+
+from functools import partial
+from pathlib import Path
+
+from lextables.job import job
+from lextables.models import bi_encoder, device
+from lextables.models.weights import weights_folder
+from lextables.tasks.spans.vectors import write_vectors
+
+with job(snakemake.log[0]) as log:
+    settings = snakemake.params.settings
+    where = device.pick(snakemake.params.device)
+    model = bi_encoder.load(weights_folder(settings), where, settings["max_length"])
+    (contracts,) = snakemake.input.data
+    counts = write_vectors(Path(contracts), partial(bi_encoder.encode, model), snakemake.output[0])
+    log.info("encoded: %s", counts)
