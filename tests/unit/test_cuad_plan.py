@@ -52,6 +52,7 @@ def test_the_sample_trains_what_is_installed_and_says_so_of_the_rest():
         "MiniLM encoder, span head",
         "MiniLM encoder + contracts pretraining, span head",
         "TF-IDF and a linear model",
+        "TF-IDF and a linear model, parties by their names",
         "Sentence embeddings and a linear model",
         "TF-IDF, sentence embeddings and a linear model",
     }
@@ -170,14 +171,16 @@ def test_a_users_models_become_rows(tmp_path):
 def test_linear_floors_run_where_their_encoder_is_and_on_every_share(monkeypatch, tmp_path):
     found = laid_out(**WHOLE)
     floors = {row["row"]: row for row in found.rows["table2"] if row["floor"]}
-    assert [list(row["runs"]) for row in floors.values()] == [["100"]] * 3
+    assert [list(row["runs"]) for row in floors.values()] == [["100"]] * 4
     settings = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "train"}
     assert {name: settings[name]["features"] for name in settings if name.startswith("linear")} == {
         "linear": "words",
+        "linear-exact": "words",
         "linear-vectors": "vectors",
         "linear-both": "both",
     }
     assert "weights" not in settings["linear"]
+    assert (settings["linear"]["relaxed"], settings["linear-exact"]["relaxed"]) == ("Parties", None)
     assert settings["linear-both"]["model"] == "all-minilm-l6-v2"
     (curve,) = [row for row in found.rows["figure6"] if row["row"] == "TF-IDF and a linear model"]
     assert set(curve["runs"]) == {"3", "10", "30", "100"}

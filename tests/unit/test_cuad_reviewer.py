@@ -19,6 +19,7 @@ from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
 PAPER = rooms.load(ROOT / "resources/papers/cuad.yaml")
+LINEAR = {"kind": "linear", "relaxed": None, "features": "words"}
 MODELS = load_models(ROOT / "resources/models.yaml")
 
 
@@ -34,7 +35,7 @@ def stand(
     run, linear = Run("cuad", experiment, model, condition), condition == "linear"
     folder = results / run.folder
     (folder / ("" if linear else "reading")).mkdir(parents=True)
-    settings = {"kind": "linear"} if linear else {"model": model, "weights": f"own-{model}"}
+    settings = LINEAR if linear else {"model": model, "weights": f"own-{model}"}
     if source := source_of(run):
         # Weights are named by where they lay when the run was made.
         settings |= {} if linear else {"weights": f"results/elsewhere/{source.folder}/weights"}
@@ -60,17 +61,17 @@ def source_of(run: Run) -> Run | None:
 
 def test_with_nothing_there_it_is_the_first_that_has_a_run_or_the_one_that_is_named(tmp_path):
     found = chosen(tmp_path)
-    assert (found.run.model, found.planned, found.windows) == ("linear", True, False)
+    assert (found.run.model, found.planned, found.windows) == ("linear-exact", True, False)
     assert (found.run.experiment, found.weights_of) == ("read", source_of(found.run))
     # It is so where weights could be fetched as well, since it takes minutes; they can be asked for.
-    assert chosen(tmp_path, data="release", models="paper").run.model == "linear"
+    assert chosen(tmp_path, data="release", models="paper").run.model == "linear-exact"
     best = chosen(tmp_path, data="release", models="paper", review_model="deberta-xlarge")
     assert best.windows
     assert best.run == Run("cuad", "read", "deberta-xlarge", "as-released")
     assert best.weights_of == Run("cuad", "release", "deberta-xlarge", "as-released")
     assert chosen(tmp_path, review_model="minilm-contracts").run.model == "minilm-contracts"
     with pytest.raises(
-        BadInput, match="review_model = 'bert-base' has no run .* linear, minilm, minilm-contracts"
+        BadInput, match="review_model = 'bert-base' has no run .* linear-exact, minilm, minilm-contracts"
     ):
         chosen(tmp_path, review_model="bert-base")
 
@@ -87,11 +88,11 @@ def test_what_is_there_is_read_before_anything_is_trained_and_the_best_of_it(tmp
     named = chosen(tmp_path, data="release", models="sample", review_model="RoBERTa base")
     assert named.run.model == "roberta-base"
     # A linear model that is better is taken before them, and where it is not, it is not.
-    stand(tmp_path, "linear", "linear", 0.47)
+    stand(tmp_path, "linear-exact", "linear", 0.47)
     assert chosen(tmp_path).run == best.run
     for experiment in ("read", "train"):
-        shutil.rmtree(tmp_path / f"runs/cuad/{experiment}/linear")
-    linear = stand(tmp_path, "linear", "linear", 0.67)
+        shutil.rmtree(tmp_path / f"runs/cuad/{experiment}/linear-exact")
+    linear = stand(tmp_path, "linear-exact", "linear", 0.67)
     found = chosen(tmp_path)
     assert (found.run, found.weights_of, found.windows) == (linear.run, linear.weights_of, False)
 
@@ -104,7 +105,7 @@ def test_a_users_model_as_it_was_found_is_read_where_the_configuration_names_it(
     assert found == Reviewer(mine, None, planned=True)
     assert found.weights(tmp_path) == ""
     # Nothing else says where its weights are.
-    assert chosen(tmp_path).run.model == "linear"
+    assert chosen(tmp_path).run.model == "linear-exact"
     with pytest.raises(BadInput, match="review_model = 'Mine' has no run under this configuration"):
         chosen(tmp_path, review_model="Mine")
 
@@ -116,7 +117,7 @@ def test_a_run_of_this_configuration_stays_one_of_the_rules(tmp_path):
 
 @pytest.mark.parametrize(
     ("model", "condition", "read"),
-    [("minilm", "sample-p100", (*FILES, READING)), ("linear", "linear", FILES)],
+    [("minilm", "sample-p100", (*FILES, READING)), ("linear-exact", "linear", FILES)],
 )
 def test_the_review_reads_the_run_and_the_weights_in_these_results(model, condition, read, tmp_path):
     made = stand(tmp_path, model, condition, 0.1)
@@ -130,12 +131,23 @@ def test_the_review_reads_the_run_and_the_weights_in_these_results(model, condit
 
 def test_what_is_finished_goes_with_its_score_and_its_weights(tmp_path):
     runs = [
-        stand(tmp_path, "linear", "linear", 0.6),
+        stand(tmp_path, "linear-exact", "linear", 0.6),
         stand(tmp_path, "own-mine", "as-it-is", 0.5),
         stand(tmp_path, "roberta-base", "paper-p100", 0.42),
         stand(tmp_path, "roberta-large", "as-released", 0.48),
     ]
     assert finished(tmp_path) == list(zip((0.6, 0.5, 0.42, 0.48), runs, strict=True))
+
+
+@pytest.mark.parametrize("other", [{"relaxed": "Parties"}, {"features": "vectors"}])
+def test_a_linear_model_that_marks_sentences_as_parties_or_wants_vectors_does_not_review(other, tmp_path):
+    run = stand(tmp_path, "linear", "linear", 0.9).run
+    record = tmp_path / run.folder / "run.json"
+    record.write_text(json.dumps({"settings": LINEAR | other}))
+    assert finished(tmp_path) == []
+    named = "review_model = 'linear' has no run under this configuration"
+    with pytest.raises(BadInput, match=named):
+        chosen(tmp_path, review_model="linear")
 
 
 @pytest.mark.parametrize(
@@ -157,4 +169,4 @@ def test_what_is_finished_goes_with_its_score_and_its_weights(tmp_path):
 def test_what_is_not_whole_does_not_count(tmp_path, experiment, condition, without):
     stand(tmp_path, "roberta-base", condition, 0.9, experiment=experiment, without=without)
     assert finished(tmp_path) == []
-    assert chosen(tmp_path).run.model == "linear"
+    assert chosen(tmp_path).run.model == "linear-exact"

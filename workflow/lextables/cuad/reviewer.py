@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,11 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
     AUPR on the test contracts.  Where none is finished, it is the first of the paper's list ``review`` that
     has a run under this configuration.  Raises `BadInput` when there is no such run either.
     """
-    planned = {run.model: run for run in sorted(plan.specs, reverse=True) if _whole(run)}
+    planned = {
+        run.model: run
+        for run, spec in sorted(plan.specs.items(), key=itemgetter(0), reverse=True)
+        if _whole(run) and _marks(spec.settings)
+    }
     named = config.review_model != "auto"
     # A model is named by its key or by its row, whose words a key joins with hyphens.
     theirs = own.key(config.review_model)
@@ -95,7 +100,12 @@ def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
         settings = json.loads(text)["settings"]
         source, windows = _weights_of(run, settings), _reads_windows(settings)
         there = source is None or (Path(results) / source.folder / WEIGHTS).is_dir()
-        if _whole(run) and there and all((folder / name).exists() for name in files(windows)):
+        if (
+            _whole(run)
+            and _marks(settings)
+            and there
+            and all((folder / name).exists() for name in files(windows))
+        ):
             scores = pq.read_table(folder / "scores.parquet").to_pylist()
             score = next((x["value"] for x in scores if (x["metric"], x["group"]) == (METRIC, "all")), None)
             if score is not None:
@@ -111,6 +121,14 @@ def files(windows: bool) -> tuple[str, ...]:
 
 def _reads_windows(settings: Mapping[str, Any]) -> bool:
     return settings.get("kind") != LINEAR
+
+
+def _marks(settings: Mapping[str, Any]) -> bool:
+    """Whether a model marks what a reader looks for, and reads a contract as it is.
+
+    A linear one may mark whole sentences as parties, since the evaluator lets them count, or want vectors.
+    """
+    return _reads_windows(settings) or (settings["relaxed"] is None and settings["features"] == "words")
 
 
 def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:

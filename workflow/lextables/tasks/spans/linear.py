@@ -282,18 +282,20 @@ def read_contracts(
     if new := sorted({row["category"] for row in asked} - set(model.categories)):
         raise BadInput(f"the category {new[0]!r} was not learnt", where=str(questions), do="train again")
     texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
-    write(NBEST, spans_of(model, texts, asked, settings), output)
+    known = read_vectors(vectors, sorted(texts)) if vectors else None
+    write(NBEST, spans_of(model, texts, asked, settings, known), output)
 
 
 def spans_of(
-    model: SpanModel, texts: Mapping[str, str], asked: Iterable[Row], settings: Mapping[str, Any]
-) -> Iterator[Row]:
+    model: SpanModel, texts: Mapping[str, str], asked: Iterable[Row], settings: Mapping[str, Any],
+    known: np.ndarray | None = None,
+) -> Iterator[Row]:  # fmt: skip
     """Yield the rows of `schema.NBEST` of the questions ``asked``, by id.
 
-    ``texts`` are the contracts by their ids; ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
+    ``texts`` are the contracts by their ids, and ``known`` the vectors of their units in that order, where
+    the model has learnt from such; ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
     """
     names = sorted(texts)
-    known = read_vectors(vectors, names) if vectors else None
     given = predict(model, [texts[name] for name in names], settings["units"], known)
     found = {
         (names[contract], category): those

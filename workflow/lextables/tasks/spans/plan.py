@@ -31,12 +31,14 @@ class Panel(plan.Panel):
     ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
     of adjacent windows are joined.  Each part of a batch (`Grid`) is cut into ``accumulation`` parts more,
     which lets a large model fit on one GPU.  A panel of kind `linear` is learnt from the contracts alone, or,
-    with the ``features`` `vectors` or `both`, from what a sentence encoder, its ``model``, makes of them.
+    with the ``features`` `vectors` or `both`, from what a sentence encoder, its ``model``, makes of them; an
+    ``exact`` one marks the answers themselves, also where the evaluator lets a sentence count that holds one.
     """
 
     kind: Literal["encoder", "linear"] = "encoder"
     model: str = ""
     features: Literal["words", "vectors", "both"] = "words"
+    exact: bool = False
     family: str = "ours"
     pretrained: bool = False
     released: str | None = None
@@ -178,7 +180,8 @@ class SpanPlanner(Planner):
             floor=panel.floor,
             about={"family": panel.family},
         )
-        settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": self.task.relaxed}
+        relaxed = None if panel.exact else self.task.relaxed
+        settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": relaxed}
         settings["features"] = panel.features
         for encoder in encoders:
             weights = self.context.weights(encoder)
