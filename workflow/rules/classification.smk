@@ -8,7 +8,7 @@
 CLASSIFICATION = of_task("classification")
 CLASSIFIED = any_of(CLASSIFICATION)
 TOKENS = f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet"
-VECTORS = f"{RESULTS}/features/classification/{{dataset}}/{{encoder}}/vectors-{{piece}}.parquet"
+TEXT_VECTORS = f"{RESULTS}/features/classification/{{dataset}}/{{encoder}}/vectors-{{piece}}.parquet"
 # The panels that are linear models, and any other name.
 CLASSIFICATION_LINEAR = any_of(
     {key for task in CLASSIFICATION.values() for key, panel in task.models.items() if panel.kind == "linear"}
@@ -227,7 +227,7 @@ rule classification_vectors:
         examples=data("{dataset}", "examples"),
         texts=lambda wildcards: data(wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts),
     output:
-        vectors=VECTORS,
+        vectors=TEXT_VECTORS,
     log:
         f"{RESULTS}/logs/{{dataset}}/features/{{encoder}}/vectors-{{piece}}.log",
     benchmark:

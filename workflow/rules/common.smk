@@ -211,7 +211,7 @@ def work(experiment, **fixed):
 
 
 # What encoders made of texts, kept for whoever asks again; no rule's output, and nothing is lost with it.
-VECTORS = f"{RESULTS}/work/vectors"
+KEPT_VECTORS = f"{RESULTS}/work/vectors"
 
 
 def needs(wildcards, **fixed):

@@ -178,7 +178,7 @@ rule lawngnli_examples:
     threads: 4
     params:
         encoder=lambda wildcards: identified(LAWNGNLI.encoder),
-        vectors=VECTORS,
+        vectors=KEPT_VECTORS,
         parser=LAWNGNLI.parser["found"],
         seed=PAPERS["lawngnli"].seed,
         device=CONFIG.device,

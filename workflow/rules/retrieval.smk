@@ -47,7 +47,7 @@ for name, task in RETRIEVAL.items():
                 settings=forms_of("retrieve"),
                 task=retrieval_task,
                 device=CONFIG.device,
-                vectors=VECTORS,
+                vectors=KEPT_VECTORS,
                 kind=stage,
                 code=code(f"retrieval_{stage}.py"),
             message:

@@ -14,7 +14,7 @@ LINEAR = any_of(
 )
 NEURAL = rf"(?!(?:{LINEAR})/)[^/]+"
 WINDOWS = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
-VECTORS = f"{RESULTS}/features/spans/{{dataset}}/{{encoder}}/vectors/{{length}}.parquet"
+UNIT_VECTORS = f"{RESULTS}/features/spans/{{dataset}}/{{encoder}}/vectors/{{length}}.parquet"
 
 
 include: "functions/spans.smk"
@@ -254,7 +254,7 @@ rule spans_vectors:
     input:
         data=data("{dataset}", "contracts"),
     output:
-        VECTORS,
+        UNIT_VECTORS,
     log:
         f"{RESULTS}/logs/{{dataset}}/vectors/{{encoder}}/{{length}}.log",
     benchmark:

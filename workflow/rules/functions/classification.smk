@@ -46,7 +46,7 @@ def vectors_of(experiment):
         given = spec(run_of(wildcards, experiment=experiment)).settings
         if given["features"] == "words":
             return []
-        return [VECTORS.format(dataset=wildcards.dataset, encoder=given["model"], piece=given["piece"])]
+        return [TEXT_VECTORS.format(dataset=wildcards.dataset, encoder=given["model"], piece=given["piece"])]
 
     return file
 
