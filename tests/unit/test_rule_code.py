@@ -1,6 +1,7 @@
 """Each rule's fingerprint is of its own script, and of all that this imports."""
 
 import re
+from collections import defaultdict
 from modulefinder import ModuleFinder
 from pathlib import Path
 
@@ -43,7 +44,9 @@ def rules():
 
 
 # A rule that is made for each kind of model names its script by a param; its fingerprint is of the same name.
-BY_PARAM = {"retrieval_{params.kind}": {"retrieval_lexical", "retrieval_dense", "retrieval_api"}}
+BY_PARAM = {
+    "retrieval_{params.kind}": {f"retrieval_{kind}" for kind in ("lexical", "dense", "api", "linear")}
+}
 
 
 def imported(script):
@@ -118,3 +121,13 @@ def test_a_rule_names_the_parts_of_its_run():
     """By their order alone, a rule could not be read without the file that says it."""
     for file in (ROOT / "workflow/rules").glob("*.smk"):
         assert "(*wildcards" not in file.read_text(encoding="utf-8").replace(", *wildcards", "(*wildcards")
+
+
+def test_no_file_of_rules_takes_a_name_of_another():
+    """All of them share one namespace, in which the last one given to a name is every rule's."""
+    places = defaultdict(set)
+    for file in sorted((ROOT / "workflow/rules").glob("**/*.smk")):
+        for name in re.findall(r"^(?:def )?(\w+)(?:\(| = )", file.read_text(encoding="utf-8"), flags=re.M):
+            places[name].add(file.name)
+    assert len(places) > 100
+    assert {name: sorted(files) for name, files in places.items() if len(files) > 1} == {}
