@@ -58,6 +58,8 @@ def test_the_sample_runs_what_is_installed_and_says_so_of_the_rest():
     assert {row for row, system in rows().items() if system.runs} == {
         "BM25 / None",
         "BM25, one index over the corpus / None",
+        "BM25, words and a linear model / None",
+        "BM25, words, MiniLM and a linear model / None",
         "Bi-Encoder-MiniLM / None",
         "BM25 + MiniLM, mean of standardised scores / None",
     }
@@ -161,6 +163,8 @@ def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, r
 def test_the_floor_is_a_flag_of_the_registry():
     assert [system.row for system in rows().values() if system.floor] == [
         "BM25, one index over the corpus / None",
+        "BM25, words and a linear model / None",
+        "BM25, words, MiniLM and a linear model / None",
         "BM25 + MiniLM, mean of standardised scores / None",
     ]
 

@@ -78,6 +78,7 @@ def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason
         "averages": 3 if tuned else 1,
         "retriever": retriever,
         "reranker": reranker,
+        "reranked": reranker != "None",
         "tuned": tuned,
         "own": own,
         "pairwise": False,
@@ -179,6 +180,21 @@ def test_by_category(data):
         4 / (4 + 1 / math.log2(3))
     )
     assert cells["Term / My Reranker, not fine-tuned", "NDCG@5"].reason == "no test query of this category"
+
+
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [
+        ("table_d1", "Restrictive Covenants / Floor"),
+        ("table_d2", "Restrictive Covenants / Floor"),
+        ("table_d5", "Floor / None"),
+    ],
+)
+def test_a_floor_stands_beside_rerankers_by_its_own_name(data, table, row):
+    floor = system("Floor", own=True, runs=["second"], floor=True)
+    cells = computed(data, table, floor)
+    scores = [cell for (name, column), cell in cells.items() if name == row and "strict" not in column]
+    assert {cell.floor for cell in scores} == {"Floor"}
 
 
 @pytest.mark.parametrize("table", ["table_d2", "table_d4", "figure2"])

@@ -226,6 +226,11 @@ def _by_category(results: Results, system: Mapping[str, Any], name: Callable[[st
     return cells
 
 
+def _label(system: Mapping[str, Any]) -> str:
+    """What a row of ours is called in a table of rerankers; a first stage alone by its own name."""
+    return system["reranker"] if system["reranked"] else system["retriever"]
+
+
 def table_d1(results: Results) -> list[Cell]:
     """BM25 with each reranker by category; the paper prints one of them."""
     cells = []
@@ -233,7 +238,7 @@ def table_d1(results: Results) -> list[Cell]:
         if system["reranker"] == results.entry.names["printed"]:
             cells += _by_category(results, system, lambda category: category)
         elif system["own"]:
-            label = system["reranker"]
+            label = _label(system)
             cells += _by_category(results, system, lambda category, label=label: f"{category} / {label}")
     return cells
 
@@ -246,7 +251,7 @@ def table_d2(results: Results) -> list[Cell]:
         if system["reranker"] == results.entry.names["printed"]:
             cells += _by_category(results, system, lambda category, state=state: f"{category} / {state}")
         elif system["own"]:
-            label = f"{system['reranker']}, {state}"
+            label = f"{_label(system)}, {state}" if system["reranked"] else _label(system)
             cells += _by_category(results, system, lambda category, label=label: f"{category} / {label}")
     return cells
 
@@ -318,12 +323,13 @@ def figure2(results: Results) -> list[Cell]:
 
 
 def table_d5(results: Results) -> list[Cell]:
-    """Pointwise and pairwise reranking by language models over BM25, in percent."""
+    """Pointwise and pairwise reranking by language models over BM25, in percent; and the floor."""
     printed = {cell.row for cell in results.published}
     cells = []
     for system in results.systems:
         row = f"{_system_row(system)} / {'pairwise' if system['pairwise'] else 'pointwise'}"
-        if row in printed:
+        if row in printed or system["floor"]:
+            row = row if row in printed else _system_row(system)
             cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
     return cells
 
