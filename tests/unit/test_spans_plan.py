@@ -66,6 +66,18 @@ def test_what_a_small_budget_joins_says_so_in_its_name(tmp_path):
     assert joined.runs == {"100": (Run("any", "join", "here", "small-p100", 0),)}
 
 
+def test_a_budget_that_teaches_a_model_nothing_makes_no_row(tmp_path):
+    task = {"models": {"here": TASK["models"]["here"] | {"grids": ["paper"]}}}
+    rows, specs = laid_out(tmp_path, task, grid="small")
+    reason = "grid=small teaches it next to nothing: set grid=paper"
+    assert [(row.row, row.runs, row.reason) for row in rows] == [
+        ("Here", {}, reason),
+        ("Here, joined", {}, reason),
+    ]
+    assert not specs
+    assert all(row.runs for row in laid_out(tmp_path, task)[0])
+
+
 def test_a_model_that_is_not_here_leaves_reasons_and_no_runs(tmp_path):
     rows, specs = laid_out(
         tmp_path, {"models": {"away": {"row": "Away", "model": "away", "joined": "Away, joined"}}}

@@ -30,9 +30,12 @@ class Panel(plan.Panel):
 
     ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
     of adjacent windows are joined.  Each part of a batch (`Grid`) is cut into ``accumulation`` parts more,
-    which lets a large model fit on one GPU.  A panel of kind `linear` is learnt from the contracts alone, or,
-    with the ``features`` `vectors` or `both`, from what a sentence encoder, its ``model``, makes of them; an
-    ``exact`` one marks the answers themselves, also where the evaluator lets a sentence count that holds one.
+    which lets a large model fit on one GPU.  It is trained by the ``grids`` that are named, or by any: a
+    budget that teaches a model next to nothing makes no row.
+
+    A panel of kind `linear` is learnt from the contracts alone, or, with the ``features`` vectors or both,
+    from what a sentence encoder, its ``model``, makes of them; an ``exact`` one marks the answers themselves,
+    also where the evaluator lets a sentence count that holds one.
     """
 
     kind: Literal["encoder", "linear"] = "encoder"
@@ -44,6 +47,7 @@ class Panel(plan.Panel):
     released: str | None = None
     joined: str | None = None
     accumulation: int = 1
+    grids: tuple[str, ...] = ()
 
 
 class SpanGrid(Grid):
@@ -208,6 +212,10 @@ class SpanPlanner(Planner):
         )
         if released := self.released(key, panel):
             return replace(row, runs={self.MAIN: (released,)})
+        if panel.grids and self.context.grid not in panel.grids:
+            return replace(
+                row, reason=f"grid={self.context.grid} teaches it next to nothing: set grid={PAPER_GRID}"
+            )
         weights = self.context.weights(panel.model)
         if isinstance(weights, Weights) and panel.pretrained:
             weights = self.pretrained(key, weights)
