@@ -58,7 +58,9 @@ def vectors_for(experiment):
         given = spec(run_of(wildcards, experiment=experiment)).settings
         if "weights" not in given:
             return []
-        return expand(UNIT_VECTORS, dataset=wildcards.dataset, encoder=given["model"], length=given["max_length"])
+        return expand(
+            UNIT_VECTORS, dataset=wildcards.dataset, encoder=given["model"], length=given["max_length"]
+        )
 
     return files
 
