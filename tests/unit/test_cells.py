@@ -146,7 +146,7 @@ def test_a_printed_value_that_the_floor_reaches_is_marked():
     assert marked(at, cell, floor(90.0, measure="Term")) == ""
     assert marked(at, cell, floor(math.nan), floor(None, "BM25")) == ""
     both = marked(at, cell, floor(17.0), floor(18.0, "BM25"))
-    assert both == "the floor reaches this value too (Random, BM25): to match it says nothing"
+    assert both == "the floor reaches this value too (Random, and 1 more): to match it says nothing"
     # Rows that were not run are marked as well; a count is no score; other data say nothing of the paper's.
     absent = Cell("BM25 / None", "NDCG@5", None, reason="gated", measure="Overall")
     assert marked(at, absent, floor(17.0)) == f"gated; {mark}"

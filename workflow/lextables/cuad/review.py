@@ -558,7 +558,7 @@ def to_html(text: str, found: Sequence[Finding], title: str, about: About) -> st
 
     def share(category: str, name: str) -> str:
         value = getattr(about.marks[category], name) if category in about.marks else None
-        return "–" if value is None else percent(value)
+        return "–" if value is None else percent(value).replace(" ", "\u00a0")
 
     body = _PAGE.render(
         share=share, title=title, about=about, groups=groups, placed=placed, text=marked(text, placed),

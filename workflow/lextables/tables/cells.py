@@ -251,7 +251,7 @@ def _too_wide(number: float, low: float, high: float, rivals: Iterable[float]) -
 
 
 def _reached(printed: PublishedCell, cell: Cell, floors: Iterable[Cell]) -> str:
-    """Say which systems that know nothing reach a printed score as well, at the printed precision."""
+    """Say which system of the floor, and how many more, reach a printed score too, at its precision."""
     number = printed.number
     if not cell.measure or number is None:
         return ""
@@ -262,10 +262,11 @@ def _reached(printed: PublishedCell, cell: Cell, floors: Iterable[Cell]) -> str:
         and floor.floor != cell.floor
         and rounded(floor.value, printed.decimals) >= number
     ]
-    names += [NOTHING] * (number == 0)
-    if not names:
+    first, *others = [*dict.fromkeys(names), *[NOTHING] * (number == 0)] or [""]
+    if not first:
         return ""
-    return f"the floor reaches this value too ({', '.join(dict.fromkeys(names))}): to match it says nothing"
+    several = f", and {len(others)} more" * bool(others)
+    return f"the floor reaches this value too ({first}{several}): to match it says nothing"
 
 
 def _is_number(value: float | str | None) -> bool:

@@ -21,6 +21,7 @@ from lextables.tasks.retrieval.schema import Hits
 
 PARTS = ("training", "validation")  # the queries that are learnt from
 STEPS = 500  # of the solver
+LEARNT = 200_000  # pairs of a query and a document, some 800 megabytes
 LEAST = 2  # documents that a word stands in
 DIGITS = 6  # of a score, less than what the number of threads may change
 
@@ -110,16 +111,20 @@ def fit(collection: Collection, likeness: Likeness, queries: Mapping[str, str], 
     """Return what a logistic regression learns from the documents judged for ``queries``, {id: wording}.
 
     A gain is the probability of being relevant, as a share of the highest there can be.  All queries count
-    alike, however many documents are judged for them.  ``penalty`` is scikit-learn's C, the smaller the
-    stronger.  Raises `BadInput` where nothing is relevant, or everything.
+    alike, however many documents are judged for them; of large pools all that is relevant is learnt from and a
+    part of the rest (`LEARNT`).  ``penalty`` is scikit-learn's C, the smaller the stronger.  Raises `BadInput`
+    where nothing is relevant, or everything.
     """
     features, gains, counts = [], [], []
+    drawn = np.random.default_rng(0)
     for query_id, text in queries.items():
         pool, described = likeness.described(query_id, text)
         judged = collection.judged[query_id]
-        features.append(described)
-        gains.append([judged.get(document, 0) / collection.task["top_gain"] for document in pool])
-        counts.append(np.full(len(pool), 1 / len(pool)))
+        gain = np.array([judged.get(document, 0) for document in pool]) / collection.task["top_gain"]
+        kept = _some(gain, LEARNT // len(queries), drawn)
+        features.append(described[kept])
+        gains.append(gain[kept])
+        counts.append(np.full(len(kept), 1 / len(kept)))
     known = np.vstack(features)
     mean, scale = known.mean(axis=0), known.std(axis=0)
     scale[scale == 0] = 1
@@ -137,6 +142,15 @@ def fit(collection: Collection, likeness: Likeness, queries: Mapping[str, str], 
         sample_weight=weights / weights.mean(),
     )
     return Ranker(mean, scale, model.coef_[0])
+
+
+def _some(gain: np.ndarray, most: int, drawn: np.random.Generator) -> np.ndarray:
+    """The places of all that has a gain, and of others up to ``most`` in all, drawn where there are more."""
+    relevant, others = np.flatnonzero(gain), np.flatnonzero(gain == 0)
+    room = max(1, most - len(relevant))
+    if len(others) > room:
+        others = drawn.choice(others, room, replace=False)
+    return np.sort(np.concatenate([relevant, others]))
 
 
 def topics(documents: Mapping[str, str], wordings: Sequence[str], dimensions: int) -> Space:
