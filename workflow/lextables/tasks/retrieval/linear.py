@@ -111,9 +111,9 @@ def fit(collection: Collection, likeness: Likeness, queries: Mapping[str, str], 
     """Return what a logistic regression learns from the documents judged for ``queries``, {id: wording}.
 
     A gain is the probability of being relevant, as a share of the highest there can be.  All queries count
-    alike, however many documents are judged for them; of large pools all that is relevant is learnt from and a
-    part of the rest (`LEARNT`).  ``penalty`` is scikit-learn's C, the smaller the stronger.  Raises `BadInput`
-    where nothing is relevant, or everything.
+    alike, however many documents are judged for them; of large pools all that is relevant is learnt from and
+    a part of the rest (`LEARNT`).  ``penalty`` is scikit-learn's C, the smaller the stronger.  Raises
+    `BadInput` where nothing is relevant, or everything.
     """
     features, gains, counts = [], [], []
     drawn = np.random.default_rng(0)
