@@ -29,7 +29,7 @@ rule review:
 # How much of what a model marks is right, from its reading of the test contracts.
 rule cuad_marks:
     input:
-        predictions=f"{RUN}/predictions.parquet",
+        predictions=planned_predictions,
         data=data(REVIEWED_DATA, "questions", "answers"),
     output:
         f"{RUN}/marks.parquet",
@@ -43,6 +43,8 @@ rule cuad_marks:
     conda:
         ENVIRONMENT
     params:
+        run=lambda wildcards: f"{RESULTS}/{run_of(wildcards).folder}",
+        record=lambda wildcards: contract_reviewer().record,
         minimum=PAPERS["cuad"].review_minimum,
         relaxed=TASKS[REVIEWED_DATA].relaxed,
         code=code("cuad_marks.py"),

@@ -26,3 +26,9 @@ def reviewer_files(wildcards):
     contract(wildcards)
     chosen = contract_reviewer()
     return [f"{RESULTS}/{path}" for path in chosen.files] if chosen.planned else []
+
+
+def planned_predictions(wildcards):
+    """The predictions of a run that the rules make; nothing for one that another configuration left."""
+    run = run_of(wildcards)
+    return [f"{RESULTS}/{run.folder}/predictions.parquet"] if run in SPECS else []
