@@ -256,7 +256,7 @@ rule classification_vectors:
 rule classification_train_linear:
     input:
         data=classified_texts,
-        vectors=vectors_of("train"),
+        vectors=vectors_for("train", TEXT_VECTORS, piece="piece"),
     output:
         weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
         record=f"{CLASSIFICATION_TRAIN}/run.json",
@@ -285,7 +285,7 @@ rule classification_train_linear:
 rule classification_read_linear:
     input:
         data=classified_texts,
-        vectors=vectors_of("read"),
+        vectors=vectors_for("read", TEXT_VECTORS, piece="piece"),
         weights=weights_for("read"),
     output:
         predictions=f"{CLASSIFICATION_READ}/predictions.parquet",

@@ -247,3 +247,19 @@ def weights_for(experiment):
         return [f"{RESULTS}/{source.folder}/{name}" for name in ("weights", "run.json")] if source else []
 
     return files
+
+
+def vectors_for(experiment, pattern, **parts):
+    """What gives the frozen vectors that a linear model reads; nothing for one that reads words alone.
+
+    ``parts`` are wildcards of ``pattern`` beside the data set and the encoder, each with its setting's name.
+    """
+
+    def files(wildcards):
+        given = spec(run_of(wildcards, experiment=experiment)).settings
+        if given["features"] == "words":
+            return []
+        named = {part: given[name] for part, name in parts.items()}
+        return [pattern.format(dataset=wildcards.dataset, encoder=given["model"], **named)]
+
+    return files

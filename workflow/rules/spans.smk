@@ -283,7 +283,7 @@ rule spans_vectors:
 rule spans_train_linear:
     input:
         data=data("{dataset}", "contracts", "training_examples"),
-        vectors=vectors_for("train"),
+        vectors=vectors_for("train", UNIT_VECTORS, length="max_length"),
     output:
         weights=directory(f"{SPANS_TRAIN}/weights"),
         record=f"{SPANS_TRAIN}/run.json",
@@ -311,7 +311,7 @@ rule spans_train_linear:
 rule spans_read_linear:
     input:
         data=data("{dataset}", "contracts", "questions"),
-        vectors=vectors_for("read"),
+        vectors=vectors_for("read", UNIT_VECTORS, length="max_length"),
         weights=weights_for("read"),
     output:
         predictions=f"{SPANS_READ}/predictions.parquet",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lextables.atomic import write_text
 from lextables.cuad import linear_reading, marks, review
-from lextables.cuad.asking import question_id
+from lextables.cuad.asking import LINEAR, question_id
 from lextables.cuad.contract_text import read_contract
 from lextables.dataset import read
 from lextables.job import job
@@ -17,7 +17,7 @@ with job(snakemake.log[0]) as log:
     run, weights = Path(snakemake.params.run), snakemake.params.weights
     record = loaded(run / "run.json")
     settings, names = record["settings"], [row["category"] for row in read(categories)]
-    if settings.get("kind") == review.LINEAR:
+    if settings.get("kind") == LINEAR:
         linear_reading.read_contract(contract.text, names, settings, weights, output.predictions)
         unread = ()
     else:

@@ -328,8 +328,9 @@ def table_d5(results: Results) -> list[Cell]:
     cells = []
     for system in results.systems:
         row = f"{_system_row(system)} / {'pairwise' if system['pairwise'] else 'pointwise'}"
+        if system["floor"]:
+            row = _system_row(system)
         if row in printed or system["floor"]:
-            row = row if row in printed else _system_row(system)
             cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
     return cells
 

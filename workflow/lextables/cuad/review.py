@@ -1,24 +1,23 @@
 """A contract read by a trained model: from n-best predictions to findings, as a page and as csv."""
 
 import csv
-import hashlib
 import io
 import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from lextables.cuad import marks
+from lextables.cuad.asking import LINEAR
 from lextables.cuad.marks import Band, Marks
 from lextables.errors import BadInput
 from lextables.tables import render
 
-LINEAR = "linear"  # the kind of a run's settings
 MINIMUM = 0.1  # the probability above which a span is shown
 SURE = 0.5  # the probability from which a span is shaded
 
@@ -590,15 +589,3 @@ def snippet(text: str, length: int = 90) -> str:
 def title_of(path: str) -> str:
     """Return the page's title for a contract file."""
     return f"Review of {PurePath(path).name}"
-
-
-def name_of(path: str) -> str:
-    """Return what a contract's review is called: the file's name and eight digits of what is in it.
-
-    A contract that cannot be read gets no digits; whoever asks for its review is told why.
-    """
-    contract = Path(path)
-    try:
-        return f"{contract.name}-{hashlib.sha256(contract.read_bytes()).hexdigest()[:8]}"
-    except OSError:
-        return contract.name or "contract"

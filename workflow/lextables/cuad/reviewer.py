@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 
 from lextables import own
 from lextables.config import Config
+from lextables.cuad.asking import LINEAR
 from lextables.cuad.registry import DATA, Cuad
 from lextables.errors import BadInput
 from lextables.run import Run
 from lextables.tasks.plan import WHOLE, Plan
 
-LINEAR = "linear"  # the kind of a linear model's settings, and its condition
 METRIC = "AUPR"  # the score by which one model is better than another
 FILES = ("run.json", "predictions.parquet", "scores.parquet")  # of a run's folder, that the review reads
 READING = "reading"  # how contracts were cut, which a model of windows reads as well

@@ -262,11 +262,11 @@ def _reached(printed: PublishedCell, cell: Cell, floors: Iterable[Cell]) -> str:
         and floor.floor != cell.floor
         and rounded(floor.value, printed.decimals) >= number
     ]
-    first, *others = [*dict.fromkeys(names), *[NOTHING] * (number == 0)] or [""]
-    if not first:
+    names = [*dict.fromkeys(names), *[NOTHING] * (number == 0)]
+    if not names:
         return ""
-    several = f", and {len(others)} more" * bool(others)
-    return f"the floor reaches this value too ({first}{several}): to match it says nothing"
+    more = f", and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"the floor reaches this value too ({names[0]}{more}): to match it says nothing"
 
 
 def _is_number(value: float | str | None) -> bool:

@@ -39,18 +39,6 @@ def classified_texts(wildcards):
     ]
 
 
-def vectors_of(experiment):
-    """What gives the frozen vectors that a linear model sees; nothing for one that sees words alone."""
-
-    def file(wildcards):
-        given = spec(run_of(wildcards, experiment=experiment)).settings
-        if given["features"] == "words":
-            return []
-        return [TEXT_VECTORS.format(dataset=wildcards.dataset, encoder=given["model"], piece=given["piece"])]
-
-    return file
-
-
 def encoder_of(wildcards):
     """The settings of the weights that encode the texts of a data set for its linear models."""
     found = next(

@@ -51,20 +51,6 @@ def tokenizer_for(wildcards):
     return [f"{RESULTS}/{source.folder}/weights"] if source else []
 
 
-def vectors_for(experiment):
-    """What gives the vectors of the units that a linear model reads; nothing for one of words alone."""
-
-    def files(wildcards):
-        given = spec(run_of(wildcards, experiment=experiment)).settings
-        if "weights" not in given:
-            return []
-        return expand(
-            UNIT_VECTORS, dataset=wildcards.dataset, encoder=given["model"], length=given["max_length"]
-        )
-
-    return files
-
-
 def encoding(wildcards):
     """The settings that the vectors of units depend on; `BadInput` where no run reads them."""
     names = ("model", "weights", "revision", "found", "max_length")

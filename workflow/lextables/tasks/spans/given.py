@@ -18,9 +18,9 @@ from lextables.tasks.given import File, Taken, number, parsed
 from lextables.tasks.spans.nbest_json import released_nbest
 from lextables.tasks.spans.released_text import PARTING, collapsed
 from lextables.tasks.spans.schema import NBEST as PREDICTIONS
+from lextables.tasks.spans.schema import NOTHING_ELSE
 
 __all__ = ["PREDICTIONS", "predictions"]
-NOTHING_ELSE = "empty"  # what the released step writes where a question has no span
 LOGITS = ("start_logit", "end_logit")
 _WORD = re.compile(f"[^{PARTING}]+")
 _SHOWN = 60

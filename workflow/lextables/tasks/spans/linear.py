@@ -184,6 +184,8 @@ class Asked:
 
     def parts(self) -> tuple[str, ...]:
         """Return the kinds of parts of a unit that many of the answers are, each counted for the first."""
+        if self.relaxed:
+            return ()
         counts: Counter[str] = Counter()
         for contract, places in self.places.items():
             text = self.found.texts[contract]
@@ -195,8 +197,6 @@ class Asked:
                         counts[name] += 1
                         break  # what is a date is no name as well
         total = sum(map(len, self.places.values()))
-        if self.relaxed:
-            return ()
         return tuple(name for name in spans.PARTS if counts[name] > MANY_PARTS * total)
 
 

@@ -26,7 +26,7 @@ from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.features import question_texts, window_settings
 from lextables.tasks.spans.final_text import FinalText, Spelling
 from lextables.tasks.spans.released_text import collapsed
-from lextables.tasks.spans.schema import NBEST
+from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE
 from lextables.tasks.spans.windows import Collator, WindowDataset, max_context
 
 READ_AT_ONCE = 32  # windows
@@ -89,10 +89,6 @@ def top(logits: torch.Tensor, mask: torch.Tensor, count: int) -> tuple[np.ndarra
     values = np.pad(values.astype(np.float64), lacking, constant_values=-np.inf)
     positions = np.pad(positions, lacking)
     return np.where(np.isfinite(values), positions, 0), values
-
-
-# What the release writes where a question has the empty prediction and nothing else; its logits are 0.
-NOTHING_ELSE = "empty"
 
 
 def nbest(

@@ -4,6 +4,9 @@ import pyarrow as pa
 
 from lextables.dataset import Column, Table
 
+# What the release writes where a question has the empty prediction and nothing else; its logits are 0.
+NOTHING_ELSE = "empty"
+
 NBEST = Table(
     "predictions",
     "The likeliest spans for each question, the empty prediction among them, one for each released text.",
