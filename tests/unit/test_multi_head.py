@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
-from transformers import AutoModel, BertConfig, RobertaConfig
+from transformers import AutoModel
 
 from lextables.errors import BadInput
 from lextables.models import multi_head
@@ -27,20 +27,9 @@ from lextables.models.multi_head import (
     load_trained,
     save,
 )
+from tiny_encoders import CONFIGS
 
 CPU = torch.device("cpu")
-SMALL = {
-    "num_hidden_layers": 2,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_attention_heads": 2,
-    "vocab_size": 40,
-    "pad_token_id": 1,
-}
-CONFIGS = {
-    "bert": BertConfig(**SMALL, max_position_embeddings=64),
-    "roberta": RobertaConfig(**SMALL, max_position_embeddings=66, type_vocab_size=1),
-}
 HEADS = {"1": ["no", "yes"], "2": ["none", "some", "“all” of it"]}
 BATCH = {
     "input_ids": torch.tensor([[0, 5, 9, 2], [0, 7, 2, 1], [0, 30, 31, 2]]),
