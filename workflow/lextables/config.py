@@ -61,6 +61,7 @@ class Config(BaseModel):
         default=("us:436-544",), min_length=1
     )
     bad_volumes: Literal["stop", "skip"] = "stop"
+    difficulty_filters: bool = True
     parser: str = Field(default="auto", min_length=1)
     encoder: str = Field(default="auto", min_length=1)
     bulk_export: str = ""

@@ -102,6 +102,7 @@ rule lawngnli_contradictions:
     params:
         parser=parser_settings,
         seed=PAPERS["lawngnli"].seed,
+        filtered=CONFIG.difficulty_filters,
         code=code("lawngnli_contradictions.py"),
     message:
         "Parsing the hypotheses of {wildcards.shard} and contradicting them (A.1.3, A.1.5, A.1.6)."
@@ -181,6 +182,7 @@ rule lawngnli_examples:
         vectors=KEPT_VECTORS,
         parser=LAWNGNLI.parser["found"],
         seed=PAPERS["lawngnli"].seed,
+        filtered=CONFIG.difficulty_filters,
         device=CONFIG.device,
         code=code("lawngnli_examples.py"),
     message:

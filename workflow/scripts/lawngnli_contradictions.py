@@ -14,5 +14,6 @@ with job(snakemake.log[0]):
         parser(chosen["name"], **model),
         snakemake.params.seed,
         snakemake.output.contradictions,
+        filtered=snakemake.params.filtered,
     )
     step_counts.write(counted, snakemake.output.counts)

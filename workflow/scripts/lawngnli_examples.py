@@ -27,7 +27,9 @@ with job(snakemake.log[0]) as log:
     shards = [Shard(*paths) for paths in zip(*files, strict=True)]
     encoder = bi_encoder.load(weights_folder(params.encoder), device.pick(params.device))
     encode = bi_encoder.kept(bi_encoder.encode, encoder, params.encoder, params.vectors)
-    last = write_examples(shards, encode, params.seed, output.examples, output.long_premises)
+    last = write_examples(
+        shards, encode, params.seed, output.examples, output.long_premises, filtered=params.filtered
+    )
     funnel = list((counted.funnel | last).items())
     check_left(funnel)
     write_unfiltered(shards, output.unfiltered)

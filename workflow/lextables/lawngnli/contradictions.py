@@ -25,14 +25,15 @@ FUNNEL = (DIFFICULTY, CONTRADICTED)
 
 
 def write_contradictions(
-    parentheticals: str | Path, parser: Parser, seed: int, path: str | Path
+    parentheticals: str | Path, parser: Parser, seed: int, path: str | Path, *, filtered: bool = True
 ) -> StepCounts:
     """Write what the contradiction algorithm makes of each hypothesis (A.1.3, A.1.5, A.1.6).
 
     ``path`` becomes a table of `CONTRADICTIONS`.  Only hypotheses that pass the difficulty filters are
     parsed, which are cheap where parsing is not.  The paper filters after the conversion: `write_examples`
-    does so too, so that here a hypothesis to be converted must pass twice.  Each reason that drops some, and
-    each warning of the parser, is counted.
+    does so too, so that here a hypothesis to be converted must pass twice.  Where none is to be ``filtered``
+    all are parsed, and the fault is noted.  Each reason that drops some, and each warning of the parser, is
+    counted.
     """
     counts: Counter[str] = Counter()
 
@@ -40,11 +41,10 @@ def write_contradictions(
         read = dataset.read(parentheticals, ["example_id", "hypothesis", "short_premise"])
         while batch := list(islice(read, BATCH)):
             faults = [difficulty_fault(row["hypothesis"], row["short_premise"]) for row in batch]
-            trees = parser.parse(
-                row["hypothesis"] for row, fault in zip(batch, faults, strict=True) if fault is None
-            )
-            for row, fault in zip(batch, faults, strict=True):
-                found = None if fault else contradict(next(trees), example=row["example_id"], seed=seed)
+            passed = [not filtered or fault is None for fault in faults]
+            trees = parser.parse(row["hypothesis"] for row, taken in zip(batch, passed, strict=True) if taken)
+            for row, fault, taken in zip(batch, faults, passed, strict=True):
+                found = contradict(next(trees), example=row["example_id"], seed=seed) if taken else None
                 counts.update(_counted(fault, found))
                 yield {"example_id": row["example_id"], **_outcome(fault, found)}
 
@@ -56,11 +56,12 @@ def write_contradictions(
 
 def _counted(fault: str | None, found: Contradiction | Rejected | None) -> tuple[str, ...]:
     """The steps that a hypothesis passed, and what dropped it."""
-    if fault:
-        return (f"difficulty: {fault}",)
+    reasons = (f"difficulty: {fault}",) if fault else ()
+    if found is None:
+        return reasons
     if isinstance(found, Rejected):
-        return DIFFICULTY, f"rejected: {found.reason}"
-    return FUNNEL
+        return *reasons, DIFFICULTY, f"rejected: {found.reason}"
+    return *reasons, *FUNNEL
 
 
 def _outcome(fault: str | None, found: Contradiction | Rejected | None) -> dict[str, Any]:

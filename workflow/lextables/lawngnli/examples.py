@@ -47,16 +47,18 @@ class Shard:
 
 
 def write_examples(
-    shards: Sequence[Shard], encode: Encode, seed: int, examples: str | Path, long_premises: str | Path
-) -> dict[str, int]:
+    shards: Sequence[Shard], encode: Encode, seed: int, examples: str | Path, long_premises: str | Path, *,
+    filtered: bool = True,
+) -> dict[str, int]:  # fmt: skip
     """Write the finished data set and its long premises; return the funnel's last four steps, in order.
 
     Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as converted (A.1.6), neutral
     premises (A.1.7), citations out of the premises (A.1.9), the analysis subset, balance and split, twins
-    (A.1.8).  Memory: the accepted examples with their short premises, and one embedding each.
+    (A.1.8).  Where none is to be ``filtered`` by difficulty those that it would drop stay, with their
+    ``fault``.  Memory: the accepted examples with their short premises, and one embedding each.
     """
     rows = entail_rows(shards)
-    converted = _converted(rows, seed)
+    converted = [row for row in _converted(rows, seed) if not filtered or row["fault"] is None]
     paired = _paired(rows, converted, _network(shards), encode)
     tokens = _tokens(shards)
     for row in paired:
@@ -107,10 +109,10 @@ def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
 
 
 def _converted(rows: Sequence[Row], seed: int) -> list[Row]:
-    """The rows with their labels, less those that the conversion to Contradict makes easy."""
+    """The rows with their labels, and what the difficulty filters say of them once converted."""
     labels = assign_labels(rows, seed)
     converted = (labelled(row, labels[row["example_id"]]) for row in rows)
-    return [row for row in converted if difficulty_fault(row["hypothesis"], row["short_premise"]) is None]
+    return [row | {"fault": difficulty_fault(row["hypothesis"], row["short_premise"])} for row in converted]
 
 
 def _paired(
