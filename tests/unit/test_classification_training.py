@@ -49,6 +49,12 @@ SETTINGS = {
     "loss": "binary_cross_entropy",
     "sampling": "balanced",
     "class_weights": "none",
+    "view": None,
+    "only": [],
+    "where": None,
+    "passes": None,
+    "schedule": "constant",
+    "warmup": 0,
 }
 TRIAL = {"learning_rate": 1e-2, "updates": [2, 5]}
 SPLITS = (["train"], ["test"])

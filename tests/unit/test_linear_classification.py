@@ -29,6 +29,7 @@ from lextables.tasks.classification.vectors import encode_texts, pieces, read_ve
 SETTINGS = {
     "longest": 2, "least": 2, "smoothing": 1.0, "penalty": {"words": 100, "vectors": 10, "both": 100},
     "piece": 4, "numbers": 0.3, "features": "words", "sides": "both", "multi_label": False, "percent": 100,
+    "view": None, "only": [], "where": None,
 }  # fmt: skip
 FILLER = "the party shall at its own cost and in good time send all of them on".split()
 COLOURS = ("red", "green", "blue")

@@ -6,7 +6,7 @@ Digests are kept by path, size and times, so that nothing is read twice that did
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lextables.atomic import write_text
@@ -32,9 +32,7 @@ class Contents:
         path = Path(path).absolute()
         if files is None:
             files = [f for f in path.rglob("*") if f.is_file() and not _hidden(f.relative_to(path))]
-        digests = self._each(path, sorted(path / f for f in files))
-        text = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
-        return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
+        return _together(self._each(path, sorted(path / f for f in files)))
 
     def _each(self, path: Path, files: list[Path]) -> dict[str, str]:
         """Return {name below ``path``, or the name of the file that it is: digest}."""
@@ -53,6 +51,17 @@ class Contents:
             with contextlib.suppress(OSError):
                 write_text(place, json.dumps(new, indent=1, sort_keys=True) + "\n")
         return {name: digest for name, (_, digest) in new.items()}
+
+
+def folder_content(path: str | Path) -> str:
+    """Return ``sha256:…`` over the names and digests of all files below a folder that a rule has made."""
+    files = sorted(file for file in Path(path).rglob("*") if file.is_file())
+    return _together({file.relative_to(path).as_posix(): _digest(file) for file in files})
+
+
+def _together(digests: Mapping[str, str]) -> str:
+    text = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
 
 
 def _hidden(path: Path) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from lextables.atomic import write_text
+from lextables.content import folder_content
 from lextables.dataset import Column, Table
 from lextables.version import made_by
 
@@ -130,9 +131,13 @@ def versions() -> dict[str, str]:
     }
 
 
-def identity(data: Any, code: str, device: str) -> dict[str, Any]:
-    """Return what makes a checkpoint a run's own beside its settings: data, code, libraries, device."""
-    return {"data": data, "code": code, "libraries": versions(), "device": device}
+def identity(data: Any, code: str, device: str, start: Sequence[str | Path] = ()) -> dict[str, Any]:
+    """Return what makes a checkpoint a run's own beside its settings: data, code, libraries, device.
+
+    And what the folders ``start`` hold, weights of other runs that it goes on from.
+    """
+    found = {"data": data, "code": code, "libraries": versions(), "device": device}
+    return found | ({"start": [folder_content(folder) for folder in start]} if start else {})
 
 
 def _version(package: str) -> str | None:

@@ -37,6 +37,7 @@ rule classification_features:
         ENVIRONMENT
     params:
         weights=tokenizer_of,
+        views=tokenised_views,
         code=code("classification_features.py"),
     message:
         "Tokenising the texts of {wildcards.dataset} for {wildcards.model}, {wildcards.length} tokens at most."
@@ -157,6 +158,7 @@ rule classification_train:
         data=examples_and_heads,
         tokens=tokens_of("train"),
         choice=choice_for("train"),
+        start=weights_for("train"),
     output:
         weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
         record=f"{CLASSIFICATION_TRAIN}/run.json",
@@ -244,6 +246,7 @@ rule classification_vectors:
         runtime=240,
     params:
         weights=encoder_of,
+        views=encoded_views,
         device=CONFIG.device,
         code=code("classification_vectors.py"),
     message:
@@ -330,7 +333,7 @@ rule classification_score:
     params:
         splits=splits_of("test"),
         task=lambda wildcards: CLASSIFICATION[wildcards.dataset].model_dump(
-            mode="json", include={"evaluator", "metrics", "unit", "multi_label"}
+            mode="json", include={"evaluator", "metrics", "unit", "multi_label", "groups"}
         ),
         code=code("classification_score.py"),
     message:

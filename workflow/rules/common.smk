@@ -240,11 +240,11 @@ def choice_for(experiment):
 
 
 def weights_for(experiment):
-    """What gives the weights of the run that a run reads, with that one's record; nothing for others."""
+    """What gives the weights of each run that a run reads, with that one's record; nothing for others."""
 
     def files(wildcards):
-        source = spec(run_of(wildcards, experiment=experiment)).weights_of
-        return [f"{RESULTS}/{source.folder}/{name}" for name in ("weights", "run.json")] if source else []
+        sources = spec(run_of(wildcards, experiment=experiment)).sources
+        return [f"{RESULTS}/{source.folder}/{name}" for source in sources for name in ("weights", "run.json")]
 
     return files
 

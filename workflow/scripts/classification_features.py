@@ -7,7 +7,7 @@ from lextables.tasks.classification.texts import texts_of
 
 with job(snakemake.log[0]) as log:
     counts = tokenise(
-        texts_of(snakemake.input.examples[0], snakemake.input.texts[0]),
+        texts_of(snakemake.input.examples[0], snakemake.input.texts[0], snakemake.params.views),
         weights_folder(snakemake.params.weights),
         int(snakemake.wildcards.length),
         snakemake.output.tokens,

@@ -1,24 +1,29 @@
-"""Read the test examples with the model that a run has trained for all heads."""
+"""Read the test examples with the models that a run has trained for all heads, under each of its views."""
 
 from pathlib import Path
 
-from lextables.dataset import read, write
+from lextables.dataset import write
 from lextables.job import job
-from lextables.models import device, multi_head
+from lextables.models import device
 from lextables.run import loaded, recorded
-from lextables.tasks.classification.examples import by_head, of_splits
-from lextables.tasks.classification.features import read_tokens
-from lextables.tasks.classification.reading import read_heads
-from lextables.tasks.classification.schema import PREDICTIONS
+from lextables.tasks.classification.reading import read_examples, read_views
+from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 
 with job(snakemake.log[0]):
-    examples, _ = snakemake.input.data
-    weights, trained = snakemake.input.weights
-    (test,) = snakemake.params.splits
+    settings, (examples, _), (test,) = (
+        snakemake.params.settings,
+        snakemake.input.data,
+        snakemake.params.splits,
+    )
+    weights, trained = snakemake.input.weights[::2], snakemake.input.weights[1::2]
     where = device.pick(snakemake.params.device)
-    with recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record:
-        record |= {"device": device.describe(where), "trained": loaded(trained)}
-        model, heads = multi_head.load_trained(weights, where)
-        asked = by_head(of_splits(read(examples), test), heads)
-        rows = read_heads(model, list(heads), asked, read_tokens(snakemake.input.tokens), where)
-        write(PREDICTIONS, rows, snakemake.output.predictions)
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record |= {"device": device.describe(where)}
+        if "readings" in settings:
+            record |= {"trained": list(map(loaded, trained))}
+            rows = read_views(settings, weights, examples, test, snakemake.input.tokens, where)
+            write(READINGS, rows, snakemake.output.predictions)
+        else:
+            record |= {"trained": loaded(trained[0])}
+            rows = read_examples(weights[0], examples, test, snakemake.input.tokens[0], where)
+            write(PREDICTIONS, rows, snakemake.output.predictions)

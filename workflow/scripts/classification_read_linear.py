@@ -4,13 +4,17 @@ from pathlib import Path
 
 from lextables.job import job
 from lextables.run import loaded, recorded
-from lextables.tasks.classification.linear import read_examples
+from lextables.tasks.classification.linear import read_examples, read_views
 
 with job(snakemake.log[0]) as log:
     settings, (test,) = snakemake.params.settings, snakemake.params.splits
-    weights, trained = snakemake.input.weights
+    weights, trained = snakemake.input.weights[::2], snakemake.input.weights[1::2]
     with recorded(Path(snakemake.output.record).parent, settings) as record:
-        record |= {"trained": loaded(trained)}
-        files, vectors = snakemake.input.data, snakemake.input.vectors
-        record |= read_examples(files, vectors, test, settings, weights, snakemake.output.predictions)
+        given = snakemake.input.data, snakemake.input.vectors, test, settings
+        if "readings" in settings:
+            record |= {"trained": list(map(loaded, trained))}
+            record |= read_views(*given, weights, snakemake.output.predictions)
+        else:
+            record |= {"trained": loaded(trained[0])}
+            record |= read_examples(*given, weights[0], snakemake.output.predictions)
         log.info("read: %s", record)

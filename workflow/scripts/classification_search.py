@@ -16,14 +16,14 @@ with job(snakemake.log[0]) as log:
         run = prepare(
             settings,
             *snakemake.input.data,
-            snakemake.input.tokens,
+            snakemake.input.tokens[0],
             snakemake.params.splits,
             seed=int(snakemake.wildcards.seed),
             device=where,
             work_root=Path(snakemake.params.work),
             identity=identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"]),
         )
-        tried = trials(settings, run.material.answers)
+        tried = trials(run.settings, run.material.answers)
         record |= read_while_training(run, tried, snakemake.output.predictions, tried=True)
         log.info("%s", record)
     clear(snakemake.params.work)

@@ -17,14 +17,14 @@ with job(snakemake.log[0]) as log:
         run = prepare(
             settings,
             *snakemake.input.data,
-            snakemake.input.tokens,
+            snakemake.input.tokens[0],
             snakemake.params.splits,
             seed=int(snakemake.wildcards.seed),
             device=where,
             work_root=Path(snakemake.params.work),
             identity=identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"]),
         )
-        wanted = trials(settings, run.material.answers, choice)
+        wanted = trials(run.settings, run.material.answers, choice)
         record |= read_while_training(run, wanted, snakemake.output.predictions, tried=False)
         log.info("%s", record)
     clear(snakemake.params.work)

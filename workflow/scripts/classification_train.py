@@ -17,14 +17,19 @@ with job(snakemake.log[0]) as log:
         run = prepare(
             settings,
             *snakemake.input.data,
-            snakemake.input.tokens,
+            snakemake.input.tokens[0],
             snakemake.params.splits,
             seed=int(snakemake.wildcards.seed),
             device=where,
             work_root=Path(snakemake.params.work),
-            identity=identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"]),
+            identity=identity(
+                counts_of(snakemake.input.census),
+                snakemake.params.code,
+                record["device"],
+                snakemake.input.start[::2],  # of a run whose weights it goes on from; then its record
+            ),
         )
-        (trial,) = trials(settings, run.material.answers, choice).values()
+        (trial,) = trials(run.settings, run.material.answers, choice).values()
         record |= train(run, trial, snakemake.output.weights)
         log.info("%s", record)
     keep(snakemake.params.work, record["work"][0], snakemake.output.weights, snakemake.output.record)

@@ -21,7 +21,12 @@ with job(snakemake.log[0]) as log:
             search=False,
             device=where,
             work_root=snakemake.params.work,
-            identity=identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"]),
+            identity=identity(
+                counts_of(snakemake.input.census),
+                snakemake.params.code,
+                record["device"],
+                snakemake.input.weights[::2],  # of a run whose weights it goes on from; then its record
+            ),
             output=snakemake.output.weights,
         )
         log.info("trained: %s", record)

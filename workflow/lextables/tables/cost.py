@@ -16,8 +16,12 @@ def record(root: Path, folder: str) -> dict[str, Any]:
 
 
 def training(run: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the record of the training behind a run: that of the run whose weights it read, or its own."""
-    return run.get("trained", run)
+    """Return the record of the training behind a run: that of the run whose weights it read, or its own.
+
+    Of a run that read the weights of several it is that of the first.
+    """
+    found = run.get("trained", run)
+    return found[0] if isinstance(found, list) else found
 
 
 def given_in_words(run: Mapping[str, Any]) -> str:
@@ -29,7 +33,10 @@ def time_in_words(records: Sequence[Mapping[str, Any]]) -> str:
     """The time of a row's runs together, trainings and readings, and the devices."""
     if given_in_words(records[0]):
         return "not known"
-    runs = [part for run in records for part in (run.get("trained"), run) if part]
+    runs = []
+    for run in records:
+        trained = run.get("trained") or []
+        runs += [*(trained if isinstance(trained, list) else [trained]), run]
     devices = ", ".join(dict.fromkeys(run["device"] for run in runs))
     seeds = f"{len(records)} seeds, " if len(records) > 1 else ""
     return f"{seeds}{duration(sum(run['seconds'] for run in runs))} on {devices}"

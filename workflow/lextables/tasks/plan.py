@@ -65,13 +65,18 @@ class Panel(Entry):
 class Spec:
     """What one run does, and the runs that it goes by.
 
-    It reads the predictions of ``needs``, the weights of ``weights_of`` and the trial that ``choice`` chose.
+    It reads the predictions of ``needs``, the weights of ``sources`` and the trial that ``choice`` chose.
     """
 
     settings: dict[str, Any]
     needs: tuple[Run, ...] = ()
-    weights_of: Run | None = None
+    sources: tuple[Run, ...] = ()
     choice: Run | None = None
+
+    @property
+    def weights_of(self) -> Run | None:
+        """The run whose weights it reads, of several the first."""
+        return next(iter(self.sources), None)
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,8 @@ class Context:
     """What plans depend on beside a paper's registry.
 
     ``gpu`` says whether training will find one, which decides the size of the grid under ``grid: auto``.
-    ``given`` is what a user has predicted already: {data set: the rows of it}.
+    ``given`` is what a user has predicted already: {data set: the rows of it}.  ``absent`` says why data sets
+    that only some models are trained on are not here: {data set: the reason}.
     """
 
     config: Config
@@ -156,6 +162,7 @@ class Context:
     root: Path
     gpu: bool
     given: Mapping[str, Sequence[Given]] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def mirrors(self) -> list[Path]:
@@ -190,7 +197,8 @@ class Planner(ABC):
 
     ``name`` is the data set's, which features and runs go by.  ``MAIN`` is the condition that most tables
     show, and ``STAGES`` are the experiments whose predictions are scored.  ``FORMS`` are those that a user's
-    predictions may have, {form: how names of such files end}.
+    predictions may have, {form: how names of such files end}.  ``others`` are the planners of the paper's
+    data sets, by name: a model may be trained on one after another.
     """
 
     MAIN: ClassVar[str] = str(WHOLE)
@@ -200,6 +208,7 @@ class Planner(ABC):
     def __init__(self, name: str, task: Any, context: Context) -> None:
         self.name, self.task, self.context = name, task, context
         self.specs: dict[Run, Spec] = {}
+        self.others: Mapping[str, Planner] = {}
 
     @abstractmethod
     def rows(self) -> list[Row]:
@@ -224,9 +233,11 @@ class Planner(ABC):
     def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
         return Run(self.name, experiment, model, condition, seed)
 
-    def add(self, run: Run, settings: Mapping[str, Any], **runs: Any) -> Run:
-        """Take up a run; ``runs`` are those that it goes by (`Spec`)."""
-        self.specs[run] = Spec(dict(settings), **runs)
+    def add(
+        self, run: Run, settings: Mapping[str, Any], *, weights_of: Run | None = None, **runs: Any
+    ) -> Run:
+        """Take up a run; ``runs`` are those that it goes by (`Spec`), ``weights_of`` a single source."""
+        self.specs[run] = Spec(dict(settings), **({"sources": (weights_of,)} if weights_of else {}), **runs)
         return run
 
     def seeds(self, grid: Grid) -> tuple[int, ...]:

@@ -7,23 +7,55 @@ def examples_and_heads(wildcards):
 
 
 def tokens_of(experiment):
-    """What gives the tokens that a run reads."""
+    """What gives the tokens that a run reads: a file for each length at which it reads, in their order."""
 
-    def file(wildcards):
-        length = spec(run_of(wildcards, experiment=experiment)).settings["max_length"]
-        return TOKENS.format(dataset=wildcards.dataset, model=wildcards.model, length=length)
+    def files(wildcards):
+        given = spec(run_of(wildcards, experiment=experiment)).settings
+        lengths = sorted({reading["max_length"] for reading in given.get("readings", [given])})
+        model = given["tokenizer"]["model"]
+        return [TOKENS.format(dataset=wildcards.dataset, model=model, length=length) for length in lengths]
 
-    return file
+    return files
+
+
+def readers_of(wildcards):
+    """The settings of the runs that read a data set's texts with a model's tokenizer."""
+    return [
+        entry.settings
+        for run, entry in SPECS.items()
+        if run.paper == wildcards.dataset
+        and entry.settings.get("tokenizer", {}).get("model") == wildcards.model
+    ]
 
 
 def tokenizer_of(wildcards):
     """The settings of the weights whose tokenizer cuts a model's texts."""
-    first = next(
+    return identified(readers_of(wildcards)[0]["tokenizer"])
+
+
+def tokenised_views(wildcards):
+    """The views under which a model reads texts of this length, each once; none of a task without views."""
+    read = [reading for given in readers_of(wildcards) for reading in given.get("readings", [given])]
+    here = [reading for reading in read if reading["max_length"] == int(wildcards.length)]
+    return each_once(reading.get("view") for reading in here)
+
+
+def encoded_views(wildcards):
+    """The same for the vectors that linear models read of an encoder."""
+    given = [
         entry.settings
         for run, entry in SPECS.items()
-        if (run.paper, run.model) == (wildcards.dataset, wildcards.model) and "weights" in entry.settings
-    )
-    return identified({name: first[name] for name in ("model", "weights", "revision", "found")})
+        if run.paper == wildcards.dataset
+        and entry.settings.get("kind") == "linear"
+        and entry.settings.get("model") == wildcards.encoder
+    ]
+    return each_once(reading.get("view") for of_run in given for reading in of_run.get("readings", [of_run]))
+
+
+def each_once(views):
+    """Views, sorted."""
+    found = {json.dumps(view) for view in views if view}
+    return [json.loads(view) for view in sorted(found)]
 
 
 def splits_of(*parts):

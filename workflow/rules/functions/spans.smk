@@ -47,8 +47,7 @@ def cutting(wildcards):
 
 def tokenizer_for(wildcards):
     """The folder of weights that a rule makes, whose tokenizer cuts the windows; else none."""
-    source = windowed(wildcards).weights_of
-    return [f"{RESULTS}/{source.folder}/weights"] if source else []
+    return [f"{RESULTS}/{source.folder}/weights" for source in windowed(wildcards).sources]
 
 
 def encoding(wildcards):

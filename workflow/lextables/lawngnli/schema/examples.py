@@ -43,7 +43,7 @@ EXAMPLES = Table(
         Column("analysis", pa.bool_(), "whether the long premise has at most 4,096 RoBERTa tokens"),
         Column("label", pa.string(), "entail, neutral or contradict"),
         Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
-        Column("fault", pa.string(), "the difficulty filter that would drop it or its twin", nullable=True),
+        Column("fault", pa.string(), "the filter of A.1.6 that would drop it or its twin", nullable=True),
         Column("hypothesis", pa.string(), "the statement to judge"),
         *_PREMISE,
         Column("premise_example_id", pa.string(), "the example that the premise comes from"),

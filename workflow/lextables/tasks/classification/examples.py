@@ -1,16 +1,27 @@
 """What an example says: the text, or pair of texts, that it asks about, and which answers are right."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from lextables.dataset import Row
 from lextables.errors import BadInput
 
 Key = tuple[str, str]  # the ids of a text and of the second text of its pair, empty where it stands alone
+# What of its examples a model is shown: the columns of the ids of a text and, of a pair, the second one.
+View: TypeAlias = Mapping[str, str | None]
+PLAIN: View = {"text": "text_id", "pair": "pair_id"}
 
 
-def key_of(row: Row) -> Key:
-    """Return what an example asks about, by its ``text_id`` and, where it has one, its ``pair_id``."""
-    return row["text_id"], row.get("pair_id") or ""
+def key_of(row: Row, view: View = PLAIN) -> Key:
+    """Return what an example asks about: its text and, where it has one, the second of its pair."""
+    second = view["pair"] and row.get(view["pair"])
+    return row[view["text"]], second or ""
+
+
+def shown(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
+    """Yield the examples with the ``text_id`` and ``pair_id`` of a view; as they are without one."""
+    for row in rows:
+        yield row | dict(zip(("text_id", "pair_id"), key_of(row, view), strict=True)) if view else row
 
 
 def labels_of(row: Row) -> tuple[int, ...]:
@@ -21,6 +32,11 @@ def labels_of(row: Row) -> tuple[int, ...]:
 def of_splits(rows: Iterable[Row], splits: Sequence[str]) -> Iterator[Row]:
     """Yield the examples of these splits."""
     return (row for row in rows if row["split"] in splits)
+
+
+def learnt_from(rows: Iterable[Row], splits: Sequence[str], where: str | None) -> Iterator[Row]:
+    """Yield the examples of these splits, or those of them for which the column ``where`` is true."""
+    return (row for row in of_splits(rows, splits) if where is None or row[where])
 
 
 def by_head(rows: Iterable[Row], heads: Iterable[str], *, labelled: bool = False) -> dict[str, list[Row]]:

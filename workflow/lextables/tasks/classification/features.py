@@ -1,6 +1,6 @@
 """The tokens that a classifier reads: each text, or pair of texts, once for all heads that ask about it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,12 +96,15 @@ def _first(found: BatchEncoding) -> int:
     return segments.index(1) if 1 in segments else len(found["input_ids"])
 
 
-def read_tokens(path: str | Path) -> Tokens:
-    """Read a file of `tokenise`: four bytes a token in memory."""
+def read_tokens(path: str | Path, wanted: Collection[Key] | None = None) -> Tokens:
+    """Read a file of `tokenise`, or what is ``wanted`` of it: four bytes a token in memory."""
     ids, lengths, firsts, position = [], [], [], {}
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=["text_id", "pair_id", "ids", "first"])
+            if wanted is not None:
+                keys = zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True)
+                table = table.filter(pa.array([key in wanted for key in keys], pa.bool_()))
             for key in zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True):
                 position[key] = len(position)
             lists = table["ids"].combine_chunks()

@@ -4,9 +4,10 @@ For each answer of each head a logistic regression against the rest.  What says 
 most from the start (`models.linear.fit_weighed`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,18 @@ from lextables.errors import BadInput
 from lextables.models import linear
 from lextables.models.linear import Linear, probabilities
 from lextables.models.word_runs import standing_in
-from lextables.tasks.classification.examples import Key, by_head, check_labels, key_of, of_splits
+from lextables.tasks.classification.examples import (
+    Key,
+    View,
+    by_head,
+    check_labels,
+    key_of,
+    learnt_from,
+    of_splits,
+    shown,
+)
 from lextables.tasks.classification.sampling import subset
-from lextables.tasks.classification.schema import PREDICTIONS
+from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 from lextables.tasks.classification.sight import Sight, Vectors, paired, rarity, seen, sight
 from lextables.tasks.classification.texts import Text, texts_of
 from lextables.tasks.classification.vectors import read_vectors
@@ -183,14 +193,16 @@ def train(
     """
     examples, heads, texts = files
     answers = {row["head_id"]: len(row["answers"]) for row in read(heads)}
-    rows, several = list(of_splits(read(examples), final)), settings["multi_label"]
+    answers = {head: size for head, size in answers.items() if head in (settings["only"] or answers)}
+    rows = list(learnt_from(_asked(examples, final, settings, settings["view"]), final, settings["where"]))
+    several = settings["multi_label"]
     if not rows:
         raise BadInput(f"no example is in {' or '.join(final)}", where="examples", do="check the splits")
     check_labels(rows, answers, several)
     training = by_head(
         subset(rows, settings["percent"] / 100, 0, multi_label=several), answers, labelled=True
     )
-    given = _texts_of(training, examples, texts)
+    given = _texts_of(training, examples, texts, settings["view"])
     model = learn(given, training, answers, settings, _vectors(vectors), threads)
     save(model, Path(output) / WEIGHTS)
     return {
@@ -212,19 +224,65 @@ def read_examples(
 
     Examples of heads that were not learnt are left out and counted.
     """
+    rows, left = _read(files, vectors, test, settings, weights, None)
+    write(PREDICTIONS, rows, output)
+    return {"heads_left_out": left}
+
+
+def read_views(
+    files: Sequence[str | Path],
+    vectors: Sequence[str | Path],
+    test: Sequence[str],
+    settings: Settings,
+    weights: Sequence[str | Path],
+    output: str | Path,
+) -> dict[str, Any]:
+    """The same of a task with views: `READINGS` under each of the settings' ``readings``.
+
+    ``weights`` are those of the trainings, of which a reading names its own by place (``source``).
+    """
+    found, left = [], {}
+    for reading in sorted(settings["readings"], key=itemgetter("condition")):
+        under = reading["condition"]
+        source = weights[reading["source"]]
+        rows, left[under] = _read(files, vectors, test, settings, source, reading["view"])
+        found += [{"condition": under, **row} for row in rows]
+    write(READINGS, found, output)
+    return {"heads_left_out": left}
+
+
+def _read(
+    files: Sequence[str | Path],
+    vectors: Sequence[str | Path],
+    test: Sequence[str],
+    settings: Settings,
+    weights: str | Path,
+    view: View | None,
+) -> tuple[list[Row], int]:
+    """The predictions under a view, and how many heads that are asked were not learnt."""
     examples, heads, texts = files
     model = load(Path(weights) / WEIGHTS)
-    asked = by_head(of_splits(read(examples), test), [row["head_id"] for row in read(heads)])
+    asked = by_head(_asked(examples, test, settings, view), [row["head_id"] for row in read(heads)])
     learnt = {head: rows for head, rows in asked.items() if head in model.heads}
-    given = _texts_of(learnt, examples, texts)
-    write(PREDICTIONS, predict(model, given, learnt, settings, _vectors(vectors)), output)
-    return {"heads_left_out": sum(bool(rows) for head, rows in asked.items() if head not in learnt)}
+    given = _texts_of(learnt, examples, texts, view)
+    left = sum(bool(rows) for head, rows in asked.items() if head not in learnt)
+    return predict(model, given, learnt, settings, _vectors(vectors)), left
 
 
-def _texts_of(rows: Mapping[str, Sequence[Row]], examples: str | Path, texts: str | Path) -> list[Text]:
+def _asked(
+    examples: str | Path, splits: Sequence[str], settings: Settings, view: View | None
+) -> Iterator[Row]:
+    """The examples of these splits and of the heads that the settings name, as a view shows them."""
+    rows = shown(of_splits(read(examples), splits), view)
+    return (row for row in rows if row["head_id"] in (settings["only"] or (row["head_id"],)))
+
+
+def _texts_of(
+    rows: Mapping[str, Sequence[Row]], examples: str | Path, texts: str | Path, view: View | None
+) -> list[Text]:
     """The texts of these examples; `BadInput` for one that is not there, or is empty."""
     wanted = {key_of(row): row["example_id"] for those in rows.values() for row in those}
-    found = [text for text in texts_of(examples, texts) if text.key in wanted]
+    found = [text for text in texts_of(examples, texts, [view] if view else ()) if text.key in wanted]
     if missing := sorted(wanted.keys() - {text.key for text in found}):
         raise BadInput(f"there is no text {missing[0][0]!r}", where=f"example {wanted[missing[0]]}")
     for text in found:

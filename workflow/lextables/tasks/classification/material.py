@@ -7,7 +7,14 @@ from typing import Any
 
 from lextables.dataset import Row
 from lextables.errors import BadInput
-from lextables.tasks.classification.examples import by_head, check_labels, key_of, labels_of, of_splits
+from lextables.tasks.classification.examples import (
+    by_head,
+    check_labels,
+    key_of,
+    labels_of,
+    learnt_from,
+    of_splits,
+)
 from lextables.tasks.classification.features import Tokens
 from lextables.tasks.classification.sampling import subset
 
@@ -32,10 +39,14 @@ def material(
     """Return what a run trains on and reads, the ``splits`` of each.
 
     A head needs two answers among the training examples and one example to read; of these heads as many stay
-    as the settings name, where models are trained singly.  `BadInput` for rows that do not fit, or no head.
+    as the settings name, where models are trained singly, or those that they name ``only``.  `BadInput` for
+    rows that do not fit, or no head.
     """
     rows, known, multi_label = list(examples), list(heads), settings["multi_label"]
-    training, asked = (list(of_splits(rows, part)) for part in splits)
+    if settings["only"]:
+        rows, known = ([row for row in part if row["head_id"] in settings["only"]] for part in (rows, known))
+    training = list(learnt_from(rows, splits[0], settings["where"]))
+    asked = list(of_splits(rows, splits[1]))
     check_labels(training, {head["head_id"]: len(head["answers"]) for head in known}, multi_label)
     training = subset(training, settings["percent"] / 100, seed, multi_label=multi_label)
     most = settings["heads"] if settings["setting"] == "single" else None

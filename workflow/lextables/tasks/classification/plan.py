@@ -1,10 +1,17 @@
-"""The runs of a classification task: one model for each head, or one encoder with a head for each."""
+"""The runs of a classification task: one model for each head, or one encoder with a head for each.
+
+Where the task has views, a model is trained under each of some of them, and what comes of one training is
+read under several.
+"""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
+from lextables.errors import BadInput
 from lextables.metrics.classification import METRICS
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.own import Key
@@ -14,47 +21,86 @@ from lextables.tasks import plan
 from lextables.tasks.plan import GIVEN, WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds, rate_name
 
 SETTINGS = ("single", "multi")  # single-task, and multi-task
+OF_VECTORS = ("vectors", "both")  # the features of linear models that want an encoder
+UNTRAINED = "none"  # the view of a model that is read as it comes to the task
 
 
 class Panel(plan.Panel):
     """A model of the panel: whether it is trained ``single``-task, ``multi``-task, or both.
 
     ``grid`` names the part of the grid that it is trained by, if not its setting's.  ``published`` is the
-    name that the authors' own settings give the model.
+    name that the authors' own settings give the model.  Of a task with views it is ``trained_on`` some (none:
+    all that the task trains on), its ``heads`` are those of the task, or some of them, and it learns from the
+    examples for which the column ``where`` is true, if it names one.
+
+    It is trained ``after`` the model was on another data set of the paper.  A ``checkpoint`` is a registered
+    model that somebody made so of this one on this very data set, and is taken where it is to be had.
 
     A panel of kind `linear` has a model a head, over ``features``: words, the frozen sentence vectors of
-    ``model``, or both; of pairs of texts it sees the ``sides`` that it may.
+    ``model``, or both, or of pairs the overlap of their words alone; of pairs of texts it sees the ``sides``
+    that it may.
     """
 
     kind: Literal["encoder", "linear"] = "encoder"
     model: str = ""
-    features: Literal["words", "vectors", "both"] = "words"
+    features: Literal["words", "vectors", "both", "overlap"] = "words"
     sides: Literal["both", "first", "second"] = "both"
     single: bool = False
     multi: bool = True
     grid: str | None = None
     published: str | None = None
+    trained_on: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
+    where: str | None = None
+    after: str | None = None
+    checkpoint: str | None = None
 
     @model_validator(mode="after")
     def _named(self) -> "Panel":
-        if not self.model and (self.kind, self.features) != ("linear", "words"):
+        if not self.model and (self.kind == "encoder" or self.features in OF_VECTORS):
             raise ValueError(f"the row {self.row!r} wants a model")
         return self
+
+
+class View(Entry):
+    """What of its examples a model is shown.
+
+    ``text`` and, of a pair, ``pair`` are the columns of the examples that hold the ids of what it reads, cut
+    at ``max_length`` tokens if that is less than the model's.
+    """
+
+    text: str = "text_id"
+    pair: str | None = None
+    max_length: PositiveInt | None = None
+
+    def columns(self) -> dict[str, str | None]:
+        """As `examples.View` has it."""
+        return {"text": self.text, "pair": self.pair}
 
 
 class ClassificationGrid(Grid):
     """What is searched, and how heads are trained.
 
     ``updates`` are the numbers of updates that are tried, all of them in one training; or ``epochs`` are, of
-    ``updates_per_epoch`` each.  ``head`` is the kind of classification head; ``heads`` caps how many heads
-    are trained singly (none: all).
+    ``updates_per_epoch`` each; or it is so many ``passes`` over the training examples, however many they are.
+    The rate rises over the first ``warmup`` updates and then stays, or by a linear ``schedule`` falls to 0.
+    ``head`` is the kind of classification head; ``heads`` caps how many heads are trained singly (none: all).
+    Of the views those ``trained_on`` are (none: all that the panel says).
     """
 
     updates: tuple[int, ...] = ()
     epochs: tuple[int, ...] = ()
     updates_per_epoch: int = 1
+    passes: PositiveFloat | None = None
+    schedule: Literal["constant", "linear"] = "constant"
+    warmup: NonNegativeInt = 0
     head: Literal["family", "own"] = "family"
     heads: int | None = None
+    trained_on: tuple[str, ...] = ()
+
+    def training(self) -> dict[str, Any]:
+        names = ("passes", "schedule", "warmup", "head", "heads")
+        return super().training() | {name: getattr(self, name) for name in names}
 
     @property
     def tried(self) -> list[int]:
@@ -74,7 +120,7 @@ class LinearSettings(Entry):
     longest: PositiveInt
     least: PositiveInt
     smoothing: PositiveFloat
-    penalty: Mapping[Literal["words", "vectors", "both"], PositiveFloat]
+    penalty: Mapping[Literal["words", "vectors", "both", "overlap"], PositiveFloat]
     piece: PositiveInt = 64
     numbers: PositiveFloat = 1.0
     percents: tuple[Annotated[int, Field(ge=1, le=WHOLE)], ...] = (WHOLE,)
@@ -99,6 +145,10 @@ class ClassificationTask(Entry):
     (``labels``).  ``loss`` is one of `multi_head.LOSSES`, ``sampling`` one of `sampling.QUEUES`; with
     ``class_weights`` the answers of a head count alike in its loss.
 
+    ``views`` are what a model may be shown of the examples.  A model that is trained under one reads what
+    ``readings`` says of it; under `none`, what it reads without being trained here.  Scores are also those of
+    the examples for which a column of ``groups`` is true.
+
     ``averages`` is how many runs a printed score is the mean of.  ``grids`` go by the size of the search
     (`paper` is the paper's), then by `single`, `multi` or a name that models of the panel give.  ``linear``
     is for panels of that kind.
@@ -118,6 +168,9 @@ class ClassificationTask(Entry):
     loss: Literal["binary_cross_entropy", "cross_entropy"] = "cross_entropy"
     sampling: Literal["balanced", "shuffled"] = "shuffled"
     class_weights: Literal["none", "balanced"] = "none"
+    views: Mapping[Key, View] = {}
+    readings: Mapping[str, tuple[str, ...]] = {}
+    groups: tuple[str, ...] = ()
     models: Mapping[Key, Panel]
     weight_decay: float = 0.01
     averages: PositiveInt = 1
@@ -139,7 +192,13 @@ class ClassificationTask(Entry):
         several = (self.loss, self.sampling, self.evaluator)
         if self.multi_label and several != ("binary_cross_entropy", "shuffled", "general"):
             raise ValueError("multi_label wants binary_cross_entropy, shuffled and the general evaluator")
+        if unknown := {*self.readings, *chain(*self.readings.values())} - {*self.views, UNTRAINED}:
+            raise ValueError(f"readings names the view {min(unknown)!r}, which is not among the views")
         for panel in self.models.values():
+            if unknown := set(panel.trained_on) - self.readings.keys():
+                raise ValueError(
+                    f"the row {panel.row!r} is trained on {min(unknown)!r}, which readings lacks"
+                )
             if panel.kind == "linear" and panel.features not in (self.linear.penalty if self.linear else ()):
                 raise ValueError(f"the row {panel.row!r} wants a penalty for {panel.features} under linear")
         return self
@@ -165,6 +224,10 @@ class ClassificationPlanner(Planner):
             panels[extra.key] = Panel(row=extra.name, model=extra.key, own=True, **wanted)
         found = []
         for key, panel in panels.items():
+            if self.task.views:
+                row = self.viewed(key, panel)
+                found += self.placed(row, self.differences(row, panel, "multi")) if row.trained else [row]
+                continue
             if panel.kind == "linear":
                 found.append(self.linear(key, panel))
                 continue
@@ -176,7 +239,7 @@ class ClassificationPlanner(Planner):
 
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of linear models, one a head; those over words run anywhere."""
-        weights = self.context.weights(panel.model) if panel.features != "words" else None
+        weights = self.context.weights(panel.model) if panel.features in OF_VECTORS else None
         missing = isinstance(weights, Missing)
         shares = (
             self.task.linear.percents if panel.shares and self.context.config.data != "sample" else (WHOLE,)
@@ -194,13 +257,17 @@ class ClassificationPlanner(Planner):
 
     def learnt(self, key: str, panel: Panel, weights: Weights | None, percent: int) -> tuple[Run, ...]:
         """The run that reads the test examples, after that which learns."""
-        settings = self.task.linear.model_dump(exclude={"percents"}) | {"percent": percent}
-        settings |= {name: getattr(panel, name) for name in ("kind", "features", "sides")}
-        settings |= {"multi_label": self.task.multi_label, "penalty": dict(self.task.linear.penalty)}
-        settings |= model_settings(panel.model, weights) if weights else {}
+        settings = self.linear_settings(panel, weights) | {"percent": percent, "view": None}
         name = panel.kind + ("" if percent == WHOLE else f"-p{percent}")
         training = self.add(self.run("train", key, name), settings)
         return (self.add(self.run("read", key, name), settings, weights_of=training),)
+
+    def linear_settings(self, panel: Panel, weights: Weights | None) -> dict[str, Any]:
+        settings = self.task.linear.model_dump(exclude={"percents"})
+        settings |= {name: getattr(panel, name) for name in ("kind", "features", "sides")}
+        settings |= {"only": list(panel.heads), "where": panel.where, "multi_label": self.task.multi_label}
+        settings |= {"penalty": dict(self.task.linear.penalty)}
+        return settings | (model_settings(panel.model, weights) if weights else {})
 
     def grid(self, panel: Panel, setting: str) -> ClassificationGrid:
         return self.task.grids[self.context.grid][panel.grid or setting]
@@ -212,7 +279,9 @@ class ClassificationPlanner(Planner):
     def differences(self, row: Row, panel: Panel, setting: str) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
         grid, words = self.grid(panel, setting), []
-        if not self.by_authors(panel):
+        if grid.passes is not None:
+            words.append(f"{grid.passes:g} pass{'es' * (grid.passes != 1)} over the examples")
+        elif not self.by_authors(panel):
             updates = grid.tried[-1]
             words.append(f"{updates} update{'s' * (updates > 1)} of {grid.batch_size} examples")
         words.append(f"texts cut at {grid.max_length} tokens")
@@ -255,10 +324,12 @@ class ClassificationPlanner(Planner):
             "setting": setting,
             "grid": self.context.grid,
             "percent": percent,
-            "head": grid.head,
-            "heads": grid.heads,
             "published": published,
+            "view": None,
+            "only": [],
+            "where": None,
             "tried": len(grid.learning_rates) * len(grid.tried),
+            "tokenizer": model_settings(panel.model, weights),
         }
         trials = [
             Trial(rate_name(rate), {"learning_rate": rate, "updates": grid.tried})
@@ -280,5 +351,130 @@ class ClassificationPlanner(Planner):
                 training = self.run("train", key, name, seed)
                 self.add(training, settings | first, choice=choice)
                 reading = {"weights_of": training.folder, "max_length": grid.max_length, "setting": setting}
-                reading |= {"grid": self.context.grid} | model_settings(panel.model, weights)
+                reading |= {"grid": self.context.grid, "tokenizer": settings["tokenizer"]}
+                reading |= model_settings(panel.model, weights)
                 yield self.add(self.run("read", key, name, seed), reading, weights_of=training)
+
+    # Tasks with views.
+
+    def viewed(self, key: str, panel: Panel) -> Row:
+        """The row of a model that is trained under some views: one run a seed reads with all of these."""
+        start = self.start(panel)
+        missing = isinstance(start, Missing)
+        seeds = (0,) if panel.kind == "linear" else self.seeds(self.grid(panel, "multi"))
+        return Row(
+            panel.row,
+            own=panel.own,
+            reason=start.reason if missing else "",
+            parameters=self.context.parameters(*([panel.model] if panel.model else [])),
+            trained=True,
+            averages=self.task.averages,
+            floor=panel.floor,
+            runs={} if missing else {self.MAIN: tuple(self.read(key, panel, start, seed) for seed in seeds)},
+            about={"setting": "multi", "heads": list(panel.heads)},
+        )
+
+    def start(self, panel: Panel) -> "Start | Missing":
+        """What the training of a panel's model starts from, or why there is nothing."""
+        if panel.after:
+            return self.others[panel.after].made(panel.model)
+        if panel.kind == "linear" and panel.features not in OF_VECTORS:
+            return Start(None)
+        weights = self.context.weights(panel.model)
+        return weights if isinstance(weights, Missing) else Start(weights, weights)
+
+    def made(self, model: str) -> "Start | Missing":
+        """What a model has become by training on this data set, for a training on another one."""
+        found = [(key, panel) for key, panel in self.task.models.items() if panel.model == model]
+        if not found:
+            raise BadInput(
+                f"{model!r} is to be trained on it first and is none of its models", where=self.name
+            )
+        key, panel = found[0]
+        if panel.checkpoint:
+            ready = self.context.weights(panel.checkpoint)
+            if isinstance(ready, Weights):
+                return Start(ready, ready)
+        if self.name in self.context.absent:
+            return Missing(self.context.absent[self.name])
+        start = self.start(panel)
+        if isinstance(start, Missing):
+            return start
+        (view,) = self.trained_on(panel)
+        run = self.training(key, panel, start, view, self.seeds(self.grid(panel, "multi"))[0])
+        weights = Weights(self.weights_folder(run), None, f"{start.weights.found}, then {self.name}")
+        return Start(weights, start.tokenizer, run)
+
+    def trained_on(self, panel: Panel) -> list[str]:
+        """The views that a panel's model is trained under with this grid, in the order of the task's."""
+        wanted = set(panel.trained_on or self.task.readings)
+        if panel.kind == "encoder" and (within := self.grid(panel, "multi").trained_on):
+            wanted &= {*within}
+        return [view for view in self.task.readings if view in wanted]
+
+    def training(self, key: str, panel: Panel, start: "Start", view: str, seed: int) -> Run:
+        """The run that trains under a view; under `UNTRAINED` it keeps what it starts from."""
+        seen = self.task.readings[UNTRAINED][0] if view == UNTRAINED else view
+        shown = self.task.views[seen]
+        if panel.kind == "linear":
+            settings = self.linear_settings(panel, start.weights) | {"percent": WHOLE}
+            return self.add(
+                self.run("train", key, f"{panel.kind}-{view}"), settings | {"view": shown.columns()}
+            )
+        grid = self.grid(panel, "multi")
+        settings = (
+            model_settings(panel.model, start.weights) | grid.training() | self.task.training_settings()
+        )
+        settings |= {
+            "setting": "multi",
+            "grid": self.context.grid,
+            "percent": WHOLE,
+            "published": None,
+            "view": shown.columns(),
+            "only": list(panel.heads),
+            "where": panel.where,
+            "tried": 1,
+            "tokenizer": model_settings(panel.model, start.tokenizer),
+            "learning_rate": grid.learning_rates[0],
+            "updates": grid.tried[:1],
+        }
+        settings |= self.lengths(panel, seen)
+        if view == UNTRAINED:
+            settings |= {"passes": None, "updates": [0]}
+        run = self.run("train", key, f"{view}-{self.context.grid}", seed)
+        return self.add(run, settings, weights_of=start.run)
+
+    def read(self, key: str, panel: Panel, start: "Start", seed: int) -> Run:
+        """The run that reads the test examples under all views, each with all trainings that read it."""
+        trainings = {view: self.training(key, panel, start, view, seed) for view in self.trained_on(panel)}
+        readings = [
+            {"condition": f"{trained} > {view}", "source": source, "view": self.task.views[view].columns()}
+            | self.lengths(panel, view)
+            for source, trained in enumerate(trainings)
+            for view in self.task.readings[trained]
+        ]
+        if panel.kind == "linear":
+            run, settings = self.run("read", key, panel.kind), self.linear_settings(panel, start.weights)
+        else:
+            run = self.run("read", key, self.context.grid, seed)
+            settings = {"setting": "multi", "grid": self.context.grid, "only": list(panel.heads)}
+            settings |= model_settings(panel.model, start.weights)
+            settings |= {"tokenizer": model_settings(panel.model, start.tokenizer)}
+        self.specs[run] = plan.Spec(settings | {"readings": readings}, sources=tuple(trainings.values()))
+        return run
+
+    def lengths(self, panel: Panel, view: str) -> dict[str, int]:
+        """How many tokens a panel's model reads under a view; nothing of a linear one, which reads all."""
+        if panel.kind == "linear":
+            return {}
+        most = self.grid(panel, "multi").max_length
+        return {"max_length": min(most, self.task.views[view].max_length or most)}
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a training starts from: weights, where their tokenizer is, and the run that makes them, if any."""
+
+    weights: Weights | None
+    tokenizer: Weights | None = None
+    run: Run | None = None

@@ -1,17 +1,20 @@
 """Reading texts with a trained classifier: what each head gives each answer."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from lextables.dataset import Row
+from lextables.dataset import Row, read
+from lextables.models import multi_head
 from lextables.models.multi_head import MultiHead
-from lextables.tasks.classification.examples import Key, key_of
-from lextables.tasks.classification.features import Tokens
+from lextables.tasks.classification.examples import Key, by_head, key_of, of_splits, shown
+from lextables.tasks.classification.features import Tokens, read_tokens
 
 READ_AT_ONCE = 32  # texts
 # What a logit says by the loss that it was trained with: each answer's own share, or one of all.
@@ -20,6 +23,43 @@ SHARES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "cross_entropy": partial(torch.softmax, dim=1),
 }
 Asked = Mapping[str, Sequence[Row]]  # {head: the examples to read}, as `examples.by_head` has them
+
+
+def read_examples(
+    weights: str | Path, examples: str | Path, test: Sequence[str], tokens: str | Path, device: torch.device
+) -> list[Row]:
+    """Return what the model in ``weights`` gives the examples of the splits ``test``, as `PREDICTIONS`."""
+    model, heads = multi_head.load_trained(weights, device)
+    asked = by_head(of_splits(read(examples), test), heads)
+    return read_heads(model, list(heads), asked, read_tokens(tokens), device)
+
+
+def read_views(
+    settings: Mapping[str, Any],
+    weights: Sequence[str | Path],
+    examples: str | Path,
+    test: Sequence[str],
+    tokens: Sequence[str | Path],
+    device: torch.device,
+) -> Iterator[Row]:
+    """Yield the rows of `READINGS`: what models give the test examples under each of the ``readings``.
+
+    ``weights`` are the folders of the trainings, of which a reading names its own by place (``source``), and
+    ``tokens`` the files of the lengths that they read, the shortest first.
+    """
+    readings = sorted(settings["readings"], key=itemgetter("condition"))
+    lengths = sorted({reading["max_length"] for reading in readings})
+    rows = list(of_splits(read(examples), test))
+    loaded: tuple[int, Any] = (-1, None)
+    for reading in readings:
+        if loaded[0] != reading["source"]:
+            loaded = reading["source"], multi_head.load_trained(weights[reading["source"]], device)
+        model, heads = loaded[1]
+        asked = by_head(shown(rows, reading["view"]), heads)
+        wanted = {key_of(row) for those in asked.values() for row in those}
+        given = read_tokens(tokens[lengths.index(reading["max_length"])], wanted)
+        for row in read_heads(model, list(heads), asked, given, device):
+            yield {"condition": reading["condition"], **row}
 
 
 def inputs(tokens: Tokens, keys: Sequence[Key], padding: int) -> dict[str, torch.Tensor]:

@@ -16,6 +16,12 @@ PREDICTIONS = Table(
     _ANSWERS,
     key=("head_id", "example_id"),
 )
+READINGS = Table(
+    "predictions",
+    "What the classifiers of a model, each trained under a view, give each answer under each view.",
+    (Column("condition", pa.string(), "`<view that it was trained under> > <view that it read>`"), *_ANSWERS),
+    key=("condition", "head_id", "example_id"),
+)
 TRIED = Table(
     "predictions",
     "What a classifier gives each answer of a head, after each number of updates of the grid.",

@@ -1,8 +1,11 @@
 """From predictions to scores, by the evaluator that the registry names."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from lextables.dataset import Row
 from lextables.metrics import classification, minority_aupr
@@ -10,6 +13,7 @@ from lextables.run import loaded
 from lextables.tasks.classification.examples import labels_of, of_splits
 
 LEFT_OUT = "heads left out"
+ANSWER = "answer"
 
 
 def score(
@@ -22,13 +26,44 @@ def score(
 ) -> list[Row]:
     """Score one run on the examples of the splits ``test``; rows of `run.SCORES`, sorted by its key.
 
-    ``task`` has the registry's ``evaluator``, and the ``metrics``, ``unit`` and ``multi_label`` of the
-    general one.
+    ``task`` has the registry's ``evaluator``, and the ``metrics``, ``unit``, ``multi_label`` and ``groups``
+    of the general one.  Of a task with views each ``condition`` of the predictions is scored by itself, with
+    the answer that it gives each example (`by_condition`).
     """
     found, asked = list(predictions), list(of_splits(examples, test))
     if task["evaluator"] == "minority AUPR":
         return _minority_aupr(found, asked, heads, task, census)
+    if found and "condition" in found[0]:
+        return by_condition(found, asked, list(heads), task)
     return _general(found, asked, heads, task)
+
+
+def by_condition(
+    predictions: list[Row], examples: list[Row], heads: list[Row], task: Mapping[str, Any]
+) -> list[Row]:
+    """Score each condition alone; the groups are `<condition>, <group>`.
+
+    Beside those of `_general` a group holds, for each of the task's ``groups``, the examples for which that
+    column is true; and the metric `ANSWER` has for each example the place of the answer that it is given.
+    """
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in predictions:
+        found[row["condition"]].append(row)
+    rows = []
+    for condition, given in sorted(found.items()):
+        for group in ("all", *task["groups"]):
+            asked = [row for row in examples if group == "all" or row[group]]
+            for row in _general(given, asked, heads, task) if asked else ():
+                if group == "all" or row["group"] == "all":
+                    name = row["group"] if group == "all" else group
+                    rows.append(row | {"group": f"{condition}, {name}"})
+        rows += [
+            classification.score_row(
+                ANSWER, f"{condition}, example: {row['example_id']}", float(np.argmax(row["logits"])), 1
+            )
+            for row in given
+        ]
+    return sorted(rows, key=lambda row: (row["metric"], row["group"]))
 
 
 def _minority_aupr(

@@ -72,16 +72,17 @@ def rarity(sides: Sequence[Sides]) -> np.ndarray:
 def sight(
     sides: Sequence[Sides], *, longest: int, features: str, rare: np.ndarray, vectors: Vectors | None
 ) -> Sight:
-    """Return what is seen of texts by their ``features``: words, vectors or both.
+    """Return what is seen of texts by their ``features``: words, vectors, both, or their words' overlap.
 
     ``longest`` is the number of words in a run, ``rare`` what `rarity` found in training.
     """
     count = len(sides[0])
     words, blocks = csr_matrix((count, 0), dtype=np.float32), []
-    if features != "vectors":
+    if features in ("words", "both"):
         words = csr_matrix(hstack([runs(_words(side), longest) for side in sides]))
+    if features != "vectors":
         blocks += [_compared(*sides, rare)] if len(sides) > 1 else []
-    if features != "words":
+    if features in ("vectors", "both"):
         blocks += _of_vectors(sides, vectors or {})
     return Sight(words, tuple(block.astype(np.float32) for block in blocks))
 

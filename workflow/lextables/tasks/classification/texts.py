@@ -1,7 +1,7 @@
 """The texts, or pairs of texts, that the examples of a data set ask about."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from lextables.dataset import read
 from lextables.errors import BadInput
-from lextables.tasks.classification.examples import Key, key_of
+from lextables.tasks.classification.examples import PLAIN, Key, View, key_of
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,19 @@ class Text:
     second: str | None = None
 
 
-def texts_of(examples: str | Path, texts: str | Path) -> Iterator[Text]:
+def texts_of(examples: str | Path, texts: str | Path, views: Iterable[View] = ()) -> Iterator[Text]:
     """Yield what the examples of a data set ask about, each once, in the order of its texts.
 
-    The second texts of pairs are kept in memory, others are not.  `BadInput` for one that is not there.
+    That is what any of the ``views`` shows, or, without them, the text and the second one of each.  Second
+    texts of pairs are kept in memory, others are not.  `BadInput` for one that is not there.
     """
-    columns = [name for name in ("text_id", "pair_id") if name in pq.read_schema(examples).names]
+    several = list(views) or [PLAIN]
+    there = pq.read_schema(examples).names
+    columns = sorted({name for view in several for name in view.values() if name in there})
     seconds_of: dict[str, set[str]] = defaultdict(set)
     for row in read(examples, columns):
-        text_id, pair_id = key_of(row)
-        seconds_of[text_id].add(pair_id)
+        for text_id, pair_id in (key_of(row, view) for view in several):
+            seconds_of[text_id].add(pair_id)
     wanted = set().union(*seconds_of.values()) - {""}
     seconds = {text_id: text for text_id, text in _stored(texts) if text_id in wanted} if wanted else {}
     if missing := sorted(wanted - seconds.keys()):

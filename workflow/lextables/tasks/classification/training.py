@@ -28,7 +28,7 @@ from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, work_folder
 from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.weights import weights_folder
-from lextables.tasks.classification.examples import key_of
+from lextables.tasks.classification.examples import key_of, shown
 from lextables.tasks.classification.features import Tokens, read_tokens
 from lextables.tasks.classification.material import Material, material
 from lextables.tasks.classification.reading import inputs, padding, read_heads
@@ -38,6 +38,7 @@ from lextables.tasks.classification.trials import JOINT, Trial
 
 Settings = Mapping[str, Any]
 _FINISHED = "predictions.parquet"
+_SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear"}  # transformers' names
 _LONG = 1024  # tokens from which activations are computed twice, to save memory
 Visit = Callable[[MultiHead, int], None]
 
@@ -72,9 +73,16 @@ def prepare(
     work_root: Path,
     identity: Mapping[str, Any],
 ) -> Training:
-    """Read what a run needs from parquet files of examples, heads and tokens; the rest as in `Training`."""
-    read_in = read_tokens(tokens)
-    found = material(settings, read(examples), read(heads), read_in, splits, seed)
+    """Read what a run needs from parquet files of examples, heads and tokens; the rest as in `Training`.
+
+    Settings that count in ``passes`` over the training examples get the ``updates`` that these are.
+    """
+    rows = list(shown(read(examples), settings["view"]))
+    read_in = read_tokens(tokens, {key_of(row) for row in rows})
+    found = material(settings, rows, read(heads), read_in, splits, seed)
+    if settings["passes"] is not None:
+        count = sum(map(len, found.training.values()))
+        settings = {**settings, "updates": [round(settings["passes"] * count / settings["batch_size"])]}
     # Work is used again by the same weights alone, wherever they lie.
     owner = {name: settings.get(name) for name in ("weights", "revision", "content")}
     return Training(
@@ -219,8 +227,9 @@ def _train(
 ) -> tuple[MultiHead, int]:
     """Train a model with these heads; ``visit`` it after each number of updates of the trial.
 
-    AdamW at a constant rate, no decay of biases and normalisation, no clipping (MAUD's released tune.py);
-    the rest is the settings', as in `plan.ClassificationTask`.
+    AdamW without decay of biases and normalisation, and no clipping (MAUD's released tune.py); the rest is
+    the settings', as in `plan.ClassificationTask` and `plan.ClassificationGrid`.  Without any update the
+    model is what it starts from, with heads that are drawn where it has none.
     Returns the model and the update that a checkpoint let it go on from (0 for a fresh start).
     """
     settings, last = run.settings, max(trial["updates"])
@@ -233,6 +242,9 @@ def _train(
     training = [run.material.training[head] for head in heads]
     labels = {head: [row["labels"] for row in rows] for head, rows in zip(heads, training, strict=True)}
     model = _fresh(run, heads, labels)
+    if not last:
+        visit(model, 0)
+        return model, 0
 
     def collate(batch: Sequence[tuple[int, Row]]) -> dict[str, torch.Tensor]:
         numbers, rows = zip(*batch, strict=True)
@@ -252,8 +264,8 @@ def _train(
             gradient_accumulation_steps=settings["accumulation"],
             learning_rate=trial["learning_rate"],
             weight_decay=settings["weight_decay"],
-            lr_scheduler_type="constant",
-            warmup_steps=0,
+            lr_scheduler_type=_SCHEDULES[settings["schedule"]],
+            warmup_steps=settings["warmup"],
             max_grad_norm=0.0,
             bf16=settings["bf16"] and model.mixed_precision,
             logging_steps=max(1, last // 4),

@@ -1,0 +1,129 @@
+"""LawngNLI, Section 4.1: what models are shown of the examples, as the task of classification reads it.
+
+Of each example: the short and the long premise, each whole and cut to the five
+paragraphs that BM25 finds nearest to the hypothesis, and the hypothesis.  They are texts, each once, which
+the examples name; a view is a choice of them.
+
+Two heads.  `nli` has the three labels.  `entailment` has two, for models that come from two-label DocNLI:
+Entail examples stand twice, so that it is balanced (A.2.1).
+
+The long premise has its last paragraphs once more before it (A.1.9).  It is filtered without them, since the
+same paragraph twice would take two of the five places; the paper does not say.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from lextables import dataset
+from lextables.lawngnli.balance import TEST
+from lextables.lawngnli.labels import ENTAIL, LABELS
+from lextables.lawngnli.schema.pairs import HEADS, PAIRS, TEXTS
+from lextables.models.paragraph_filter import Paragraphs
+
+Row = dict[str, Any]
+
+NLI, ENTAILMENT = "nli", "entailment"
+ANSWERS = {ENTAILMENT: ("entail", "not entail"), NLI: LABELS}
+_COLUMNS = ["example_id", "is_twin", "split", "analysis", "label", "negated", "fault", "hypothesis"]
+_COLUMNS += ["cited_case_id", "short_premise"]
+
+
+def write_pairs(
+    examples: str | Path, long_premises: str | Path, pairs: str | Path, heads: str | Path, texts: str | Path
+) -> None:
+    """Write the tables of `schema.pairs` from LawngNLI's examples and their long premises.
+
+    Memory: one long premise, the examples with their short premises, and the ids of all texts.
+    """
+    shown: list[Row] = []
+
+    def each_once() -> Iterator[Row]:
+        known: set[str] = set()
+        for row in _in_order_of_premises(examples, long_premises):
+            of_row = _texts_of(row)
+            shown.append(_shown(row, of_row))
+            for text_id, text in of_row.values():
+                if text_id not in known:
+                    known.add(text_id)
+                    yield {"text_id": text_id, "text": text}
+
+    dataset.write(TEXTS, each_once(), texts)
+    answers = ({"head_id": head, "answers": list(those)} for head, those in sorted(ANSWERS.items()))
+    dataset.write(HEADS, answers, heads)
+    dataset.write(PAIRS, _of_heads(shown), pairs)
+
+
+def _in_order_of_premises(examples: str | Path, long_premises: str | Path) -> Iterator[Row]:
+    """The examples by premise, each with its opinion, which is cut into `Paragraphs` once."""
+    rows = dataset.read(examples, _COLUMNS)
+    premises = dataset.read(long_premises, ["case_id", "text", "tokens", "closing_paragraphs"])
+    premise: Row = {"case_id": None}
+    for row in sorted(rows, key=itemgetter("cited_case_id", "example_id", "is_twin")):
+        while premise["case_id"] != row["cited_case_id"]:
+            premise = next(premises)
+            premise["paragraphs"] = None
+        if premise["paragraphs"] is None:
+            premise["paragraphs"] = Paragraphs(premise["text"])
+        yield row | {"opinion": premise}
+
+
+def _texts_of(row: Row) -> dict[str, tuple[str, str]]:
+    """{column of `PAIRS`: the id of its text, and the text}."""
+    opinion, hypothesis, short = row["opinion"], row["hypothesis"], row["short_premise"]
+    closing = opinion["text"].split("\n")[-opinion["closing_paragraphs"] :]
+    found = {
+        "hypothesis": hypothesis,
+        "short": short,
+        "short_bm25": Paragraphs(short).best(hypothesis),
+        "long": "\n".join((*closing, opinion["text"])),
+        "long_bm25": opinion["paragraphs"].best(hypothesis),
+    }
+    return {column: (_text_id(text), text) for column, text in found.items()}
+
+
+def _text_id(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
+    return {
+        "example": row["example_id"] + ":twin" * row["is_twin"],
+        "answer": row["label"],
+        "premise": str(row["cited_case_id"]),
+        "tokens": row["opinion"]["tokens"],
+        "difficult": row["fault"] is None,
+        **{column: text_id for column, (text_id, _) in texts.items()},
+        "negated": row["analysis"] and row["negated"],
+        **{name: row[name] for name in ("split", "analysis")},
+    }
+
+
+def _of_heads(shown: Sequence[Row]) -> Iterator[Row]:
+    """The rows of `PAIRS`: the examples of both heads."""
+    several = {head: list(_of_head(head, shown)) for head in ANSWERS}
+    rows = []
+    for head, those in several.items():
+        tested = [row["tokens"] for row in those if row["analysis"] and row["split"] == TEST]
+        middle = median(tested) if tested else 0
+        for row in those:
+            label = ANSWERS[head].index(row["answer"])
+            above = row["analysis"] and row["tokens"] > middle
+            rows.append({**row, "head_id": head, "label": label, "above_median": above})
+    names = [column.name for column in PAIRS.columns]
+    return ({name: row[name] for name in names} for row in sorted(rows, key=itemgetter("example_id")))
+
+
+def _of_head(head: str, shown: Sequence[Row]) -> Iterator[Row]:
+    """The examples as a head is asked them: Entail ones twice where the two others are one answer."""
+    for row in shown:
+        if head == NLI:
+            yield row | {"example_id": f"{row['example']}:{head}"}
+            continue
+        entails = row["answer"] == ENTAIL
+        for time in range(1, 3 if entails else 2):
+            answer = ANSWERS[head][0 if entails else 1]
+            yield row | {"example_id": f"{row['example']}:{head}:{time}", "answer": answer}

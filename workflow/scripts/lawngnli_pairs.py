@@ -1,0 +1,14 @@
+"""What models are shown of LawngNLI's examples: premises long, short and filtered, and hypotheses."""
+
+from lextables.dataset import census, write_census
+from lextables.job import job
+from lextables.lawngnli.pairs import write_pairs
+from lextables.lawngnli.schema.pairs import TABLES
+from lextables.run import loaded
+
+with job(snakemake.log[0]):
+    given, output = snakemake.input, snakemake.output
+    write_pairs(given.examples, given.long_premises, output.examples, output.heads, output.texts)
+    counts = {table.name: census(table, output[table.name]) for table in TABLES}
+    record = {"data": counts, "sources": loaded(given.census)["sources"]}
+    write_census(output.census, record)
