@@ -62,6 +62,7 @@ class Config(BaseModel):
     )
     bad_volumes: Literal["stop", "skip"] = "stop"
     difficulty_filters: bool = True
+    test_share: float = Field(default=0.05, gt=0, le=0.5)
     parser: str = Field(default="auto", min_length=1)
     encoder: str = Field(default="auto", min_length=1)
     bulk_export: str = ""

@@ -257,7 +257,7 @@ def vectors_for(experiment, pattern, **parts):
 
     def files(wildcards):
         given = spec(run_of(wildcards, experiment=experiment)).settings
-        if given["features"] == "words":
+        if "weights" not in given:
             return []
         named = {part: given[name] for part, name in parts.items()}
         return [pattern.format(dataset=wildcards.dataset, encoder=given["model"], **named)]

@@ -183,12 +183,38 @@ rule lawngnli_examples:
         parser=LAWNGNLI.parser["found"],
         seed=PAPERS["lawngnli"].seed,
         filtered=CONFIG.difficulty_filters,
+        test_share=CONFIG.test_share,
         device=CONFIG.device,
         code=code("lawngnli_examples.py"),
     message:
         "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
     script:
         "../scripts/lawngnli_examples.py"
+
+
+# What models are shown of the examples (Section 4.1), for the task of classification.
+rule lawngnli_pairs:
+    input:
+        examples=f"{LAWNGNLI_DATA}/examples.parquet",
+        long_premises=f"{LAWNGNLI_DATA}/long_premises.parquet",
+        census=f"{LAWNGNLI_DATA}/census.json",
+    output:
+        examples=f"{RESULTS}/data/lawngnli_nli/examples.parquet",
+        heads=f"{RESULTS}/data/lawngnli_nli/heads.parquet",
+        texts=f"{RESULTS}/data/lawngnli_nli/texts.parquet",
+        census=f"{RESULTS}/data/lawngnli_nli/census.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/pairs.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/pairs.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lawngnli_pairs.py"),
+    message:
+        "Cutting premises and filtering their paragraphs by BM25, as models are shown them (Section 4.1)."
+    script:
+        "../scripts/lawngnli_pairs.py"
 
 
 # A sheet to read blind, whose rows, filled in by two readers, go into resources/readings/lawngnli.csv.

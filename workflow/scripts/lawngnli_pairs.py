@@ -10,5 +10,8 @@ with job(snakemake.log[0]):
     given, output = snakemake.input, snakemake.output
     write_pairs(given.examples, given.long_premises, output.examples, output.heads, output.texts)
     counts = {table.name: census(table, output[table.name]) for table in TABLES}
-    record = {"data": counts, "sources": loaded(given.census)["sources"]}
+    made = loaded(given.census)
+    # Readings go by the data set that was sampled.
+    notes = {"rows_sha256 of lawngnli's examples": made["data"]["examples"]["rows_sha256"]}
+    record = {"data": counts, "notes": notes, "sources": made["sources"]}
     write_census(output.census, record)

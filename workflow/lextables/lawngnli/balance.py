@@ -1,4 +1,4 @@
-"""LawngNLI, Appendix A.1.8: the three groups cut to one size, and the 90/5/5 split."""
+"""LawngNLI, Appendix A.1.8: the three groups cut to one size, and the split."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -36,18 +36,19 @@ def closed_group(label: str, negated: bool) -> str:
     return FROM_NEGATED if (label == ENTAIL) == negated else FROM_PLAIN
 
 
-def split_sizes(n: int) -> dict[str, int]:
-    """Return how many of ``n`` examples go to each split: 5 % val and 5 % test, each rounded half up."""
-    val, test = (int(n * share + 0.5) for share in (VAL_SHARE, TEST_SHARE))
+def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
+    """Return how many of ``n`` examples go to each split: 5 % val and the test's share, rounded half up."""
+    val, test = (int(n * share + 0.5) for share in (VAL_SHARE, test_share))
     return {TRAIN: n - val - test, VAL: val, TEST: test}
 
 
-def balance(rows: Iterable[Row], seed: int) -> dict[Any, str]:
+def balance(rows: Iterable[Row], seed: int, test_share: float = TEST_SHARE) -> dict[Any, str]:
     """Return the split of each ``example_id`` that is kept (Appendix A.1.8); the others are dropped.
 
     Rows carry ``example_id``, ``label``, ``negated`` and ``analysis``.  Inside the analysis subset and
     inside the rest, each of the three groups is cut by seeded random draw to the size of the smallest,
-    and then split 90/5/5.  A group with no example at all empties its subset.
+    and then split: 5 % for validation, ``test_share`` for the test (in the paper 5 % too), the rest for
+    training.  A group with no example at all empties its subset.
     """
     cells: dict[tuple[bool, str], list[Any]] = {(a, g): [] for a in (False, True) for g in GROUPS}
     for row in rows:
@@ -62,7 +63,7 @@ def balance(rows: Iterable[Row], seed: int) -> dict[Any, str]:
             ids = ids[:smallest]
             # A draw of its own, so that the split does not follow the order of the cut.
             ids.sort(key=lambda example_id: (draw(seed, "split", example_id), example_id))
-            sizes = split_sizes(smallest)
+            sizes = split_sizes(smallest, test_share)
             names = [split for split in SPLITS for _ in range(sizes[split])]
             kept.update(zip(ids, names, strict=True))
     return dict(sorted(kept.items()))

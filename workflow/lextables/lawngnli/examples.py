@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lextables import dataset
-from lextables.lawngnli.balance import balance, balanced, in_analysis
+from lextables.lawngnli.balance import TEST_SHARE, balance, balanced, in_analysis
 from lextables.lawngnli.citation_network import CitationNetwork
 from lextables.lawngnli.citation_removal import remove_citations
 from lextables.lawngnli.difficulty import difficulty_fault
@@ -48,7 +48,7 @@ class Shard:
 
 def write_examples(
     shards: Sequence[Shard], encode: Encode, seed: int, examples: str | Path, long_premises: str | Path, *,
-    filtered: bool = True,
+    filtered: bool = True, test_share: float = TEST_SHARE,
 ) -> dict[str, int]:  # fmt: skip
     """Write the finished data set and its long premises; return the funnel's last four steps, in order.
 
@@ -63,7 +63,7 @@ def write_examples(
     tokens = _tokens(shards)
     for row in paired:
         row["analysis"] = in_analysis(tokens[row["cited_case_id"]])
-    kept = list(balanced(paired, balance(paired, seed)))
+    kept = list(balanced(paired, balance(paired, seed, test_share)))
     written = dataset.write(EXAMPLES, _finished(kept), examples)
     dataset.write(LONG_PREMISES, _premises_of(kept, shards), long_premises)
     return {CONVERTED: len(converted), NEUTRALIZED: len(paired), BALANCED: len(kept), TWINNED: written}

@@ -7,8 +7,8 @@ the examples name; a view is a choice of them.
 Two heads.  `nli` has the three labels.  `entailment` has two, for models that come from two-label DocNLI:
 Entail examples stand twice, so that it is balanced (A.2.1).
 
-The long premise has its last paragraphs once more before it (A.1.9).  It is filtered without them, since the
-same paragraph twice would take two of the five places; the paper does not say.
+The long premise has its last paragraphs once more before it (A.1.9); it is filtered without them, as in the
+released code.
 """
 
 import hashlib
@@ -19,8 +19,9 @@ from statistics import median
 from typing import Any
 
 from lextables import dataset
-from lextables.lawngnli.balance import TEST
+from lextables.lawngnli.balance import TRAIN
 from lextables.lawngnli.labels import ENTAIL, LABELS
+from lextables.lawngnli.readings import pair_name
 from lextables.lawngnli.schema.pairs import HEADS, PAIRS, TEXTS
 from lextables.models.paragraph_filter import Paragraphs
 
@@ -94,6 +95,7 @@ def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
         "example": row["example_id"] + ":twin" * row["is_twin"],
         "answer": row["label"],
         "premise": str(row["cited_case_id"]),
+        "reading": pair_name(row["hypothesis"], row["short_premise"]),
         "tokens": row["opinion"]["tokens"],
         "difficult": row["fault"] is None,
         **{column: text_id for column, (text_id, _) in texts.items()},
@@ -104,15 +106,16 @@ def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
 
 def _of_heads(shown: Sequence[Row]) -> Iterator[Row]:
     """The rows of `PAIRS`: the examples of both heads."""
-    several = {head: list(_of_head(head, shown)) for head in ANSWERS}
-    rows = []
-    for head, those in several.items():
-        tested = [row["tokens"] for row in those if row["analysis"] and row["split"] == TEST]
-        middle = median(tested) if tested else 0
-        for row in those:
-            label = ANSWERS[head].index(row["answer"])
-            above = row["analysis"] and row["tokens"] > middle
-            rows.append({**row, "head_id": head, "label": label, "above_median": above})
+    # The released code writes out 2,339, which is the training split's median in Table 2.
+    lengths = [row["tokens"] for row in shown if row["analysis"] and row["split"] == TRAIN]
+    middle = median(lengths) if lengths else 0
+    rows = [
+        row
+        | {"head_id": head, "label": ANSWERS[head].index(row["answer"])}
+        | {"above_median": row["analysis"] and row["tokens"] > middle}
+        for head in ANSWERS
+        for row in _of_head(head, shown)
+    ]
     names = [column.name for column in PAIRS.columns]
     return ({name: row[name] for name in names} for row in sorted(rows, key=itemgetter("example_id")))
 

@@ -22,9 +22,12 @@ PAIRS = Table(
         Column("long_bm25", pa.string(), "text: the paragraphs of the opinion nearest to the hypothesis"),
         Column("hypothesis", pa.string(), "text: the statement to judge"),
         Column("premise", pa.string(), "the case whose opinion the premise is"),
+        Column(
+            "reading", pa.string(), "what resources/readings calls the pair of short premise and hypothesis"
+        ),
         Column("analysis", pa.bool_(), "whether it is of the analysis subset, all that the paper uses"),
         Column("negated", pa.bool_(), "whether it is, and its hypothesis has pivotal negation"),
-        Column("above_median", pa.bool_(), "whether it is, and longer than its test examples' median"),
+        Column("above_median", pa.bool_(), "whether it is, and longer than its training examples' median"),
         Column("difficult", pa.bool_(), "whether the filters of A.1.6 pass it or what it is the twin of"),
     ),
     key=("example_id",),

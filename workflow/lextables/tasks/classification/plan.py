@@ -371,7 +371,7 @@ class ClassificationPlanner(Planner):
             averages=self.task.averages,
             floor=panel.floor,
             runs={} if missing else {self.MAIN: tuple(self.read(key, panel, start, seed) for seed in seeds)},
-            about={"setting": "multi", "heads": list(panel.heads)},
+            about={"setting": "multi", "heads": ", ".join(panel.heads)},
         )
 
     def start(self, panel: Panel) -> "Start | Missing":
