@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lextables import ROOT
 from lextables.errors import BadInput
 from lextables.lawngnli.labels import LABELS, draw
 
+READINGS = ROOT / "resources/readings/lawngnli.csv"
 SIZE = 100
 SHEET = (
     *("data_set", "pair", "example_id", "is_twin", "short_premise", "hypothesis"),

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lextables import ROOT
 from lextables.dataset import Row, read
 from lextables.errors import BadInput
 from lextables.lawngnli.funnel import funnel
 from lextables.lawngnli.labels import LABELS
-from lextables.lawngnli.readings import Pair, load_readings, pair_name
+from lextables.lawngnli.nli_tables import accuracy, by_readings
+from lextables.lawngnli.readings import READINGS, Pair, load_readings, pair_name
 from lextables.lawngnli.statistics import DatasetStatistics
 from lextables.lawngnli.statistics import table2 as statistics_of
 from lextables.metrics.intervals import share_interval
@@ -19,7 +19,6 @@ from lextables.models.token_count import TokenCounter
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
 
-READINGS = ROOT / "resources/readings/lawngnli.csv"
 ABSENT = "this data set is not in the registry of sources"
 ANOTHER = "the readings were made on another data set"
 NOT_READ = "no example was read"
@@ -164,9 +163,19 @@ def _assessed(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
     return Cell(row, column, len(part) / len(whole), low, high)
 
 
-TABLES = {"table2": table2, "table3": table3, "table4": table4}
+TABLES = {
+    "table2": table2,
+    "table3": table3,
+    "table4": table4,
+    "table5": accuracy,
+    "table12": accuracy,
+    "table13": accuracy,
+    "table14": accuracy,
+    "table15": accuracy,
+    "table16": by_readings,
+}
 
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:
     """Return the computed cells of ``table``."""
-    return TABLES[table](inputs)
+    return list(TABLES[table](inputs))

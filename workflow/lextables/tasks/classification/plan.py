@@ -445,13 +445,17 @@ class ClassificationPlanner(Planner):
         return self.add(run, settings, weights_of=start.run)
 
     def read(self, key: str, panel: Panel, start: "Start", seed: int) -> Run:
-        """The run that reads the test examples under all views, each with all trainings that read it."""
+        """The run that reads the test examples under all views, each with all trainings that read it.
+
+        A linear model reads whole texts, so there is no view for it that cuts them.
+        """
         trainings = {view: self.training(key, panel, start, view, seed) for view in self.trained_on(panel)}
         readings = [
             {"condition": f"{trained} > {view}", "source": source, "view": self.task.views[view].columns()}
             | self.lengths(panel, view)
             for source, trained in enumerate(trainings)
             for view in self.task.readings[trained]
+            if panel.kind == "encoder" or not self.task.views[view].max_length
         ]
         if panel.kind == "linear":
             run, settings = self.run("read", key, panel.kind), self.linear_settings(panel, start.weights)

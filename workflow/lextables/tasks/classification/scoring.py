@@ -41,10 +41,11 @@ def score(
 def by_condition(
     predictions: list[Row], examples: list[Row], heads: list[Row], task: Mapping[str, Any]
 ) -> list[Row]:
-    """Score each condition alone; the groups are `<condition>, <group>`.
+    """Score each condition alone; the groups are those of `_general` behind `<condition>, `.
 
-    Beside those of `_general` a group holds, for each of the task's ``groups``, the examples for which that
-    column is true; and the metric `ANSWER` has for each example the place of the answer that it is given.
+    They come once more for the examples for which a column of the task's ``groups`` is true, behind
+    `<condition>, <column>, `; and the metric `ANSWER` has for each example the place of the answer that it is
+    given.
     """
     found: dict[str, list[Row]] = defaultdict(list)
     for row in predictions:
@@ -54,9 +55,8 @@ def by_condition(
         for group in ("all", *task["groups"]):
             asked = [row for row in examples if group == "all" or row[group]]
             for row in _general(given, asked, heads, task) if asked else ():
-                if group == "all" or row["group"] == "all":
-                    name = row["group"] if group == "all" else group
-                    rows.append(row | {"group": f"{condition}, {name}"})
+                names = [name for name in (group, row["group"]) if name != "all"] or ["all"]
+                rows.append(row | {"group": ", ".join([condition, *names])})
         rows += [
             classification.score_row(
                 ANSWER, f"{condition}, example: {row['example_id']}", float(np.argmax(row["logits"])), 1
