@@ -148,7 +148,8 @@ class Context:
     """What plans depend on beside a paper's registry.
 
     ``gpu`` says whether training will find one, which decides the size of the grid under ``grid: auto``.
-    ``given`` is what a user has predicted already: {data set: the rows of it}.
+    ``given`` is what a user has predicted already: {data set: the rows of it}.  ``absent`` are the auxiliary
+    data sets that are not to be had here, each with the reason (`lextables.auxiliary`).
     """
 
     config: Config
@@ -156,6 +157,7 @@ class Context:
     root: Path
     gpu: bool
     given: Mapping[str, Sequence[Given]] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def mirrors(self) -> list[Path]:
