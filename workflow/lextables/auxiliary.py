@@ -39,10 +39,14 @@ def _reason(files: list[str], config: Config, registry: Registry, mirrors: list[
     for wanted in lacking:
         if record := by_hand(wanted, mirrors, wanted.variants_for(config.data)):
             return record.sentence
-    if not lacking or (config.data == "release" and config.models == "paper"):
+    release = config.data == "release"
+    if not lacking or (release and config.models == "paper"):
         return ""
     more = f" and {len(lacking) - 1} more of its files" if len(lacking) > 1 else ""
-    return f"no mirror has {lacking[0].name}{more}, and such data are fetched with models=paper alone"
+    named = f"{lacking[0].name}{more}"
+    if not release:
+        return f"the sample has no {named}"
+    return f"no mirror has {named}; models=paper fetches such data"
 
 
 def _fetched(wanted: SourceFile, config: Config) -> bool:
