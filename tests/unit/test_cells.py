@@ -48,6 +48,14 @@ def test_verdicts(published, cell, verdict):
     assert line.published == published.value
 
 
+def test_a_cell_of_other_data_than_its_tables_is_judged_by_its_own():
+    published = [printed("0.525", row=row) for row in "abcd"]
+    own = {"a": None, "b": True, "c": False, "d": None}
+    cells = [Cell(row, "NDCG@5", 0.525, comparable=said) for row, said in own.items()]
+    for table, verdicts in ((False, ["", "match", "", ""]), (True, ["match", "match", "", "match"])):
+        assert [line.verdict for line in build(published, cells, table)] == verdicts
+
+
 WANTED = "a verdict wants three"
 OF_3 = "95 % prediction interval of 3 seeds:"
 

@@ -17,6 +17,9 @@ def length(text):
         ("the tenant did not.", True),
         ("he did not. She paid", True),
         ("the court cannot sit", True),
+        ("Cannot the court sit?", True),  # NLTK makes two words of it, of which the second is "not"
+        ("he was told 'no'", True),
+        ("it is (not) so", True),
         ("neither party paid", True),
         ("the lessor didn't pay", True),
         ("nothing, nor nobody, is named", True),
@@ -24,6 +27,8 @@ def length(text):
         ("a notable nonprofit is named", False),
         ("a no-fault rule applies", False),
         ("the know-how was sold", False),
+        ("Neither he nor another noticed NOT", True),
+        ("Neither another noticed NOT", False),
         ("", False),
     ],
 )

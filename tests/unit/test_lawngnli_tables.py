@@ -1,17 +1,21 @@
 """LawngNLI's tables: what was read of this very data set, and cells that have nothing to show."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lextables.dataset import write
+from lextables.dataset import write, write_all
 from lextables.errors import BadInput
 from lextables.lawngnli import tables
+from lextables.lawngnli.nli.schema import TABLES
+from lextables.lawngnli.nli.spool import text_id
 from lextables.lawngnli.readings import pair_name
 from lextables.lawngnli.schema.examples import EXAMPLES
 from lextables.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.rooms import load
+from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 
@@ -48,7 +52,11 @@ BLANK = {
 DATA_SET = "0" * 64
 
 
-def inputs(folder, printed=PRINTED, *, data_set=DATA_SET, rows=(), funnel=()):
+PUBLIC = ("contractnli", "anli", "docnli", "control")
+GONE = dict.fromkeys(PUBLIC, "no mirror has it")
+
+
+def inputs(folder, printed=PRINTED, *, data_set=DATA_SET, rows=(), funnel=(), beside=(), absent=GONE):
     """What a table of the data set ``rows`` is made from."""
     write(EXAMPLES, rows, folder / "examples.parquet")
     cases = sorted({row["cited_case_id"] for row in rows})
@@ -56,7 +64,8 @@ def inputs(folder, printed=PRINTED, *, data_set=DATA_SET, rows=(), funnel=()):
     write(LONG_PREMISES, [opinion | {"case_id": case} for case in cases], folder / "long_premises.parquet")
     census = {"data": {"examples": {"rows_sha256": data_set}}, "funnel": funnel}
     (folder / "census.json").write_text(json.dumps(census))
-    return Inputs(folder, folder, [], printed, load(ROOT / "resources/papers/lawngnli.yaml"))
+    paper = load(ROOT / "resources/papers/lawngnli.yaml")
+    return Inputs(folder, folder, [], printed, paper, printed[0].table, dict(beside), absent)
 
 
 @pytest.fixture
@@ -147,6 +156,82 @@ def test_a_column_without_examples_is_not_run_and_nothing_is_nan(tmp_path):
     assert cell.reason == "no training example in this subset is labelled neutral"
     assert ours["LawngNLI / Training examples", full].value == 3
     assert "nan" not in repr(found).lower()
+
+
+def public(folder, name, heads, pairs):
+    """Write a public data set of pairs (split, label's place, premise, hypothesis) beside the paper's own."""
+    texts = sorted(
+        {(text_id(text), text) for *_, premise, hypothesis in pairs for text in (premise, hypothesis)}
+    )
+    rows = {
+        "examples": [
+            {"example_id": f"{number:03d}", "split": split, "head_id": "nli", "label": label}
+            | {"text_id": text_id(premise), "pair_id": text_id(hypothesis)}
+            for number, (split, label, premise, hypothesis) in enumerate(pairs)
+        ],
+        "heads": [{"head_id": "nli", "answers": heads}],
+        "texts": [{"text_id": i, "text": text, "tokens": 2 + len(text.split())} for i, text in texts],
+    }
+    write_all(TABLES[name], rows, folder.parent / name)
+
+
+def test_the_columns_of_public_data_sets_are_counted_where_these_are_here(tmp_path):
+    pairs = [
+        ("train", 0, "a b c", "x is not y"),
+        ("train", 0, "a b c", "x is y"),
+        ("train", 1, "a b c d", "x is y"),
+        ("train", 1, "a b c d", "x is y"),  # a repeat
+        ("dev", 0, "a b c d e f g", "never mind"),
+    ]
+    public(tmp_path / "lawngnli", "docnli", ["entail", "not entail"], pairs)
+    absent = {name: reason for name, reason in GONE.items() if name != "docnli"}
+    given = inputs(tmp_path / "lawngnli", PRINTED_2, rows=ROWS, beside={"docnli": True}, absent=absent)
+    cells = tables.cells("table2", given)
+    found = {cell.row.partition(" / ")[2]: cell for cell in cells if cell.column == "DocNLI"}
+    assert {row: cell.value for row, cell in found.items()} == {
+        "Premise length": "[5, 5, 6, 6, 6]",
+        "Hypothesis length": 5.25,
+        "Hypothesis negation": "[0.500, 0.000]",
+        "Unique training premises": 2,
+        "Unique training hypotheses": 2,
+        "Training examples": 4,
+        "Text sources": None,
+    }
+    assert all(cell.comparable for row, cell in found.items() if row != "Text sources")
+    other = {
+        (cell.value, cell.reason) for cell in cells if cell.column == "anli" and "sources" not in cell.row
+    }
+    assert other == {(None, "no mirror has it")}
+    # The print gives one of ConTRoL's percentiles a decimal.
+    public(tmp_path / "lawngnli", "control", ["entail", "neutral", "contradict"], pairs)
+    given = inputs(tmp_path / "lawngnli", PRINTED_2, rows=ROWS, beside=dict.fromkeys(PUBLIC[2:], False))
+    cells = tables.cells("table2", replace(given, absent=GONE))
+    found = {cell.row.partition(" / ")[2]: cell for cell in cells if cell.column == "ConTRoL-dataset"}
+    assert found["Premise length"].value == "[5.0, 5, 6, 6, 6]"
+    assert found["Premise length"].comparable is False
+    assert found["Hypothesis negation"].reason == "no training example in this subset is labelled contradict"
+
+
+def test_what_is_the_papers_is_judged_in_a_table_that_is_not(tmp_path):
+    public(
+        tmp_path / "lawngnli",
+        "docnli",
+        ["entail", "not entail"],
+        [("train", 0, "a", "b"), ("train", 1, "a", "c")],
+    )
+    given = inputs(tmp_path / "lawngnli", PRINTED_2, rows=ROWS, beside={"docnli": True})
+    lines = build(PRINTED_2, tables.cells("table2", given), comparable=False)
+    counted = [line for line in lines if line.row.endswith("Training examples")]
+    assert {line.column: (line.verdict, line.reproduced, line.ours) for line in counted} == {
+        'Long premises / "Analysis" subset': ("", "", "4"),
+        "Long premises / Full": ("", "", "4"),
+        'Short premises / "Analysis" subset': ("", "", "4"),
+        "Short premises / Full": ("", "", "4"),
+        "ContractNLI": ("not run", "", ""),
+        "anli": ("not run", "", ""),
+        "DocNLI": ("off", "2", ""),
+        "ConTRoL-dataset": ("not run", "", ""),
+    }
 
 
 def test_a_share_of_nothing_is_not_run(tmp_path):

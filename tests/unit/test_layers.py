@@ -29,7 +29,7 @@ LAYERS = (
     ("models", "caselaw", "edgar"),
     ("metrics",),
     ("tasks",),
-    ("papers", "rooms", "given"),
+    ("papers", "rooms", "given", "auxiliary"),
     ("tables",),
     tuple(ROOMS),
     ("schemas",),

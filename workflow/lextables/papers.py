@@ -32,7 +32,10 @@ class DataSet(Entry):
 
     ``files`` are published ones, as `<source>/<file>`; one that is there in ``instead`` is taken where a
     mirror has it and lacks any of those.  ``facts`` are files of `resources/facts`.  ``given`` are keys of
-    the paper's registry.  The ``census`` goes by the variant of the first of the files.
+    the paper's registry.  The ``census`` goes by the variant of the first of the files.  ``part`` is the
+    folder of the room that has its reader and schema, where the room itself has none.
+
+    What is ``auxiliary`` stops nothing where it is not to be had (`lextables.auxiliary`).
     """
 
     files: Mapping[str, str | tuple[str, ...]] = Field(min_length=1)
@@ -40,6 +43,12 @@ class DataSet(Entry):
     facts: Mapping[str, str] = {}
     given: tuple[str, ...] = ()
     census: Mapping[str, Mapping[str, Any]] = {}
+    part: str = Field("", pattern=r"^([a-z][a-z0-9_]*)?$")
+    auxiliary: bool = False
+
+    def room(self, paper: str) -> str:
+        """The place of its reader and schema, as `rooms.room` finds it."""
+        return f"{paper}.{self.part}" if self.part else paper
 
     def named(self, mirrors: list[Path]) -> dict[str, list[str]]:
         """{name: its files}, each with what is taken in its place."""
@@ -62,7 +71,7 @@ class TableEntry(Entry):
 
     Its ``rows`` come from the runs on the data set ``of``: of one of these mappings each field is the row's.
     ``conditions`` are those whose runs it shows, by default the task's main one.  ``names`` are the rows and
-    columns that its code must know by name.
+    columns that its code must know by name.  ``beside`` are other data sets that it shows, where here.
     """
 
     title: str
@@ -73,6 +82,7 @@ class TableEntry(Entry):
     rows: tuple[Mapping[str, Any], ...] = ()
     conditions: tuple[str, ...] | str = ()
     names: Mapping[str, Any] = {}
+    beside: tuple[str, ...] = ()
 
 
 class Shown(Entry):
@@ -98,6 +108,8 @@ class Paper(Shown):
         for name, table in self.tables.items():
             if table.rows and table.of not in self.tasks:
                 raise ValueError(f"table {name} shows rows of {table.of!r}, which is no task of the paper")
+            if unknown := sorted(set(table.beside) - self.data.keys()):
+                raise ValueError(f"table {name} shows {unknown[0]!r}, which is no data set of the paper")
         for name, entry in self.data.items():
             if unknown := sorted(set(entry.given) - type(self).model_fields.keys()):
                 raise ValueError(f"the data set {name} is given {unknown[0]!r}, which is no key of the paper")

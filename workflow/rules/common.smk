@@ -27,7 +27,7 @@ from lextables import last_words
 
 last_words.stop_in_words()
 
-from lextables import given, own, papers, rooms
+from lextables import auxiliary, given, own, papers, rooms
 from lextables.config import load as load_config
 from lextables.content import Contents
 from lextables.errors import BadInput
@@ -66,6 +66,10 @@ os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
 PAPERS = {name: told(rooms.load, path) for name, path in PAPER_FILES.items()}
 
 
+# Data sets that a paper can do without and that are not to be had: {name: the reason}.
+ABSENT = told(auxiliary.absent, CONFIG, PAPERS, SOURCES, ROOT)
+
+
 def check_own_names():
     """Refuse a user's row that takes the name of a row or a model of the papers."""
     taken = list(MODELS)
@@ -76,7 +80,7 @@ def check_own_names():
         taken += own.rows_of(entry.model_dump())
     without = CONFIG.model_copy(update={"extra_models": ()})
     for paper in CONFIG.papers:
-        plan = papers.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU))
+        plan = papers.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU, absent=ABSENT))
         taken += own.rows_of(list(plan.rows.values()))
     for key in ("extra_models", "extra_predictions"):
         own.check_free((extra.name for extra in getattr(CONFIG, key)), taken, key)
@@ -88,7 +92,7 @@ if CONFIG.extra_models or CONFIG.extra_predictions:
 # Where predictions lie that a user has already is no setting either.
 GIVEN = told(given.find, CONFIG, PAPERS, CONTENTS)
 os.environ[GIVEN_PLACES] = json.dumps(GIVEN.places)
-CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows)
+CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows, ABSENT)
 # What a paper lacks stops no other: only those that are asked for are planned.
 PLANS = {name: told(papers.plan, PAPERS[name], CONTEXT) for name in CONFIG.papers}
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
@@ -121,10 +125,11 @@ def code(script, *found_by_name):
     return fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
 
 
-def room_code(script, paper, *modules):
-    """The same of a script that imports these modules of a paper's room, where the room has them."""
-    there = [name for name in modules if (ROOT / f"workflow/lextables/{paper}/{name}.py").is_file()]
-    return code(script, *(f"lextables.{paper}.{name}" for name in there))
+def room_code(script, room, *modules):
+    """The same of a script that imports these modules of a room, or a part of one, where it has them."""
+    folder = ROOT.joinpath("workflow/lextables", *room.split("."))
+    there = [name for name in modules if (folder / f"{name}.py").is_file()]
+    return code(script, *(f"lextables.{room}.{name}" for name in there))
 
 
 # Data sets and their tasks.

@@ -4,13 +4,17 @@
 #   out   {RESULTS}/data/<data set>/*.parquet, as lextables/<paper>/schema.py writes them; census.json
 #   steps published bytes -> rows (lextables/<paper>/raw.py) -> parquet, held to the registered census
 #
-# A data set that is made, and not read from published files, has rules of its own in its room's file.
+# A data set that is made, and not read from published files, has rules of its own in its room's file.  One that
+# a paper can do without, and that is not to be had here, has no rule.
 
 READ_FROM_FILES = {
-    name: (paper, entry) for paper in CONFIG.papers for name, entry in PAPERS[paper].data.items()
+    name: (paper, entry.room(paper), entry)
+    for paper in CONFIG.papers
+    for name, entry in PAPERS[paper].data.items()
+    if name not in ABSENT
 }
 
-for name, (paper, entry) in READ_FROM_FILES.items():
+for name, (paper, room, entry) in READ_FROM_FILES.items():
     files = entry.named(CONFIG.mirrors(ROOT))
     published_files = [f"{RESULTS}/sources/{file}" for several in files.values() for file in several]
     facts = {fact: str(HERE / f"resources/facts/{file}") for fact, file in entry.facts.items()}
@@ -23,7 +27,7 @@ for name, (paper, entry) in READ_FROM_FILES.items():
             facts=list(facts.values()),
             provenance=[f"{file}.json" for file in published_files],
         output:
-            data(name, *(table.name for table in told(rooms.room, paper, "schema").TABLES[name])),
+            data(name, *(table.name for table in told(rooms.room, room, "schema").TABLES[name])),
             census=f"{RESULTS}/data/{name}/census.json",
         log:
             f"{RESULTS}/logs/data/{name}.log",
@@ -34,13 +38,13 @@ for name, (paper, entry) in READ_FROM_FILES.items():
         resources:
             mem_mb=4000,
         params:
-            paper=paper,
+            paper=room,
             name=name,
             files={kind: len(several) for kind, several in files.items()},
             facts=list(facts),
             given={key: PAPERS[paper].model_dump(mode="json")[key] for key in entry.given},
             census={variant: dict(tables) for variant, tables in entry.census.items()},
-            code=room_code("data.py", paper, "raw", "schema"),
+            code=room_code("data.py", room, "raw", "schema"),
         message:
             f"Checking the published files of {name} and writing them as parquet."
         script:

@@ -19,6 +19,7 @@ def known_targets():
     for paper in PAPERS.keys() - set(CONFIG.papers):
         out = f"config key papers leaves {paper} out; add it there"
         names |= {paper: out} | {f"{paper}_{table}": out for table in PAPERS[paper].tables}
+    names |= {f"{name}_data": reason for name, reason in ABSENT.items()}
     return names
 
 

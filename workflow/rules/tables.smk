@@ -19,6 +19,7 @@ include: "functions/tables.smk"
 TABLE_INPUTS = {
     "published": str(HERE / "resources/published/{paper}.csv"),
     "census": lambda wildcards: f"{RESULTS}/data/{table_data(wildcards)}/census.json",
+    "beside": table_beside,
     "paper": lambda wildcards: PAPER_FILES[wildcards.paper],
     # What these runs say of themselves and of the runs whose weights they read: settings, time, device.
     "scores": of_runs("scores.parquet"),
@@ -28,6 +29,7 @@ TABLE_INPUTS = {
 TABLE_PARAMS = {
     "root": lambda wildcards, input: input.census.split("/data/")[0],
     "rows": lambda wildcards: PLANS[wildcards.paper].rows.get(wildcards.table, []),
+    "absent": table_absent,
     "words": lambda wildcards: source_words(wildcards.paper),
     "code": lambda wildcards: room_code("table.py", wildcards.paper, "registry", "tables"),
 }

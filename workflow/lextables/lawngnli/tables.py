@@ -1,6 +1,7 @@
 """LawngNLI's tables: statistics, the steps of the construction, and the hundred that were read."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,28 +13,32 @@ from lextables.lawngnli.funnel import funnel
 from lextables.lawngnli.labels import LABELS
 from lextables.lawngnli.nli_tables import accuracy, by_readings
 from lextables.lawngnli.readings import READINGS, Pair, load_readings, pair_name
-from lextables.lawngnli.statistics import DatasetStatistics
+from lextables.lawngnli.statistics import DatasetStatistics, of_pairs
 from lextables.lawngnli.statistics import table2 as statistics_of
 from lextables.metrics.intervals import share_interval
 from lextables.models.token_count import TokenCounter
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
+from lextables.tables.published import PublishedCell
 
-ABSENT = "this data set is not in the registry of sources"
+FROM = "Text sources"
+NAMED = "the paper's word for where the texts are from, which nothing computes"
 ANOTHER = "the readings were made on another data set"
 NOT_READ = "no example was read"
 EMPTY = "no training example is in this subset"
 
 
 def table2(inputs: Inputs) -> list[Cell]:
-    """Table 2: our rebuild's columns; the other NLI data sets are not in the registry."""
+    """Table 2: our rebuild's columns, and those of the public NLI data sets that are here."""
     counter = TokenCounter()
     columns = statistics_of(_with_long_premises(inputs.data), counter.sequence_length)
+    public = {name: of_pairs(inputs.data.parent / name) for name in inputs.beside}
     cells = []
     for printed in inputs.published:
         group, _, row = printed.row.partition(" / ")
         if group != "LawngNLI":
-            cells.append(Cell(printed.row, printed.column, None, reason=ABSENT))
+            name = inputs.entry.names["public"][printed.column]
+            cells.append(_public(printed, row, name, public.get(name), inputs))
             continue
         premise = "long" if printed.column.startswith("Long") else "short"
         subset = "full" if printed.column.endswith("Full") else "analysis"
@@ -41,8 +46,19 @@ def table2(inputs: Inputs) -> list[Cell]:
         if reason := _missing(found, row):
             cells.append(Cell(printed.row, printed.column, None, reason=reason))
         else:
-            cells.append(Cell(printed.row, printed.column, _statistic(found, row)))
+            cells.append(Cell(printed.row, printed.column, _statistic(found, row, printed.value)))
     return cells
+
+
+def _public(
+    printed: PublishedCell, row: str, name: str, found: DatasetStatistics | None, inputs: Inputs
+) -> Cell:
+    """One cell of the public NLI data set ``name``, which may be the paper's where LawngNLI is not."""
+    reason = NAMED if row == FROM else _missing(found, row) if found else inputs.absent[name]
+    if reason:
+        return Cell(printed.row, printed.column, None, reason=reason)
+    value = _statistic(found, row, printed.value)
+    return Cell(printed.row, printed.column, value, comparable=inputs.beside[name])
 
 
 def _missing(found: DatasetStatistics, row: str) -> str:
@@ -51,27 +67,30 @@ def _missing(found: DatasetStatistics, row: str) -> str:
         return ""
     if not found.examples:
         return EMPTY
-    without = [label for label in LABELS if label not in found.hypothesis_negation]
+    without = [label for label in found.labels if label not in found.hypothesis_negation]
     if without and row.endswith("negation"):
         return f"no training example in this subset is labelled {' or '.join(without)}"
     return ""
 
 
-def _statistic(found: DatasetStatistics, row: str) -> float | str | None:
+def _statistic(found: DatasetStatistics, row: str, printed: str) -> float | str | None:
+    """What stands in a row; of several numbers, each with the decimals that its own is printed with."""
     match row:
         case "Premise length":
-            return f"[{', '.join(f'{value:.0f}' for value in found.premise_length)}]"
+            decimals = (len(number.partition(".")[2]) for number in re.findall(r"[\d.]+", printed))
+            lengths = zip(found.premise_length, decimals, strict=True)
+            return f"[{', '.join(f'{length:.{places}f}' for length, places in lengths)}]"
         case "Hypothesis length":
             return found.hypothesis_length
         case "Hypothesis negation":
-            return f"[{', '.join(f'{found.hypothesis_negation[label]:.3f}' for label in LABELS)}]"
+            return f"[{', '.join(f'{found.hypothesis_negation[label]:.3f}' for label in found.labels)}]"
         case "Unique training premises":
             return float(found.unique_premises)
         case "Unique training hypotheses":
             return float(found.unique_hypotheses)
         case "Training examples":
             return float(found.examples)
-        case "Text sources":
+        case _ if row == FROM:
             return "Legal case opinions"
     raise ValueError(f"Table 2 has no row {row!r}")
 

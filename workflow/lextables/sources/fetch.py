@@ -72,7 +72,7 @@ def by_hand(wanted: SourceFile, mirrors: Sequence[str | Path], variants: Iterabl
 
     Looks at names only, so that a run can be planned before anything is read.
     """
-    if wanted.addresses or not wanted.instructions or _in_mirror(wanted, mirrors, wanted.among(variants)):
+    if wanted.addresses or not wanted.instructions or in_mirror(wanted, mirrors, variants):
         return None
     return ByHand(wanted.source, wanted.file, wanted.licence, wanted.homepage, wanted.instructions)
 
@@ -180,6 +180,11 @@ def standing(
     if fetched and fetched["obtained_from"] == MIRROR:
         return fetched["digest"]
     return " or ".join(candidate.pin for candidate in candidates)
+
+
+def in_mirror(wanted: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]) -> bool:
+    """Whether a mirror has a file of the name of an allowed variant; its bytes are not looked at."""
+    return _in_mirror(wanted, mirrors, wanted.among(variants)) is not None
 
 
 def _in_mirror(

@@ -44,6 +44,7 @@ class Cell:
     where it is deterministic.  ``averages`` is how many runs the printed value is the mean of.  ``measure``
     names what a score is of, alike for all systems that are compared by it and higher for a better one; it is
     empty for what is no score.  ``floor`` is the name of a system of the table's floor whose score this is.
+    ``comparable`` says whether the data are the paper's, of a cell that is made of others than its table.
     """
 
     row: str
@@ -58,6 +59,7 @@ class Cell:
     averages: int = 1
     measure: str = ""
     floor: str = ""
+    comparable: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,9 @@ COLUMNS = tuple(field.name for field in fields(Line))
 def build(published: Sequence[PublishedCell], cells: Iterable[Cell], comparable: bool) -> list[Line]:
     """Set computed cells beside published ones: the paper's rows in its order, then our own.
 
-    ``comparable`` says whether the data are the paper's; if not, values go to `ours` without a
-    verdict.  Raises ValueError when two cells have one place, or a published cell has neither a value
-    nor a reason: a table may not leave out what the paper printed.
+    ``comparable`` says whether the data are the paper's, where a cell does not say it of its own; if not,
+    values go to `ours` without a verdict.  Raises ValueError when two cells have one place, or a published
+    cell has neither a value nor a reason: a table may not leave out what the paper printed.
     """
     computed: dict[tuple[str, str], Cell] = {}
     for cell in cells:
@@ -112,8 +114,9 @@ def build(published: Sequence[PublishedCell], cells: Iterable[Cell], comparable:
         cell = computed.get(place)
         if cell is None or (cell.value is None and not cell.reason):
             raise ValueError(f"no value and no reason for row {printed.row!r}, column {printed.column!r}")
+        the_papers = comparable if cell.comparable is None else cell.comparable
         lines.append(
-            _beside(printed, cell, rivals[_contest(cell)], floors) if comparable else _apart(printed, cell)
+            _beside(printed, cell, rivals[_contest(cell)], floors) if the_papers else _apart(printed, cell)
         )
         lines += [_own(cell, decimals) for cell in following[place]]
     return lines + [_own(cell, decimals) for cell in own]

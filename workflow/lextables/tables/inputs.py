@@ -1,14 +1,16 @@
 """What a room's tables are made from."""
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from lextables.dataset import Row, read
 from lextables.papers import Paper, TableEntry
+from lextables.sources.registry import reworded
 from lextables.tables.published import PublishedCell
 
 Scores = Mapping[tuple[str, str], tuple[float, int]]
@@ -19,6 +21,8 @@ class Inputs:
     """The data sets' folder, the rows of `plan.Plan.rows`, the folder that run folders lie in, and the print.
 
     ``published`` are the cells of one table, ``name`` its id; ``paper`` is the paper's registry entry.
+    ``beside`` are the other data sets that the table shows, with whether they are the paper's; ``absent`` are
+    those of them that are not here, with the reason.
     """
 
     data: Path
@@ -27,6 +31,8 @@ class Inputs:
     published: Sequence[PublishedCell]
     paper: Paper
     name: str = ""
+    beside: Mapping[str, bool] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def entry(self) -> TableEntry:
@@ -38,6 +44,16 @@ class Inputs:
         """{run folder: scores} of every run that the table shows."""
         folders = {folder for row in self.rows for runs in row["runs"].values() for folder in runs}
         return {folder: by_name(read(self.root / folder / "scores.parquet")) for folder in sorted(folders)}
+
+
+def provenance(census: Path, words: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The sources in a data set's census, in the registry's words of today (`sources.registry.words`)."""
+    return reworded(json.loads(census.read_text(encoding="utf-8"))["sources"], words)
+
+
+def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a data set is the paper's, by the provenance of its sources."""
+    return all(source["comparable"] for source in sources)
 
 
 def by_name(rows: Iterable[Row]) -> Scores:

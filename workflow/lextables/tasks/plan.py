@@ -153,8 +153,8 @@ class Context:
     """What plans depend on beside a paper's registry.
 
     ``gpu`` says whether training will find one, which decides the size of the grid under ``grid: auto``.
-    ``given`` is what a user has predicted already: {data set: the rows of it}.  ``absent`` says why data sets
-    that only some models are trained on are not here: {data set: the reason}.
+    ``given`` is what a user has predicted already: {data set: the rows of it}.  ``absent`` are the auxiliary
+    data sets that are not to be had here, each with the reason (`lextables.auxiliary`).
     """
 
     config: Config

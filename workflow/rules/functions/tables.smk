@@ -19,6 +19,18 @@ def table_data(wildcards):
     return PAPERS[wildcards.paper].tables[wildcards.table].of or wildcards.paper
 
 
+def table_beside(wildcards):
+    """The census of each other data set that a table shows and that is to be had."""
+    beside = PAPERS[wildcards.paper].tables[wildcards.table].beside
+    return [f"{RESULTS}/data/{name}/census.json" for name in beside if name not in ABSENT]
+
+
+def table_absent(wildcards):
+    """Why the rest of them is not."""
+    beside = PAPERS[wildcards.paper].tables[wildcards.table].beside
+    return {name: ABSENT[name] for name in beside if name in ABSENT}
+
+
 def of_runs(file):
     """What gives a file of each run that a table shows; none for tables made from the data sets alone."""
     return lambda wildcards: [
@@ -33,6 +45,6 @@ def table_readings(wildcards):
 
 
 def source_words(paper):
-    """What the registry says of a paper's sources, which are named by it; `tables` and the report show it."""
-    names = [name for name in SOURCES if name == paper or name.startswith(f"{paper}_")]
-    return sources.words(SOURCES, names)
+    """What the registry says of a paper's sources, named by it or in its file; tables and report show it."""
+    named = [name for name in SOURCES if name == paper or name.startswith(f"{paper}_")]
+    return sources.words(SOURCES, [*named, *PAPERS[paper].sources])

@@ -1,0 +1,110 @@
+"""From the published files of the public NLI data sets to pairs with a label (Appendix A.2.2).
+
+What the paper calls ANLI is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, these repeated in training as
+ANLI's authors do.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from lextables.dataset import Published, Row, Rows
+from lextables.lawngnli.labels import LABELS
+from lextables.lawngnli.nli import formats
+from lextables.lawngnli.nli.formats import NOT_ENTAIL, Form, stream_of
+from lextables.lawngnli.nli.spool import Spool
+from lextables.models.token_count import TokenCounter
+
+SPLITS = TRAIN, DEV, TEST = ("train", "dev", "test")
+ROUNDS = ("R1", "R2", "R3")
+THREE = {"head_id": "nli", "answers": list(LABELS)}
+TWO = {"head_id": "entailment", "answers": [LABELS[0], NOT_ENTAIL]}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One published file of pairs: ``file`` by the registry's name, and in a zip what is ``inside``.
+
+    Its pairs stand ``times`` times; ``source`` is the publisher's name in the ids of examples.
+    """
+
+    source: str
+    split: str
+    form: Form
+    file: str
+    inside: str = ""
+    times: int = 1
+    also: str = ""  # what tells two files of one split apart
+
+    @property
+    def name(self) -> str:
+        return f"{self.source}-{self.split}{self.also}"
+
+
+def read(name: str, published: Published) -> Rows:
+    """Return the data set ``name``: `anli`, `control`, `docnli` or `contractnli`.
+
+    Pairs without a label are left out, and the notes count them; they also count premises and hypotheses
+    without a word, which stay.  All files are read once, to their ends; then rows come with a part of them
+    in memory.  Raises `BadInput` for the first fault.
+    """
+    parts = {"anli": _anli, "control": _control, "docnli": _docnli, "contractnli": _contract_nli}[name](
+        published.given
+    )
+    head = TWO if name == "docnli" else THREE
+    spool, notes = Spool(), Counter[str]()
+    # Examples are sorted by their ids, which begin with the part's name.
+    spool.fill(
+        example
+        for part in sorted(parts, key=lambda part: part.name)
+        for example in _examples(part, published, head, notes)
+    )
+    texts = spool.texts(TokenCounter().sequence_length)
+    return Rows({"examples": spool.examples(), "heads": [head], "texts": texts}, notes)
+
+
+def _examples(
+    part: Part, published: Published, head: Row, notes: Counter[str]
+) -> Iterator[tuple[Row, str, str, int]]:
+    with stream_of(published.file(part.file), part.inside) as (stream, name):
+        for number, pair in enumerate(part.form.pairs(stream, name), 1):
+            if pair.label is None:
+                notes[f"pairs without a label in {part.name}"] += 1
+                continue
+            for kind, text in (("premises", pair.premise), ("hypotheses", pair.hypothesis)):
+                if not text.strip():
+                    notes[f"{kind} without a word in {part.name}"] += 1
+            row = {
+                "example_id": f"{part.name}-{number:07d}",
+                "split": part.split,
+                "head_id": head["head_id"],
+                "label": head["answers"].index(pair.label),
+            }
+            yield row, pair.premise, pair.hypothesis, part.times
+
+
+def _anli(given: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
+    for split in SPLITS:
+        yield Part("snli", split, formats.SNLI, "snli", f"snli_1.0_{split}.jsonl")
+        yield Part("fever", split, formats.FEVER_NLI, "fever", f"{split}_fitems.jsonl")
+        for one in ROUNDS:
+            times = given["anli_repeats"][one] if split == TRAIN else 1
+            yield Part(f"anli_{one.lower()}", split, formats.ANLI, "anli", f"{one}/{split}.jsonl", times)
+    # MultiNLI's labelled test set was never published; its two development sets are.
+    yield Part("mnli", TRAIN, formats.SNLI, "mnli", "multinli_1.0_train.jsonl")
+    for genres in ("matched", "mismatched"):
+        file = f"multinli_1.0_dev_{genres}.jsonl"
+        yield Part("mnli", DEV, formats.SNLI, "mnli", file, also=f"_{genres}")
+
+
+def _control(given: Mapping[str, object]) -> Iterator[Part]:
+    return (Part("control", split, formats.CONTROL, split) for split in SPLITS)
+
+
+def _docnli(given: Mapping[str, object]) -> Iterator[Part]:
+    return (Part("docnli", split, formats.DOCNLI, "docnli", f"{split}.json") for split in SPLITS)
+
+
+def _contract_nli(given: Mapping[str, object]) -> Iterator[Part]:
+    file = "contractnli"
+    return (Part(file, split, formats.CONTRACT_NLI, file, f"{split}.json") for split in SPLITS)
