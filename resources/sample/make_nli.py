@@ -2,8 +2,8 @@
 
 It writes ``snli/snli_1.0.zip``, ``multinli/multinli_1.0.zip``, ``nli_fever/nli_fever.zip``,
 ``anli/anli_v1.0.zip``, ``control/{train,dev,test}.jsonl``, ``docnli/DocNLI_dataset.zip`` and
-``contract_nli/contract-nli.zip`` from ``anli/premises.toml``, in the raw formats of the releases; every sentence
-is made up.  The bytes depend on that file and this one alone.
+``contract_nli/contract-nli.zip`` from ``anli/premises.toml``, in the raw formats of the releases; every
+sentence is made up.  The bytes depend on that file and this one alone.
 """
 
 import argparse

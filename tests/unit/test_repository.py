@@ -18,6 +18,8 @@ def test_the_readme_gives_the_licence_of_every_source_and_model():
     rows = re.findall(r"^\| (`.+`) \| (.+) \|$", section, re.M)
     given = {name: licence for names, licence in rows for name in re.findall(r"`([^`]+)`", names)}
     registered = loaded("resources/sources.yaml") | loaded("resources/models.yaml")
+    for path in (ROOT / "resources/papers").glob("*.yaml"):
+        registered |= loaded(path).get("sources", {})
     assert given == {name: entry["licence"] for name, entry in registered.items()}
 
 
