@@ -77,8 +77,9 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
         row = PREFIX[system["heads"]] + system["row"]
         if not system["own"] and row not in printed:
             continue
-        everywhere = [_all_lengths(column) for column in columns if column.group == ANALYSIS]
-        shown = columns + (everywhere if system["own"] else [])
+        longer = system["own"] and not all(example[ANALYSIS] for example in tested.examples)
+        everywhere = [_all_lengths(column) for column in columns if longer and column.group == ANALYSIS]
+        shown = columns + everywhere
         yield from _accuracies(inputs, system, row, shown)
         for column in shown if versus and system["runs"] else ():
             value = _p_value(tested, system, column, versus)

@@ -51,7 +51,8 @@ class Panel(Entry):
     """A model of a task's panel and its row in the tables.
 
     An ``own`` row is ours.  A ``floor`` row says what a score is worth: to reach no more than it says
-    nothing.  ``shares`` trains on each share of the training examples too.
+    nothing.  ``shares`` trains on each share of the training examples too.  It is trained by the ``grids``
+    that are named, or by any: a budget that teaches a model next to nothing makes no row.
     """
 
     row: str
@@ -59,6 +60,7 @@ class Panel(Entry):
     own: bool = False
     floor: bool = False
     shares: bool = False
+    grids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -224,6 +224,8 @@ class ClassificationPlanner(Planner):
             panels[extra.key] = Panel(row=extra.name, model=extra.key, own=True, **wanted)
         found = []
         for key, panel in panels.items():
+            if panel.grids and self.context.grid not in panel.grids:
+                continue
             if self.task.views:
                 row = self.viewed(key, panel)
                 found += self.placed(row, self.differences(row, panel, "multi")) if row.trained else [row]

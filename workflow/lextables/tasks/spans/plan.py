@@ -30,8 +30,7 @@ class Panel(plan.Panel):
 
     ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
     of adjacent windows are joined.  Each part of a batch (`Grid`) is cut into ``accumulation`` parts more,
-    which lets a large model fit on one GPU.  It is trained by the ``grids`` that are named, or by any: a
-    budget that teaches a model next to nothing makes no row.
+    which lets a large model fit on one GPU.
 
     A panel of kind `linear` is learnt from the contracts alone, or, with the ``features`` vectors or both,
     from what a sentence encoder, its ``model``, makes of them; an ``exact`` one marks the answers themselves,
@@ -47,7 +46,6 @@ class Panel(plan.Panel):
     released: str | None = None
     joined: str | None = None
     accumulation: int = 1
-    grids: tuple[str, ...] = ()
 
 
 class SpanGrid(Grid):
