@@ -1,7 +1,7 @@
-"""From the published files of the public NLI data sets to pairs with a label (Appendix A.2.2).
+"""From the published files of the public NLI data sets to pairs with a label.
 
-What the paper calls ANLI is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, these repeated in training as
-ANLI's authors do.
+What is called ANLI here is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, these repeated in training, as
+ANLI's authors train on them (and LawngNLI after them, Appendix A.2.2).
 """
 
 from collections import Counter
@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lextables.dataset import Published, Row, Rows
-from lextables.lawngnli.labels import LABELS
-from lextables.lawngnli.nli import formats
-from lextables.lawngnli.nli.formats import NOT_ENTAIL, Form, stream_of
-from lextables.lawngnli.nli.spool import Spool
 from lextables.models.token_count import TokenCounter
+from lextables.nli import formats
+from lextables.nli.formats import Form, stream_of
+from lextables.nli.spool import Spool
 
 SPLITS = TRAIN, DEV, TEST = ("train", "dev", "test")
 ROUNDS = ("R1", "R2", "R3")
-THREE = {"head_id": "nli", "answers": list(LABELS)}
-TWO = {"head_id": "entailment", "answers": [LABELS[0], NOT_ENTAIL]}
+NLI = {"head_id": "nli", "answers": list(formats.THREE)}
+ENTAILMENT = {"head_id": "entailment", "answers": list(formats.TWO)}
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def read(name: str, published: Published) -> Rows:
     parts = {"anli": _anli, "control": _control, "docnli": _docnli, "contractnli": _contract_nli}[name](
         published.given
     )
-    head = TWO if name == "docnli" else THREE
+    head = ENTAILMENT if name == "docnli" else NLI
     spool, notes = Spool(), Counter[str]()
     # Examples are sorted by their ids, which begin with the part's name.
     spool.fill(
