@@ -122,11 +122,6 @@ def test_a_module_that_is_imported_by_a_name_put_together_is_named(project):
     before = fingerprint(str(script), "lextables.metrics.recall")
     (project / "lextables/metrics/recall.py").write_text("recall = 4\n")
     assert fingerprint(str(script), "lextables.metrics.recall") != before
-    (project / "lextables/metrics/lists").mkdir()
-    (project / "lextables/metrics/lists/ranks.py").write_text("rank = 1\n")
-    before = fingerprint(str(script), "lextables.metrics.lists.ranks")  # the name may have dots
-    (project / "lextables/metrics/lists/ranks.py").write_text("rank = 2\n")
-    assert fingerprint(str(script), "lextables.metrics.lists.ranks") != before
 
 
 def test_a_fingerprint_is_the_same_in_any_folder(tmp_path, monkeypatch):

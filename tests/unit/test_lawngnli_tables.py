@@ -9,11 +9,11 @@ import pytest
 from lextables.dataset import write, write_all
 from lextables.errors import BadInput
 from lextables.lawngnli import tables
-from lextables.lawngnli.nli.schema import TABLES
-from lextables.lawngnli.nli.spool import text_id
 from lextables.lawngnli.readings import pair_name
 from lextables.lawngnli.schema.examples import EXAMPLES
 from lextables.lawngnli.schema.long_premises import LONG_PREMISES
+from lextables.nli.schema import TABLES
+from lextables.nli.spool import text_id
 from lextables.rooms import load
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs

@@ -29,6 +29,7 @@ LAYERS = (
     ("models", "caselaw", "edgar"),
     ("metrics",),
     ("tasks",),
+    ("nli",),
     ("papers", "rooms", "given", "auxiliary"),
     ("tables",),
     tuple(ROOMS),

@@ -97,8 +97,8 @@ def test_a_papers_file_is_all_where_its_room_adds_no_key(paper):
             "table table1 shows 'maud', which is no data set of the paper.",
         ),
         (
-            {"data": {"ledgar": {"files": {"a": "b/c"}, "part": "a.b"}}},
-            "data.ledgar.part = 'a.b' is not allowed (",
+            {"data": {"ledgar": {"files": {"a": "b/c"}, "reader": "a.b"}}},
+            "data.ledgar.reader = 'a.b' is not allowed (",
         ),
         ({"data": {"ledgar": {"files": {}}}}, "ledgar.yaml: data.ledgar.files = {} is not allowed ("),
     ],
@@ -114,12 +114,10 @@ def test_what_is_no_yaml_is_said_so(tmp_path):
         rooms.load(written(tmp_path, "title: ["))
 
 
-def test_a_data_set_may_be_read_by_a_part_of_a_room():
+def test_a_data_set_may_be_read_elsewhere_than_in_the_papers_room():
     assert DataSet(files={"a": "b/c"}).room("ledgar") == "ledgar"
-    entry = DataSet(files={"a": "b/c"}, part="nli")
-    assert rooms.room(entry.room("lawngnli"), "schema").__name__ == "lextables.lawngnli.nli.schema"
-    with pytest.raises(BadInput, match=r"^lextables/lawngnli\.nli: the room of lawngnli\.nli has no tables"):
-        rooms.room(entry.room("lawngnli"), "tables")
+    entry = DataSet(files={"a": "b/c"}, reader="nli")
+    assert rooms.room(entry.room("ledgar"), "schema").__name__ == "lextables.nli.schema"
 
 
 def test_what_a_mirror_has_instead_is_taken_where_it_lacks_the_files(tmp_path):

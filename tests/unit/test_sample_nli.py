@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from lextables.dataset import Published
-from lextables.lawngnli.nli import raw
+from lextables.nli import raw
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "resources" / "sample"

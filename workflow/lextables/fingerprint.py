@@ -116,9 +116,9 @@ def _read(source: bytes, package: str) -> tuple[str, tuple[str, ...], tuple[str,
 
 
 def _form(name: ast.JoinedStr) -> str:
-    """The regular expression of an f-string: any word for a field, or several with dots between."""
+    """The regular expression of an f-string: any word for a field."""
     parts = (part.value if isinstance(part, ast.Constant) else None for part in name.values)
-    return "".join(r"[\w.]+" if part is None else re.escape(part) for part in parts)
+    return "".join(r"\w+" if part is None else re.escape(part) for part in parts)
 
 
 class _Code(ast.NodeTransformer):

@@ -32,8 +32,8 @@ class DataSet(Entry):
 
     ``files`` are published ones, as `<source>/<file>`; one that is there in ``instead`` is taken where a
     mirror has it and lacks any of those.  ``facts`` are files of `resources/facts`.  ``given`` are keys of
-    the paper's registry.  The ``census`` goes by the variant of the first of the files.  ``part`` is the
-    folder of the room that has its reader and schema, where the room itself has none.
+    the paper's registry.  The ``census`` goes by the variant of the first of the files.  ``reader`` is the
+    part of the package that has its reader and schema, where that is not the paper's room.
 
     What is ``auxiliary`` stops nothing where it is not to be had (`lextables.auxiliary`).
     """
@@ -43,12 +43,12 @@ class DataSet(Entry):
     facts: Mapping[str, str] = {}
     given: tuple[str, ...] = ()
     census: Mapping[str, Mapping[str, Any]] = {}
-    part: str = Field("", pattern=r"^([a-z][a-z0-9_]*)?$")
+    reader: str = Field("", pattern=r"^([a-z][a-z0-9_]*)?$")
     auxiliary: bool = False
 
     def room(self, paper: str) -> str:
         """The place of its reader and schema, as `rooms.room` finds it."""
-        return f"{paper}.{self.part}" if self.part else paper
+        return self.reader or paper
 
     def named(self, mirrors: list[Path]) -> dict[str, list[str]]:
         """{name: its files}, each with what is taken in its place."""

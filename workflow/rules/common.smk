@@ -125,11 +125,10 @@ def code(script, *found_by_name):
     return fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
 
 
-def room_code(script, room, *modules):
-    """The same of a script that imports these modules of a room, or a part of one, where it has them."""
-    folder = ROOT.joinpath("workflow/lextables", *room.split("."))
-    there = [name for name in modules if (folder / f"{name}.py").is_file()]
-    return code(script, *(f"lextables.{room}.{name}" for name in there))
+def room_code(script, paper, *modules):
+    """The same of a script that imports these modules of a paper's room, where the room has them."""
+    there = [name for name in modules if (ROOT / f"workflow/lextables/{paper}/{name}.py").is_file()]
+    return code(script, *(f"lextables.{paper}.{name}" for name in there))
 
 
 # Data sets and their tasks.

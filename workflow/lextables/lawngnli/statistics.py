@@ -92,7 +92,7 @@ def table2(rows: Iterable[Row], length: Count) -> dict[tuple[str, str], DatasetS
 
 
 def of_pairs(folder: Path) -> DatasetStatistics:
-    """Return the column of the public NLI data set in ``folder`` (`lawngnli.nli.schema`), of training pairs.
+    """Return the column of the public NLI data set in ``folder`` (`nli.schema`), of training pairs.
 
     A pair that training repeats counts that many times, as in the paper's ANLI.  Memory: 21 bytes a text and
     9 a pair.  A hypothesis is looked through for negation words once.

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import IO
 
 from lextables.errors import BadInput
-from lextables.lawngnli.labels import CONTRADICT, ENTAIL, NEUTRAL
 from lextables.sources.archives import member, opened
 from lextables.sources.json_records import RESTORE, Record, of_array, of_lines, value, whole
 
-NOT_ENTAIL = "not entail"
+ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = "entail", "neutral", "contradict", "not entail"
+# The answers of a data set, in their order.
+THREE, TWO = (ENTAIL, NEUTRAL, CONTRADICT), (ENTAIL, NOT_ENTAIL)
 
 Records = Callable[[IO[bytes], str], Iterator[tuple[str, Record]]]
 

@@ -1,7 +1,7 @@
-"""From the published files of the public NLI data sets to pairs with a label (Appendix A.2.2).
+"""From the published files of the public NLI data sets to pairs with a label.
 
-What the paper calls ANLI is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, these repeated in training as
-ANLI's authors do.
+What is called ANLI here is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, these repeated in training, as
+ANLI's authors train on them (and LawngNLI after them, Appendix A.2.2).
 """
 
 from collections import Counter
@@ -9,23 +9,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lextables.dataset import Published, Row, Rows
-from lextables.lawngnli.labels import LABELS
-from lextables.lawngnli.nli import formats
-from lextables.lawngnli.nli.formats import NOT_ENTAIL, Form, stream_of
-from lextables.lawngnli.nli.spool import Spool
 from lextables.models.token_count import TokenCounter
+from lextables.nli import formats
+from lextables.nli.formats import Form, stream_of
+from lextables.nli.spool import Spool
 
 SPLITS = TRAIN, DEV, TEST = ("train", "dev", "test")
 ROUNDS = ("R1", "R2", "R3")
-THREE = {"head_id": "nli", "answers": list(LABELS)}
-TWO = {"head_id": "entailment", "answers": [LABELS[0], NOT_ENTAIL]}
+NLI = {"head_id": "nli", "answers": list(formats.THREE)}
+ENTAILMENT = {"head_id": "entailment", "answers": list(formats.TWO)}
 
 
 @dataclass(frozen=True)
 class Part:
     """One published file of pairs: ``file`` by the registry's name, and in a zip what is ``inside``.
 
-    Its pairs stand ``times`` times; ``source`` is the publisher's name in the ids of examples.
+    Its pairs stand ``times`` times.  Ids of examples begin with the ``source``, the split and, where a split
+    has two files, what is ``also`` to be said.
     """
 
     source: str
@@ -34,7 +34,7 @@ class Part:
     file: str
     inside: str = ""
     times: int = 1
-    also: str = ""  # what tells two files of one split apart
+    also: str = ""
 
     @property
     def name(self) -> str:
@@ -48,17 +48,11 @@ def read(name: str, published: Published) -> Rows:
     without a word, which stay.  All files are read once, to their ends; then rows come with a part of them
     in memory.  Raises `BadInput` for the first fault.
     """
-    parts = {"anli": _anli, "control": _control, "docnli": _docnli, "contractnli": _contract_nli}[name](
-        published.given
-    )
-    head = TWO if name == "docnli" else THREE
+    parts, head = PARTS[name](published.given), ENTAILMENT if name == "docnli" else NLI
     spool, notes = Spool(), Counter[str]()
     # Examples are sorted by their ids, which begin with the part's name.
-    spool.fill(
-        example
-        for part in sorted(parts, key=lambda part: part.name)
-        for example in _examples(part, published, head, notes)
-    )
+    in_order = sorted(parts, key=lambda part: part.name)
+    spool.fill(example for part in in_order for example in _examples(part, published, head, notes))
     texts = spool.texts(TokenCounter().sequence_length)
     return Rows({"examples": spool.examples(), "heads": [head], "texts": texts}, notes)
 
@@ -88,8 +82,9 @@ def _anli(given: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
         yield Part("snli", split, formats.SNLI, "snli", f"snli_1.0_{split}.jsonl")
         yield Part("fever", split, formats.FEVER_NLI, "fever", f"{split}_fitems.jsonl")
         for one in ROUNDS:
+            source, inside = f"anli_{one.lower()}", f"{one}/{split}.jsonl"
             times = given["anli_repeats"][one] if split == TRAIN else 1
-            yield Part(f"anli_{one.lower()}", split, formats.ANLI, "anli", f"{one}/{split}.jsonl", times)
+            yield Part(source, split, formats.ANLI, "anli", inside, times)
     # MultiNLI's labelled test set was never published; its two development sets are.
     yield Part("mnli", TRAIN, formats.SNLI, "mnli", "multinli_1.0_train.jsonl")
     for genres in ("matched", "mismatched"):
@@ -108,3 +103,6 @@ def _docnli(given: Mapping[str, object]) -> Iterator[Part]:
 def _contract_nli(given: Mapping[str, object]) -> Iterator[Part]:
     file = "contractnli"
     return (Part(file, split, formats.CONTRACT_NLI, file, f"{split}.json") for split in SPLITS)
+
+
+PARTS = {"anli": _anli, "contractnli": _contract_nli, "control": _control, "docnli": _docnli}

@@ -10,9 +10,10 @@ import yaml
 
 from lextables.dataset import Published, read, write_all
 from lextables.errors import BadInput
-from lextables.lawngnli.nli import raw
-from lextables.lawngnli.nli.schema import TABLES
-from lextables.lawngnli.nli.spool import Spool, text_id
+from lextables.lawngnli.labels import LABELS
+from lextables.nli import formats, raw
+from lextables.nli.schema import TABLES
+from lextables.nli.spool import Spool, text_id
 
 REPEATS = {"R1": 2, "R2": 3, "R3": 1}
 THREE = ["entail", "neutral", "contradict"]
@@ -377,6 +378,10 @@ def test_texts_come_in_the_order_of_their_ids(tmp_path):
     assert [row["text_id"] for row in found] == sorted(map(text_id, texts))
     assert {row["text"]: row["tokens"] for row in found} == {text: len(text) for text in texts}
     assert [row["text_id"] for row in spool.examples()] == list(map(text_id, texts))
+
+
+def test_answers_are_those_of_what_is_trained_after_them():
+    assert formats.THREE == LABELS
 
 
 def test_the_papers_own_numbers_are_what_the_repeats_give():
