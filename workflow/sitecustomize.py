@@ -1,8 +1,8 @@
 """Python imports this by itself in every job, which has it on PYTHONPATH.
 
 A job imports its libraries for seconds before any code of its script runs.  Ctrl-C then leaves no traceback,
-and garbage, of which imports make none, is hardly looked for until `lextables.job` sets the pace.  What is there
-at a job's end goes with its process, at once: to look through all that transformers has loaded takes seconds.
+and garbage, of which imports make none, is hardly looked for until `lextables.job` sets the pace.  What is
+there at a job's end goes with its process: to look through all that transformers has loaded takes a second.
 """
 
 import atexit

@@ -122,8 +122,8 @@ class _NoPandas:
 def _spare_pandas() -> None:
     """Have pyarrow do without pandas, if the script has loaded the one and not the other.
 
-    pyarrow looks for pandas once, when it is first given a list, which might be one of pandas' own.  To load it
-    takes longer than most jobs' work.
+    pyarrow looks for pandas once, when it is first given a list, which might be one of pandas' own.  To load
+    it takes longer than most jobs' work.
     """
     if "pyarrow" in sys.modules and "pandas" not in sys.modules:
         sys.meta_path.insert(0, _NoPandas)
