@@ -16,10 +16,10 @@ from lextables.job import Ending, ending
 ROOT = Path(__file__).parents[2]
 
 
-def run(log: Path | str, body: str) -> subprocess.CompletedProcess:
-    """Run ``body`` as a script does, inside `job`."""
+def run(log: Path | str, body: str, loads: str = "") -> subprocess.CompletedProcess:
+    """Run ``body`` as a script does, inside `job`, with what it ``loads`` before."""
     lines = textwrap.indent(textwrap.dedent(body), "    ")
-    imports = "from lextables.errors import BadInput, NotNow\nfrom lextables.job import job\n"
+    imports = f"from lextables.errors import BadInput, NotNow\nfrom lextables.job import job\n{loads}\n"
     script = f"{imports}with job({str(log)!r}) as log:\n{lines}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
     return subprocess.run(
@@ -115,6 +115,30 @@ def test_garbage_is_looked_for_in_the_work_and_not_among_imports(tmp_path):
     slow = [sys.executable, "-c", "import gc; print(gc.isenabled(), gc.get_threshold()[0])"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
     assert subprocess.check_output(slow, env=environment, text=True) == "True 1000000\n"
+
+
+def test_what_a_job_leaves_goes_with_its_process_and_is_not_looked_through(tmp_path):
+    body = """
+    import os
+    class Ring:
+        def __init__(self): self.own = self
+        def __del__(self): os.write(1, b"found")
+    Ring()
+    """
+    done = run(tmp_path / "job.log", body)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(("loads", "there"), [("import pyarrow", False), ("import pandas, pyarrow", True)])
+def test_a_list_becomes_a_column_without_pandas_unless_it_is_there(tmp_path, loads, there):
+    body = """
+    import sys
+    print(pyarrow.array([1, None]).to_pylist(), "pandas" in sys.modules)
+    import pandas
+    print(pyarrow.array(pandas.Series([1, 2])).to_pylist())
+    """
+    done = run(tmp_path / "job.log", body, loads)
+    assert done.stdout == f"[1, None] {there}\n[1, 2]\n"
 
 
 def test_a_job_that_ends_well_leaves_no_ending(tmp_path):

@@ -91,6 +91,7 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
             # What the script imported is never garbage, and a collection, as each training does, skips it.
             gc.freeze()
             gc.set_threshold(*GARBAGE)
+            _spare_pandas()
             with (
                 closing(Lines(on(sys.stdout))) as words,
                 closing(Lines(logger.info)) as progress,
@@ -107,6 +108,29 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
             _end(Ending.BAD_INPUT, sentence, log)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         _end(Ending.FAULT, f"{what} (the traceback is in {log}).", log)
+
+
+class _NoPandas:
+    """Says of pandas that it is not installed, to what is about to import it."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
+def _spare_pandas() -> None:
+    """Have pyarrow do without pandas, if the script has loaded the one and not the other.
+
+    pyarrow looks for pandas once, when it is first given a list, which might be one of pandas' own.  To load
+    it takes longer than most jobs' work.
+    """
+    if "pyarrow" in sys.modules and "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas)
+        try:
+            sys.modules["pyarrow"].array([])
+        finally:
+            sys.meta_path.remove(_NoPandas)
 
 
 def _end(ending: Ending, sentence: str, log: Path) -> None:
