@@ -136,7 +136,7 @@ def test_tokens_are_written_in_small_row_groups(folders, tmp_path):
     ("texts", "family", "length", "message"),
     [
         (alone(a=" \n"), "bert", 10, "text a: the text is empty"),
-        ([Text(("a", "b"), "cash", " ")], "bert", 10, "text b: the text is empty"),
+        ([Text(("a", "b"), "", " ")], "bert", 10, "text a: the text is empty"),
         ([*alone(a="cash"), *alone(a="stock")], "bert", 10, r"row 2: the key \('a', ''\) repeats"),
         (alone(a="cash"), "bert", 65, "max_length = 65 where the model reads 64 tokens"),
         (alone(a="cash"), "roberta", 65, "max_length = 65 where the model reads 64 tokens"),

@@ -30,6 +30,7 @@ EXAMPLES = [
 ]
 GENERAL = {
     "evaluator": "general", "metrics": ["accuracy", "macro F1"], "unit": "contract", "multi_label": False,
+    "views": {}, "groups": [],
 }  # fmt: skip
 MINORITY = GENERAL | {"evaluator": "minority AUPR", "metrics": []}
 

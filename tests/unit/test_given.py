@@ -72,7 +72,7 @@ def test_the_form_says_of_which_data_set_predictions_are(find, extra, name, form
     [
         ([entry(paper="acrod")], "paper = 'acrod' is no paper and no data set of the registry; choose from"),
         ([entry(paper="privacy")], "paper = 'privacy' is no paper and no data set"),
-        ([entry(paper="lawngnli")], "nothing of lawngnli is scored from predictions; leave it out."),
+        ([entry(paper="contractnli")], "nothing of contractnli is scored from predictions; leave it"),
         ([entry(format="nbest")], "format = 'nbest' is none that acord is predicted in; choose from csv"),
         ([entry("run.dat")], "the name of 'run.dat' does not say its form; add a format: csv or jsonl or"),
         ([entry(paper="cuad")], "the name of 'run.txt' does not say its form; add a format: nbest."),

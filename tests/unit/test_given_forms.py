@@ -25,7 +25,7 @@ SPANS = {"n_best": 3, "linear": None}
 QUESTIONS = {"c__Parties": "test", "c__Rent": "test", "o__Rent": "train"}
 HEADS = {"h1": ["No", "Yes"], "h2": ["a, b", "c", "d"]}
 EXAMPLES = {"e1": ("test", "h1"), "e2": ("test", "h2"), "e3": ("train", "h1")}
-CLASSES = {"test": ["test"], "loss": "cross_entropy", "multi_label": False}
+CLASSES = {"test": ["test"], "loss": "cross_entropy", "multi_label": False, "heads": []}
 
 
 def written(folder, **tables):

@@ -8,7 +8,7 @@ import json
 import platform
 import resource
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -18,7 +18,6 @@ from typing import Any
 import pyarrow as pa
 
 from lextables.atomic import write_text
-from lextables.content import folder_content
 from lextables.dataset import Column, Table
 from lextables.version import made_by
 
@@ -131,13 +130,13 @@ def versions() -> dict[str, str]:
     }
 
 
-def identity(data: Any, code: str, device: str, start: Sequence[str | Path] = ()) -> dict[str, Any]:
+def identity(data: Any, code: str, device: str, start: Iterable[str] = ()) -> dict[str, Any]:
     """Return what makes a checkpoint a run's own beside its settings: data, code, libraries, device.
 
-    And what the folders ``start`` hold, weights of other runs that it goes on from.
+    And ``start``, the contents of the weights of other runs that it goes on from.
     """
     found = {"data": data, "code": code, "libraries": versions(), "device": device}
-    return found | ({"start": [folder_content(folder) for folder in start]} if start else {})
+    return found | ({"start": contents} if (contents := list(start)) else {})
 
 
 def _version(package: str) -> str | None:

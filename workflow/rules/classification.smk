@@ -333,7 +333,7 @@ rule classification_score:
     params:
         splits=splits_of("test"),
         task=lambda wildcards: CLASSIFICATION[wildcards.dataset].model_dump(
-            mode="json", include={"evaluator", "metrics", "unit", "multi_label", "groups"}
+            mode="json", include={"evaluator", "metrics", "unit", "multi_label", "groups", "views"}
         ),
         code=code("classification_score.py"),
     message:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lextables.content import folder_content
 from lextables.job import job
 from lextables.models import device
 from lextables.models.checkpoints import keep
@@ -26,7 +27,7 @@ with job(snakemake.log[0]) as log:
                 counts_of(snakemake.input.census),
                 snakemake.params.code,
                 record["device"],
-                snakemake.input.start[::2],  # of a run whose weights it goes on from; then its record
+                map(folder_content, snakemake.input.start[::2]),  # weights that it goes on from
             ),
         )
         (trial,) = trials(run.settings, run.material.answers, choice).values()

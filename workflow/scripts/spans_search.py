@@ -3,6 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from lextables.content import folder_content
 from lextables.job import job
 from lextables.models import device
 from lextables.models.checkpoints import clear
@@ -30,7 +31,7 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
                 counts_of(snakemake.input.census),
                 snakemake.params.code,
                 record["device"],
-                snakemake.input.weights[::2],  # of a run whose weights it goes on from; then its record
+                map(folder_content, snakemake.input.weights[::2]),  # weights that it goes on from
             ),
             output=f"{scratch}/weights",
         )

@@ -18,7 +18,7 @@ from lextables.metrics.intervals import exact_share_interval
 from lextables.run import loaded
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs, about
-from lextables.tasks.classification.scoring import ANSWER
+from lextables.tasks.classification.scoring import ANSWER, GIVEN
 
 PREFIX = {NLI: "Entail/Neutral/Contradict. Chance=1/3 / ", ENTAILMENT: "Entail/Not entail. Chance=1/2 / "}
 P_VALUES = PREFIX[NLI] + "Maximum of p-values versus (6)"
@@ -41,6 +41,9 @@ class Column:
     def scored(self, head: str) -> str:
         """The group of its scores."""
         return ", ".join(part for part in (self.condition, self.group, f"head: {head}") if part)
+
+
+GIVEN_COLUMN = Column("Predictions given", GIVEN, ANALYSIS)
 
 
 class Tested:
@@ -77,9 +80,10 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
         row = PREFIX[system["heads"]] + system["row"]
         if not system["own"] and row not in printed:
             continue
+        of_system = [GIVEN_COLUMN] if system["given"] else columns
         longer = system["own"] and not all(example[ANALYSIS] for example in tested.examples)
-        everywhere = [_all_lengths(column) for column in columns if longer and column.group == ANALYSIS]
-        shown = columns + everywhere
+        everywhere = [_all_lengths(column) for column in of_system if longer and column.group == ANALYSIS]
+        shown = of_system + everywhere
         yield from _accuracies(inputs, system, row, shown)
         for column in shown if versus and system["runs"] else ():
             value = _p_value(tested, system, column, versus)

@@ -32,12 +32,16 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     The log odds of a probability serve as its logit.  Raises `BadInput`, naming the line, for an example, a
     head or an answer that the data set does not have, an answer that is given twice, a probability that is
     none, and, where one answer is right and all are weighed together, those that do not add up to one; and
-    for a test example, or an answer of one, without a probability.  Other examples are passed over.
+    for a test example, or an answer of one, without a probability.  Other examples are passed over, and those
+    of other heads than the task's ``heads``, where it names some.
     """
     examples, heads = data
     answers = {row["head_id"]: row["answers"] for row in read(heads, ["head_id", "answers"])}
     known = {row["example_id"]: row for row in read(examples, ["example_id", "split", "head_id"])}
-    asked = {name for name, row in known.items() if row["split"] in task["test"]}
+    heads_asked = task["heads"] or answers
+    asked = {
+        name for name, row in known.items() if row["split"] in task["test"] and row["head_id"] in heads_asked
+    }
     found: dict[str, dict[str, float]] = defaultdict(dict)
     first: dict[str, str] = {}
     passed_over = set()

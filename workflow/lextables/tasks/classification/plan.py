@@ -5,7 +5,7 @@ read under several.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -18,7 +18,18 @@ from lextables.own import Key
 from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks import plan
-from lextables.tasks.plan import GIVEN, WHOLE, Difference, Grid, Planner, Row, Trial, fewer_seeds, rate_name
+from lextables.tasks.plan import (
+    GIVEN,
+    WHOLE,
+    Difference,
+    Given,
+    Grid,
+    Planner,
+    Row,
+    Trial,
+    fewer_seeds,
+    rate_name,
+)
 
 SETTINGS = ("single", "multi")  # single-task, and multi-task
 OF_VECTORS = ("vectors", "both")  # the features of linear models that want an encoder
@@ -30,8 +41,8 @@ class Panel(plan.Panel):
 
     ``grid`` names the part of the grid that it is trained by, if not its setting's.  ``published`` is the
     name that the authors' own settings give the model.  Of a task with views it is ``trained_on`` some (none:
-    all that the task trains on), its ``heads`` are those of the task, or some of them, and it learns from the
-    examples for which the column ``where`` is true, if it names one.
+    all that the task trains on), its ``heads`` are those that the task names, or other ones, and it learns
+    from the examples for which the column ``where`` is true, if it names one.
 
     It is trained ``after`` the model was on another data set of the paper.  A ``checkpoint`` is a registered
     model that somebody made so of this one on this very data set, and is taken where it is to be had.
@@ -145,6 +156,8 @@ class ClassificationTask(Entry):
     (``labels``).  ``loss`` is one of `multi_head.LOSSES`, ``sampling`` one of `sampling.QUEUES`; with
     ``class_weights`` the answers of a head count alike in its loss.
 
+    ``heads`` are those that a model has whose panel names none (none: all of the data set).
+
     ``views`` are what a model may be shown of the examples.  A model that is trained under one reads what
     ``readings`` says of it; under `none`, what it reads without being trained here.  Scores are also those of
     the examples for which a column of ``groups`` is true.
@@ -168,6 +181,7 @@ class ClassificationTask(Entry):
     loss: Literal["binary_cross_entropy", "cross_entropy"] = "cross_entropy"
     sampling: Literal["balanced", "shuffled"] = "shuffled"
     class_weights: Literal["none", "balanced"] = "none"
+    heads: tuple[str, ...] = ()
     views: Mapping[Key, View] = {}
     readings: Mapping[str, tuple[str, ...]] = {}
     groups: tuple[str, ...] = ()
@@ -267,7 +281,7 @@ class ClassificationPlanner(Planner):
     def linear_settings(self, panel: Panel, weights: Weights | None) -> dict[str, Any]:
         settings = self.task.linear.model_dump(exclude={"percents"})
         settings |= {name: getattr(panel, name) for name in ("kind", "features", "sides")}
-        settings |= {"only": list(panel.heads), "where": panel.where, "multi_label": self.task.multi_label}
+        settings |= {"only": self.heads(panel), "where": panel.where, "multi_label": self.task.multi_label}
         settings |= {"penalty": dict(self.task.linear.penalty)}
         return settings | (model_settings(panel.model, weights) if weights else {})
 
@@ -373,8 +387,17 @@ class ClassificationPlanner(Planner):
             averages=self.task.averages,
             floor=panel.floor,
             runs={} if missing else {self.MAIN: tuple(self.read(key, panel, start, seed) for seed in seeds)},
-            about={"setting": "multi", "heads": ", ".join(panel.heads)},
+            about={"setting": "multi", "heads": ", ".join(self.heads(panel))},
         )
+
+    def heads(self, panel: Panel) -> list[str]:
+        """The heads that a panel's model is trained for; none stands for all of the data set."""
+        return list(panel.heads or self.task.heads)
+
+    def given_row(self, extra: Given) -> Row:
+        """The row, and of a task with views the heads that it is shown among."""
+        row = super().given_row(extra)
+        return replace(row, about={"heads": ", ".join(self.task.heads)}) if self.task.views else row
 
     def start(self, panel: Panel) -> "Start | Missing":
         """What the training of a panel's model starts from, or why there is nothing."""
@@ -433,7 +456,7 @@ class ClassificationPlanner(Planner):
             "percent": WHOLE,
             "published": None,
             "view": shown.columns(),
-            "only": list(panel.heads),
+            "only": self.heads(panel),
             "where": panel.where,
             "tried": 1,
             "tokenizer": model_settings(panel.model, start.tokenizer),
@@ -463,7 +486,7 @@ class ClassificationPlanner(Planner):
             run, settings = self.run("read", key, panel.kind), self.linear_settings(panel, start.weights)
         else:
             run = self.run("read", key, self.context.grid, seed)
-            settings = {"setting": "multi", "grid": self.context.grid, "only": list(panel.heads)}
+            settings = {"setting": "multi", "grid": self.context.grid, "only": self.heads(panel)}
             settings |= model_settings(panel.model, start.weights)
             settings |= {"tokenizer": model_settings(panel.model, start.tokenizer)}
         self.specs[run] = plan.Spec(settings | {"readings": readings}, sources=tuple(trainings.values()))

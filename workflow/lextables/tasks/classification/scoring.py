@@ -14,6 +14,7 @@ from lextables.tasks.classification.examples import labels_of, of_splits
 
 LEFT_OUT = "heads left out"
 ANSWER = "answer"
+GIVEN = "given"
 
 
 def score(
@@ -27,14 +28,14 @@ def score(
     """Score one run on the examples of the splits ``test``; rows of `run.SCORES`, sorted by its key.
 
     ``task`` has the registry's ``evaluator``, and the ``metrics``, ``unit``, ``multi_label`` and ``groups``
-    of the general one.  Of a task with views each ``condition`` of the predictions is scored by itself, with
-    the answer that it gives each example (`by_condition`).
+    of the general one.  Of a task with ``views`` each ``condition`` of the predictions is scored by itself,
+    with the answer that it gives each example (`by_condition`); what a user had already is one of its own.
     """
     found, asked = list(predictions), list(of_splits(examples, test))
     if task["evaluator"] == "minority AUPR":
         return _minority_aupr(found, asked, heads, task, census)
-    if found and "condition" in found[0]:
-        return by_condition(found, asked, list(heads), task)
+    if task["views"]:
+        return by_condition([{"condition": GIVEN} | row for row in found], asked, list(heads), task)
     return _general(found, asked, heads, task)
 
 
