@@ -72,7 +72,7 @@ def test_the_form_says_of_which_data_set_predictions_are(find, extra, name, form
     [
         ([entry(paper="acrod")], "paper = 'acrod' is no paper and no data set of the registry; choose from"),
         ([entry(paper="privacy")], "paper = 'privacy' is no paper and no data set"),
-        ([entry(paper="contractnli")], "nothing of contractnli is scored from predictions; leave it"),
+        ([entry(paper="anli")], "paper = 'anli' is no paper and no data set of the registry; choose from"),
         ([entry(format="nbest")], "format = 'nbest' is none that acord is predicted in; choose from csv"),
         ([entry("run.dat")], "the name of 'run.dat' does not say its form; add a format: csv or jsonl or"),
         ([entry(paper="cuad")], "the name of 'run.txt' does not say its form; add a format: nbest."),
@@ -196,3 +196,11 @@ def test_a_run_is_known_by_what_its_file_holds(find):
     assert plan(find, "acord", entry("moved.trec")).specs == found.specs
     Path("moved.trec").write_text("another")
     assert plan(find, "acord", entry("moved.trec")).specs != found.specs
+
+
+def test_a_paper_of_which_no_table_shows_a_score_takes_no_predictions(tmp_path):
+    tables = {name: table.model_copy(update={"of": None}) for name, table in PAPERS["acord"].tables.items()}
+    papers = PAPERS | {"acord": PAPERS["acord"].model_copy(update={"tables": tables})}
+    config = load_config({"papers": ALL, "extra_predictions": [entry()]}, ALL, ROOT)
+    with pytest.raises(BadInput, match="nothing of acord is scored from predictions; leave it out"):
+        given.find(config, papers, Contents(tmp_path))

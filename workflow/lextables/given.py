@@ -63,12 +63,14 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
 def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tuple[str, str]:
     """Return the data set that predictions are of, and their form; `BadInput` where none or several fit.
 
-    A paper's name stands for those of its data sets that are predicted in such a form.
+    A paper's name stands for those of its data sets that are predicted in such a form.  Those that models are
+    only trained on, of which no table shows a score, are none.
     """
-    tasks = {name: task.task for paper in papers.values() for name, task in paper.tasks.items()}
-    names = list(papers[extra.paper].tasks) if extra.paper in papers else [extra.paper]
+    of_paper = {name: _scored(paper) for name, paper in papers.items()}
+    tasks = {name: task for scored in of_paper.values() for name, task in scored.items()}
+    names = list(of_paper[extra.paper]) if extra.paper in papers else [extra.paper]
     if not set(names) <= tasks.keys():
-        known = ", ".join(sorted({*tasks, *(name for name, paper in papers.items() if paper.tasks)}))
+        known = ", ".join(sorted({*tasks, *(name for name, scored in of_paper.items() if scored)}))
         raise BadInput(
             f"paper = {extra.paper!r} is no paper and no data set of the registry",
             where=where,
@@ -101,6 +103,12 @@ def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tu
             do=f"name one of {', '.join(sorted(found))} in its place",
         )
     return next(iter(found.items()))
+
+
+def _scored(paper: Paper) -> dict[str, str]:
+    """{data set: its task} of those whose scores a table shows."""
+    shown = {table.of for table in paper.tables.values()}
+    return {name: task.task for name, task in paper.tasks.items() if name in shown}
 
 
 def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | None:
