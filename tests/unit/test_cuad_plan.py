@@ -184,7 +184,7 @@ def test_linear_floors_run_where_their_encoder_is_and_on_every_share(monkeypatch
     assert settings["linear-both"]["model"] == "all-minilm-l6-v2"
     (curve,) = [row for row in found.rows["figure6"] if row["row"] == "TF-IDF and a linear model"]
     assert set(curve["runs"]) == {"3", "10", "30", "100"}
-    monkeypatch.setattr("lextables.models.resolve.package_folder", lambda package: None)
+    monkeypatch.setattr("lextables.models.weights.package_folder", lambda package: None)
     gone = rows(data="release", models="available", mirror=str(tmp_path))
     assert gone["TF-IDF and a linear model"]["runs"]
     reason = "sentence-transformers/all-MiniLM-L6-v2 is not available here"

@@ -17,6 +17,7 @@ SLOW = (
     "matplotlib",
     "nltk",
     "spacy",
+    "huggingface_hub",
 )
 # Scripts of which the sample alone starts many.
 OFTEN = (

@@ -143,8 +143,8 @@ def test_words_alone_are_learnt_from_shares_of_the_examples_too():
 
 
 def test_vectors_want_their_encoder_and_words_want_none(tmp_path, monkeypatch):
-    monkeypatch.setattr("lextables.models.resolve.package_folder", lambda package: None)
-    monkeypatch.setattr("lextables.models.resolve.cached", lambda hub, revision: None)
+    monkeypatch.setattr("lextables.models.weights.package_folder", lambda package: None)
+    monkeypatch.setattr("lextables.models.weights.cached", lambda hub, revision: None)
     found = laid_out(**with_models(tmp_path, "roberta-base"))
     rows = {row["row"]: row for row in found.rows["table4"] if row["floor"]}
     assert [bool(row["runs"]) for row in rows.values()] == [True, False, False]

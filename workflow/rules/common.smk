@@ -5,6 +5,7 @@
 import json
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 from snakemake.logging import logger
@@ -120,6 +121,7 @@ if workflow.is_main_process:
     logger.info(f"lextables: {CONFIG.heading(GPU)}")
 
 
+@cache
 def code(script, *found_by_name):
     """A param that changes when a rule's script does, or a module that it imports.
 

@@ -2,6 +2,9 @@
 
 Decided before any job starts, so that a model that is not to be had becomes a reason in a table and
 never an error in the middle of a run.
+
+What looks on this machine is imported where it looks: it loads the hub's client, which takes longer than to
+make a table, and tables know of models by their plans alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,13 +13,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from huggingface_hub.errors import HFValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lextables import own
 from lextables.config import Config, ExtraModel
 from lextables.errors import BadInput
-from lextables.models.weights import PACKAGE, cached, package_folder
 
 Kind = Literal[
     "bi-encoder",
@@ -102,6 +103,8 @@ def resolve(
     A stand-in lies in the sample's folder, which is a mirror of the sample's data alone: it never runs on a
     release.
     """
+    from lextables.models.weights import PACKAGE, cached, package_folder
+
     if model.kind == "embedding-api":
         if choice == "sample":
             return Missing("sample data")
@@ -149,6 +152,10 @@ def resolve_extra(extra: ExtraModel, choice: Literal["sample", "available", "pap
 
 
 def _cached_extra(extra: ExtraModel) -> Path | None:
+    from huggingface_hub.errors import HFValidationError
+
+    from lextables.models.weights import cached
+
     try:
         folder = cached(extra.model, extra.revision)
     except HFValidationError:
@@ -162,6 +169,8 @@ def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path])
     That is a ``folder``; or, for a user's own model that is yet to be fetched, ``hub`` and ``kind``.
     Packages are found wherever they are installed.
     """
+    from lextables.models.weights import cached
+
     found: dict[str, dict[str, str]] = {}
     for name, model in models.items():
         if folder := _in_mirrors(name, mirrors):
