@@ -35,8 +35,12 @@ def test_volumes_are_those_of_the_collection_as_the_mirror_knows_it(tmp_path):
     ]
     (tmp_path / "caselaw/VolumesMetadata.json").write_text(json.dumps(listed))
     assert built(tmp_path, caselaw="us:436-544").shards == {
-        "us-436": ["us/436", "us/438"],
-        "us-449": ["us/449"],
+        "us-436": ["us/436", "us/438", "us/449"],
+    }
+    assert built(tmp_path, caselaw="us:436-544", volumes_a_job=1).shards.keys() == {
+        "us-436",
+        "us-438",
+        "us-449",
     }
     assert len(built().shards) == 11
     with pytest.raises(BadInput, match="names 99,999 volumes, and no reporter has more than 999"):

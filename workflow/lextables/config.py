@@ -60,6 +60,7 @@ class Config(BaseModel):
     caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+:[0-9]{1,6}(-[0-9]{1,6})?$")], ...] = Field(
         default=("us:436-544",), min_length=1
     )
+    volumes_a_job: int = Field(default=10, strict=True, gt=0)
     bad_volumes: Literal["stop", "skip"] = "stop"
     difficulty_filters: bool = True
     parser: str = Field(default="auto", min_length=1)
@@ -190,6 +191,7 @@ KINDS = {
     "bool_parsing": "true or false",
     "bool_type": "true or false",
     "int_type": "a whole number",
+    "greater_than": "a whole number above {gt}",
     "greater_than_equal": "a whole number, 0 to 4294967295",
     "less_than": "a whole number, 0 to 4294967295",
     "literal_error": "{expected}",

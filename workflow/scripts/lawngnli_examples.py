@@ -28,7 +28,13 @@ with job(snakemake.log[0]) as log:
     encoder = bi_encoder.load(weights_folder(params.encoder), device.pick(params.device))
     encode = bi_encoder.kept(bi_encoder.encode, encoder, params.encoder, params.vectors)
     last = write_examples(
-        shards, encode, params.seed, output.examples, output.long_premises, filtered=params.filtered
+        shards,
+        encode,
+        params.seed,
+        output.examples,
+        output.long_premises,
+        filtered=params.filtered,
+        scratch=snakemake.resources.tmpdir,
     )
     funnel = list((counted.funnel | last).items())
     check_left(funnel)

@@ -4,7 +4,7 @@ A range is `<reporter>:<first>-<last>` or `<reporter>:<volume>`.  It is expanded
 own list of volumes where that lies in a mirror or was fetched before, and else taken as it stands.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -112,7 +112,8 @@ def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
 def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str, list[str]]:
     """Cut ranges into shards of ``size`` volume numbers, named by their first volume.
 
-    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``.
+    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``.  What is
+    left over of one reporter and all of a short one share a shard, for most reporters have few volumes.
     Raises `BadInput` as `Collection.volumes` does, and when a volume is named twice.
     """
     named: dict[str, dict[int, Sequence[str]]] = {}
@@ -125,10 +126,26 @@ def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str
             )
         chosen.update(volumes)
     found: dict[str, list[str]] = {}
+    shard: list[str] = []
     for reporter, volumes in named.items():
-        first, part = 0, []
-        for number, names in sorted(volumes.items()):
-            if not part or number >= first + size:
-                first, part = number, found.setdefault(f"{reporter}-{names[0]}", [])
-            part += [f"{reporter}/{name}" for name in names]
+        for part in _parts(volumes, size):
+            if not shard or len(shard) + len(part) > size:
+                shard = found.setdefault(f"{reporter}-{part[0]}", [])
+            shard += [f"{reporter}/{name}" for name in part]
     return found
+
+
+def _parts(volumes: Volumes, size: int) -> Iterator[list[str]]:
+    """The names of a reporter's volumes, those of ``size`` numbers together.
+
+    Cut by number, so that a volume that is found later changes one part.
+    """
+    first, part = 0, list[str]()
+    for number, names in sorted(volumes.items()):
+        if part and number >= first + size:
+            yield part
+            part = []
+        if not part:
+            first = number
+        part += names
+    yield part

@@ -7,7 +7,6 @@ class Lawngnli(Paper):
     """`resources/papers/lawngnli.yaml`: what its construction draws from and goes by."""
 
     seed: int
-    volumes_a_shard: int
     sample_volumes: tuple[str, ...]
     encoders: tuple[str, ...]
     parsers: tuple[str, ...]
