@@ -21,7 +21,7 @@ from lextables.lawngnli.long_premises import write_long_premises
 from lextables.lawngnli.majority_opinions import MajorityOpinions
 from lextables.lawngnli.parsers import parser
 
-VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw/us").glob("*.zip"))
+VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw").glob("*/*.zip"))
 
 
 def encode(texts: list[str]) -> np.ndarray:
@@ -60,7 +60,7 @@ def tools(pytestconfig: pytest.Config):
     return tokenizer(pytestconfig.cache.mkdir("hyperscan")), tokens_of(), parser("dependencies")
 
 
-def test_same_bytes_for_one_shard_and_for_four(tmp_path: Path, tools) -> None:
+def test_same_bytes_for_one_shard_and_for_one_a_volume(tmp_path: Path, tools) -> None:
     found = []
     for size in (1, len(VOLUMES)):
         folder = tmp_path / str(size)
@@ -70,6 +70,10 @@ def test_same_bytes_for_one_shard_and_for_four(tmp_path: Path, tools) -> None:
     counts, files = found[0]
     assert counts[built.TWINNED] == 2 * counts[built.BALANCED] > 100
     assert all(files.values())
+    rows = dataset.read(tmp_path / "1/examples", ["citing_jurisdiction", "cited_jurisdiction", "label"])
+    of_the_state = [row for row in rows if row["citing_jurisdiction"] == "Illinois"]
+    assert {row["cited_jurisdiction"] for row in of_the_state} == {"Illinois", "United States"}
+    assert {row["label"] for row in of_the_state} == {"entail", "neutral", "contradict"}
 
 
 def test_a_hypothesis_that_its_conversion_makes_easy_leaves(tmp_path: Path, tools, monkeypatch) -> None:

@@ -127,18 +127,18 @@ def _paired(
     citing = {row["citing_case_id"] for row in _read(converted, ["citing_case_id"])}
     network, tokens = _network(shards, citing), _tokens(shards)
     for path in converted:
-        rows = list(dataset.read(path))
+        rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         path.unlink()
-        found = [
+        found = (
             row | {"analysis": in_analysis(tokens[row["cited_case_id"]])}
             for row in _with_premises(rows, network, encode)
-        ]
-        dataset.write(PAIRED, sorted(found, key=itemgetter("example_id")), folder / path.name)
+        )
+        dataset.write(PAIRED, found, folder / path.name)
         yield folder / path.name
 
 
 def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode) -> Iterator[Row]:
-    """The rows of one jurisdiction that find a neutral premise.
+    """The rows of one jurisdiction that find a neutral premise, in their order.
 
     Every hypothesis is asked about as it was before it was labelled, whatever its label.
     """
