@@ -28,7 +28,7 @@ _PAGE = re.compile(r"\{(\d+)\} ?")
 
 @dataclass(frozen=True)
 class Reporter:
-    """A series of volumes: its name in citations, its title, whose cases it has, and what their ids exceed."""
+    """A series of volumes: its name in citations, title, court, and above what the ids of its cases are."""
 
     short: str
     title: str

@@ -51,6 +51,13 @@ def test_short_reporters_share_a_shard():
     assert [len(volumes) for volumes in shards(ranges, 100, ANY).values()] == [12]
 
 
+def test_all_is_what_is_listed():
+    both = Collection(frozenset({"us", "ill"}), LISTED.listed | {"ill": {5: ["5"], 7: ["7"]}})
+    assert shards(["all"], 10, both) == shards(["ill:5-7", "us:1-12"], 10, both)
+    with pytest.raises(BadInput, match=r"caselaw = 'all' wants the collection's Vol\w+\.json; fetch it"):
+        shards(["all"], 10, ANY)
+
+
 def test_a_list_of_single_volumes_makes_no_more_shards_than_a_range():
     singles = [f"us:{number}" for number in range(1, 501)]
     assert shards(singles, 10, ANY) == shards(["us:1-500"], 10, ANY)

@@ -57,8 +57,8 @@ class Config(BaseModel):
     mirror: tuple[str, ...] = ()
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
-    caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+:[0-9]{1,6}(-[0-9]{1,6})?$")], ...] = Field(
-        default=("us:436-544",), min_length=1
+    caselaw: tuple[Annotated[str, Field(pattern=r"^(all|[a-z0-9-]+:[0-9]{1,6}(-[0-9]{1,6})?)$")], ...] = (
+        Field(default=("us:436-544",), min_length=1)
     )
     volumes_a_job: int = Field(default=10, strict=True, gt=0)
     bad_volumes: Literal["stop", "skip"] = "stop"
@@ -179,7 +179,7 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
 
 # What a value of a pattern looks like; the last part of a key finds it.
 PATTERNS = {
-    "caselaw": "a reporter with a volume or a range of them, such as us:436-544",
+    "caselaw": "a reporter with a volume or a range of them, such as us:436-544, or all",
     "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
     "edgar_base": "an address with a slash at its end, such as https://www.sec.gov/Archives/",
     "contract": "a path without braces",

@@ -1,7 +1,8 @@
 """Which volumes a configuration names, from what is known before anything is fetched.
 
 A range is `<reporter>:<first>-<last>` or `<reporter>:<volume>`.  It is expanded from static.case.law's
-own list of volumes where that lies in a mirror or was fetched before, and else taken as it stands.
+own list of volumes where that lies in a mirror or was fetched before, and else taken as it stands; `all`
+is every volume of that list.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from lextables import ROOT
 from lextables.errors import BadInput
 
 LIST = "VolumesMetadata.json"
+ALL = "all"
 REPORTERS = ROOT / "resources/caselaw/reporters.txt"
 # No series has gone beyond volume 999: West begins the next one after it.
 MOST = 999
@@ -32,6 +34,17 @@ class Collection:
 
     reporters: frozenset[str]
     listed: Mapping[str, Volumes] = field(default_factory=dict)
+
+    def spelt_out(self, ranges: Iterable[str]) -> Iterator[str]:
+        """Yield the ranges, and for `all` one of each reporter that is listed, which wants a list."""
+        for text in ranges:
+            if text != ALL:
+                yield text
+                continue
+            if not self.listed:
+                raise _fault(text, f"wants the collection's {LIST}", "fetch it, by config.yaml's command")
+            for reporter, volumes in sorted(self.listed.items()):
+                yield f"{reporter}:{min(volumes)}-{max(volumes)}"
 
     def volumes(self, text: str) -> Volumes:
         """Return the volumes that a range names.
@@ -117,7 +130,7 @@ def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str
     Raises `BadInput` as `Collection.volumes` does, and when a volume is named twice.
     """
     named: dict[str, dict[int, Sequence[str]]] = {}
-    for text in ranges:
+    for text in collection.spelt_out(ranges):
         reporter = text.partition(":")[0]
         chosen, volumes = named.setdefault(reporter, {}), collection.volumes(text)
         if twice := sorted(chosen.keys() & volumes.keys()):
