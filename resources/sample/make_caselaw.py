@@ -1,8 +1,8 @@
 """Make the sample of case law: ``python resources/sample/make_caselaw.py``.
 
-It writes ``caselaw/us/<volume>.zip`` from ``caselaw/opinions.toml``, in the layout of static.case.law:
-metadata, and each case once as JSON and once as HTML with the labels of its printed pages.  The bytes
-depend on nothing but that file and this one.
+It writes ``caselaw/<reporter>/<volume>.zip`` from ``caselaw/opinions.toml`` and ``caselaw/state.toml``, in
+the layout of static.case.law: metadata, and each case once as JSON and once as HTML with the labels of its
+printed pages.  The bytes depend on nothing but those files and this one.
 """
 
 import argparse
@@ -20,11 +20,39 @@ from xml.sax.saxutils import escape
 
 HERE = Path(__file__).resolve().parent
 WRITTEN = (2025, 1, 15, 0, 0, 0)
-JURISDICTION = {"id": 39, "name_long": "United States", "name": "U.S."}
-COURT = {"name_abbreviation": "U.S.", "id": 9009, "name": "Supreme Court of the United States"}
+FILES = ("opinions", "state")
 PUBLISHER = "sample of lextables: fictitious opinions"
 
 _PAGE = re.compile(r"\{(\d+)\} ?")
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """A series of volumes: its name in citations, title, court, and above what the ids of its cases are."""
+
+    short: str
+    title: str
+    jurisdiction: dict[str, Any]
+    court: dict[str, Any]
+    above: int
+
+
+REPORTERS = {
+    "us": Reporter(
+        "U.S.",
+        "United States Reports",
+        {"id": 39, "name_long": "United States", "name": "U.S."},
+        {"name_abbreviation": "U.S.", "id": 9009, "name": "Supreme Court of the United States"},
+        0,
+    ),
+    "ill": Reporter(
+        "Ill.",
+        "Illinois Reports",
+        {"id": 29, "name_long": "Illinois", "name": "Ill."},
+        {"name_abbreviation": "Ill.", "id": 8837, "name": "Illinois Supreme Court"},
+        100_000_000,
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -45,6 +73,7 @@ class Opinion:
 class Case:
     """One case of a volume, in the order of its pages."""
 
+    slug: str
     volume: int
     first: int
     last: int
@@ -56,8 +85,12 @@ class Case:
     order: int
 
     @property
+    def reporter(self) -> Reporter:
+        return REPORTERS[self.slug]
+
+    @property
     def id(self) -> int:
-        return self.volume * 100_000 + self.first
+        return self.reporter.above + self.volume * 100_000 + self.first
 
     @property
     def file_name(self) -> str:
@@ -66,7 +99,7 @@ class Case:
     @property
     def metadata(self) -> dict[str, Any]:
         """The case as ``CasesMetadata.json`` lists it."""
-        citations = [{"type": "official", "cite": f"{self.volume} U.S. {self.first}"}]
+        citations = [{"type": "official", "cite": f"{self.volume} {self.reporter.short} {self.first}"}]
         if self.parallel:
             citations.append({"type": "parallel", "cite": self.parallel})
         return {
@@ -78,8 +111,8 @@ class Case:
             "first_page": str(self.first),
             "last_page": str(self.last),
             "citations": citations,
-            "court": COURT,
-            "jurisdiction": JURISDICTION,
+            "court": self.reporter.court,
+            "jurisdiction": self.reporter.jurisdiction,
             "cites_to": [],
             "analysis": {},
             "file_name": self.file_name,
@@ -128,13 +161,14 @@ def _label(match: re.Match[str]) -> str:
 
 
 def cases() -> list[Case]:
-    """Return the cases of ``opinions.toml``, in the file's order.
+    """Return the cases of the files, in their order.
 
     Raises ValueError where the marked pages of a case do not count on from its first page, or a case
     starts on a page of the one before.
     """
     made: list[Case] = []
-    for written in tomllib.loads((HERE / "caselaw/opinions.toml").read_text("utf-8"))["case"]:
+    texts = ((HERE / f"caselaw/{name}.toml").read_text("utf-8") for name in FILES)
+    for written in (case for text in texts for case in tomllib.loads(text)["case"]):
         opinions = tuple(
             Opinion(
                 opinion["type"],
@@ -147,10 +181,12 @@ def cases() -> list[Case]:
         pages = [first, *(int(page) for opinion in opinions for page in _pages(opinion))]
         if pages != list(range(first, first + len(pages))):
             raise ValueError(f"{written['name']}: its pages are {pages}")
-        order = sum(case.volume == written["volume"] for case in made)
+        slug, volume = written.get("reporter", "us"), written["volume"]
+        order = sum((case.slug, case.volume) == (slug, volume) for case in made)
         made.append(
             Case(
-                written["volume"],
+                slug,
+                volume,
                 first,
                 pages[-1],
                 written["name"],
@@ -162,7 +198,7 @@ def cases() -> list[Case]:
             )
         )
     for one, other in pairwise(made):
-        if (other.volume, other.first) <= (one.volume, one.last):
+        if one.slug == other.slug and (other.volume, other.first) <= (one.volume, one.last):
             raise ValueError(f"{other.name} starts before {one.name} ends")
     return made
 
@@ -174,19 +210,20 @@ def _pages(opinion: Opinion) -> list[str]:
 def build() -> dict[str, bytes]:
     """Return the bytes of each volume, by its path in a mirror's folder ``caselaw``."""
     return {
-        f"us/{volume}.zip": _volume(volume, list(group))
-        for volume, group in groupby(cases(), key=lambda case: case.volume)
+        f"{slug}/{volume}.zip": _volume(list(group))
+        for (slug, volume), group in groupby(cases(), key=lambda case: (case.slug, case.volume))
     }
 
 
-def _volume(number: int, cases: list[Case]) -> bytes:
+def _volume(cases: list[Case]) -> bytes:
+    slug, number, reporter = cases[0].slug, cases[0].volume, cases[0].reporter
     about = {
         "volume_number": str(number),
-        "title": "United States Reports",
+        "title": reporter.title,
         "publisher": PUBLISHER,
         "publication_year": int(cases[0].date[:4]),
-        "jurisdictions": [JURISDICTION],
-        "id": f"us-{number}",
+        "jurisdictions": [reporter.jurisdiction],
+        "id": f"{slug}-{number}",
         "redacted": False,
     }
     entries = {
@@ -213,7 +250,11 @@ def _zip(entries: dict[str, str]) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the sample of case law.")
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=HERE / "caselaw", help="where to write us/<volume>.zip"
+        "folder",
+        nargs="?",
+        type=Path,
+        default=HERE / "caselaw",
+        help="where to write the folders of reporters",
     )
     folder = parser.parse_args().folder
     for name, made in build().items():

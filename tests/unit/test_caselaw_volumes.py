@@ -31,14 +31,31 @@ def mirror(folder: Path, *, listed: list | None = None, held: tuple[str, ...] = 
 
 
 def test_shards_hold_each_volume_once():
-    assert shards(["us:436-438", "ill:7"], 2, ANY) == {
+    assert shards(["us:436-438", "ill:7-9", "ill-2d:1"], 2, ANY) == {
         "us-436": ["us/436", "us/437"],
         "us-438": ["us/438"],
-        "ill-7": ["ill/7"],
+        "ill-7": ["ill/7", "ill/8"],
+        "ill-9": ["ill/9", "ill-2d/1"],
     }
     whole = shards(["us:436-544"], 10, ANY)
     assert len(whole) == 11
     assert sum(map(len, whole.values())) == 109
+
+
+def test_short_reporters_share_a_shard():
+    ranges = [f"{reporter}:1-3" for reporter in sorted(ANY.reporters)]
+    assert {name: len(volumes) for name, volumes in shards(ranges, 7, ANY).items()} == {
+        "f2d-1": 6,
+        "ill-2d-1": 6,
+    }
+    assert [len(volumes) for volumes in shards(ranges, 100, ANY).values()] == [12]
+
+
+def test_all_is_what_is_listed():
+    both = Collection(frozenset({"us", "ill"}), LISTED.listed | {"ill": {5: ["5"], 7: ["7"]}})
+    assert shards(["all"], 10, both) == shards(["ill:5-7", "us:1-12"], 10, both)
+    with pytest.raises(BadInput, match=r"caselaw = 'all' wants the collection's Vol\w+\.json; fetch it"):
+        shards(["all"], 10, ANY)
 
 
 def test_a_list_of_single_volumes_makes_no_more_shards_than_a_range():
@@ -48,7 +65,8 @@ def test_a_list_of_single_volumes_makes_no_more_shards_than_a_range():
 
 
 def test_a_listed_range_is_the_volumes_that_there_are():
-    assert shards(["us:1-12"], 10, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2"], "us-12": ["us/12"]}
+    assert shards(["us:1-12"], 10, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2", "us/12"]}
+    assert shards(["us:1-12"], 3, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2"], "us-12": ["us/12"]}
     assert shards(["us:2-4"], 10, LISTED) == {"us-3": ["us/3", "us/3-2"]}
 
 

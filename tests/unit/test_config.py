@@ -51,6 +51,7 @@ def test_one_value_stands_for_a_list(tmp_path):
         ({"papers": [1]}, "config: papers.0 = 1 is not allowed (allowed: text; put quotes around it"),
         ({"mirror": True}, "config: mirror = True is not allowed (allowed: one value or a list)"),
         ({"parser": ""}, "config: parser = '' is not allowed (allowed: one character at least)"),
+        ({"volumes_a_job": 0}, "config: volumes_a_job = 0 is not allowed (allowed: a whole number above 0)"),
         ({"seeds": [1.5]}, "config: seeds.0 = 1.5 is not allowed (allowed: a whole number)"),
         ({"seeds": ["0-2"]}, "config: seeds.0 = '0-2' is not allowed (allowed: a whole number)"),
         ({"seeds": [-1]}, "config: seeds.0 = -1 is not allowed (allowed: a whole number, 0 to 4294967295)"),

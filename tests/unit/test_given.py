@@ -96,9 +96,9 @@ def test_what_cannot_be_found_is_one_sentence(find, entries, sentence):
 
 
 def test_a_paper_with_several_data_sets_of_one_form_wants_the_data_set(find, monkeypatch):
-    paper = PAPERS["maud"].model_copy(
-        update={"tasks": {"a": PAPERS["maud"].tasks["maud"], "b": PAPERS["maud"].tasks["maud"]}}
-    )
+    task, table = PAPERS["maud"].tasks["maud"], PAPERS["maud"].tables["table3"]
+    tables = {name: table.model_copy(update={"of": name}) for name in "ab"}
+    paper = PAPERS["maud"].model_copy(update={"tasks": {"a": task, "b": task}, "tables": tables})
     monkeypatch.setitem(PAPERS, "maud", paper)
     with pytest.raises(
         BadInput, match=r"paper = 'maud' has several data sets .*; name one of a, b in its place\.$"

@@ -19,6 +19,7 @@ TREES = {
     " (ADJP (JJ waivable))))",
 }
 TAKEN, REFUSED = TREES
+FRAGMENT = "(FRAG (NP (NNS claims)))"
 QUOTED, SHORT = 'some "rights" are not waivable', "claims were untimely"
 HYPOTHESES = (QUOTED, TAKEN, REFUSED, SHORT)
 ROW = {
@@ -40,7 +41,7 @@ ROW = {
 
 
 class Written:
-    """A parser that knows the sentences above, and warned twice."""
+    """A parser that knows the sentences above, takes others for fragments, and warned twice."""
 
     def __init__(self):
         self.asked, self.warnings = [], Counter({"FutureWarning": 2})
@@ -48,7 +49,7 @@ class Written:
     def parse(self, texts):
         for text in texts:
             self.asked.append(text)
-            yield (from_brackets(TREES[text]),)
+            yield (from_brackets(TREES.get(text, FRAGMENT)),)
 
 
 @pytest.fixture
@@ -87,6 +88,16 @@ def test_only_difficult_hypotheses_are_parsed_and_every_reason_is_counted(
     taken = list(dataset.read(tmp_path / "out"))[1]
     assert (taken["twin"], taken["negated"]) == ("none of the claims were untimely", False)
     assert (taken["rule"], taken["kind"]) == ("indefinite_pronoun", "negative subject")
+
+
+def test_without_the_filters_all_are_parsed_and_no_step_claims_to_filter(shard, tmp_path):
+    parser = Written()
+    counted = write_contradictions(shard, parser, 0, tmp_path / "out", filtered=False)
+    rows = list(dataset.read(tmp_path / "out"))
+    assert tuple(parser.asked) == HYPOTHESES
+    assert counted.funnel == {CONTRADICTED: 1}
+    assert [row["twin"] is not None for row in rows] == [False, True, False, False]
+    assert [row["fault"] for row in rows] == ["quotation mark", None, None, "fewer than four words"]
 
 
 def test_a_shard_without_a_hypothesis_has_a_funnel_of_nothing(tmp_path):

@@ -35,8 +35,12 @@ def test_volumes_are_those_of_the_collection_as_the_mirror_knows_it(tmp_path):
     ]
     (tmp_path / "caselaw/VolumesMetadata.json").write_text(json.dumps(listed))
     assert built(tmp_path, caselaw="us:436-544").shards == {
-        "us-436": ["us/436", "us/438"],
-        "us-449": ["us/449"],
+        "us-436": ["us/436", "us/438", "us/449"],
+    }
+    assert built(tmp_path, caselaw="us:436-544", volumes_a_job=1).shards.keys() == {
+        "us-436",
+        "us-438",
+        "us-449",
     }
     assert len(built().shards) == 11
     with pytest.raises(BadInput, match="names 99,999 volumes, and no reporter has more than 999"):
@@ -47,7 +51,7 @@ def test_the_sample_is_parsed_without_weights():
     found = built(data="sample", models="sample")
     assert found.parser["name"] == "dependencies"
     assert found.encoder["model"] == "all-minilm-l6-v2"
-    assert sum(map(len, found.shards.values())) == 4
+    assert {name: len(volumes) for name, volumes in found.shards.items()} == {"us-901": 5}
 
 
 def test_parser_by_folder_by_mirror_and_by_name(tmp_path):

@@ -13,7 +13,7 @@ from lextables.lawngnli.accuracy import tokens_of
 from lextables.lawngnli.candidates import write_candidates
 from lextables.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.lawngnli.citations import tokenizer
-from lextables.lawngnli.cited_cases import cited_cases
+from lextables.lawngnli.cited_cases import by_shard, cited_cases
 from lextables.lawngnli.contradictions import write_contradictions
 from lextables.lawngnli.entail_examples import write_parentheticals
 from lextables.lawngnli.labels import assign_labels
@@ -21,7 +21,7 @@ from lextables.lawngnli.long_premises import write_long_premises
 from lextables.lawngnli.majority_opinions import MajorityOpinions
 from lextables.lawngnli.parsers import parser
 
-VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw/us").glob("*.zip"))
+VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw").glob("*/*.zip"))
 
 
 def encode(texts: list[str]) -> np.ndarray:
@@ -47,8 +47,8 @@ def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, byt
         write_contradictions(shard.parentheticals, trees, 0, shard.contradictions)
         shards.append(shard)
     cases = cited_cases([s.contradictions for s in shards], [s.parentheticals for s in shards])
-    for n, shard in enumerate(shards):
-        write_long_premises(cases, n, index, majorities, shard.long_premises)
+    for places, path, shard in zip(by_shard(cases, index), opinions, shards, strict=True):
+        write_long_premises(places, path, shard.long_premises)
     names = ("examples", "long_premises", "unfiltered")
     counts = built.write_examples(shards, encode, 0, folder / names[0], folder / names[1])
     built.write_unfiltered(shards, folder / names[2])
@@ -60,7 +60,7 @@ def tools(pytestconfig: pytest.Config):
     return tokenizer(pytestconfig.cache.mkdir("hyperscan")), tokens_of(), parser("dependencies")
 
 
-def test_same_bytes_for_one_shard_and_for_four(tmp_path: Path, tools) -> None:
+def test_same_bytes_for_one_shard_and_for_one_a_volume(tmp_path: Path, tools) -> None:
     found = []
     for size in (1, len(VOLUMES)):
         folder = tmp_path / str(size)
@@ -70,21 +70,22 @@ def test_same_bytes_for_one_shard_and_for_four(tmp_path: Path, tools) -> None:
     counts, files = found[0]
     assert counts[built.TWINNED] == 2 * counts[built.BALANCED] > 100
     assert all(files.values())
+    rows = dataset.read(tmp_path / "1/examples", ["citing_jurisdiction", "cited_jurisdiction", "label"])
+    of_the_state = [row for row in rows if row["citing_jurisdiction"] == "Illinois"]
+    assert {row["cited_jurisdiction"] for row in of_the_state} == {"Illinois", "United States"}
+    assert {row["label"] for row in of_the_state} == {"entail", "neutral", "contradict"}
 
 
 def test_a_hypothesis_that_its_conversion_makes_easy_leaves(tmp_path: Path, tools, monkeypatch) -> None:
     counts, _ = build(tmp_path, len(VOLUMES), tools)
     shard = built.Shard(*(tmp_path / f"{name}-0.parquet" for name in ("par", "con", "cites", "long")))
-    rows = built.entail_rows([shard])
-    labels = assign_labels(rows, 0)
-    converted = sorted(example for example, label in labels.items() if label == "contradict")
+    rows = {row["example_id"]: row for row in built.entail_rows([shard])}
+    labels = assign_labels(rows.values(), 0)
+    converted = min(example for example, label in labels.items() if label == "contradict")
     # "Fees are not due" has the four words that A.1.6 asks for, "fees are due" has not.
-    easy = [{**row, "hypothesis": "fees are not due", "twin": "fees are due"} for row in rows]
-    changed = {row["example_id"]: row for row in easy} | {
-        row["example_id"]: row for row in rows if row["example_id"] != converted[0]
-    }
-    monkeypatch.setattr(built, "entail_rows", lambda shards: [changed[row["example_id"]] for row in rows])
+    rows[converted] |= {"hypothesis": "fees are not due", "twin": "fees are due"}
+    monkeypatch.setattr(built, "entail_rows", lambda shards, columns=None: rows.values())
     after = built.write_examples([shard], encode, 0, tmp_path / "again", tmp_path / "again_long")
     assert counts[built.CONVERTED] == len(rows)
     assert after[built.CONVERTED] == len(rows) - 1
-    assert converted[0] not in {row["example_id"] for row in dataset.read(tmp_path / "again")}
+    assert converted not in {row["example_id"] for row in dataset.read(tmp_path / "again")}

@@ -74,7 +74,7 @@ def finished(tmp_path_factory):
     return folder
 
 
-FOLDERS = {"weights", "reading", "index"}  # of a run, and LawngNLI's
+FOLDERS = {"weights", "reading", "index", "cited"}  # of a run, and LawngNLI's
 
 
 def make_up(project, targets=TARGETS, papers="[acord]"):

@@ -57,9 +57,10 @@ class Config(BaseModel):
     mirror: tuple[str, ...] = ()
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
-    caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+:[0-9]{1,6}(-[0-9]{1,6})?$")], ...] = Field(
-        default=("us:436-544",), min_length=1
+    caselaw: tuple[Annotated[str, Field(pattern=r"^(all|[a-z0-9-]+:[0-9]{1,6}(-[0-9]{1,6})?)$")], ...] = (
+        Field(default=("us:436-544",), min_length=1)
     )
+    volumes_a_job: int = Field(default=10, strict=True, gt=0)
     bad_volumes: Literal["stop", "skip"] = "stop"
     difficulty_filters: bool = True
     test_share: float = Field(default=0.05, gt=0, le=0.5)
@@ -179,7 +180,7 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
 
 # What a value of a pattern looks like; the last part of a key finds it.
 PATTERNS = {
-    "caselaw": "a reporter with a volume or a range of them, such as us:436-544",
+    "caselaw": "a reporter with a volume or a range of them, such as us:436-544, or all",
     "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
     "edgar_base": "an address with a slash at its end, such as https://www.sec.gov/Archives/",
     "contract": "a path without braces",
@@ -191,6 +192,7 @@ KINDS = {
     "bool_parsing": "true or false",
     "bool_type": "true or false",
     "int_type": "a whole number",
+    "greater_than": "a whole number above {gt}",
     "greater_than_equal": "a whole number, 0 to 4294967295",
     "less_than": "a whole number, 0 to 4294967295",
     "literal_error": "{expected}",

@@ -18,15 +18,15 @@ include: "functions/lawngnli.smk"
 
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
-LAWNGNLI_OPINIONS = [f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards]
-# It is made from all opinions: what reads any of them through it names them as a param, for as many inputs
-# as shards in as many jobs as shards would take minutes to plan.
+# The two barriers.  Each is made from all shards, and a job of one shard reads of the others through it: as many
+# inputs or params as shards, in as many jobs as shards, would grow with the square.
+LAWNGNLI_CITED = f"{LAWNGNLI_DATA}/cited"
 LAWNGNLI_INDEX = f"{LAWNGNLI_DATA}/index"
 
 
 rule lawngnli_index:
     input:
-        LAWNGNLI_OPINIONS,
+        [f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards],
     output:
         directory(LAWNGNLI_INDEX),
     log:
@@ -79,7 +79,7 @@ rule lawngnli_parentheticals:
     conda:
         ENVIRONMENT
     params:
-        opinions=LAWNGNLI_OPINIONS,
+        opinions=f"{RESULTS}/data/caselaw",
         code=code("lawngnli_parentheticals.py"),
     message:
         "Cutting short premises and filtering for accuracy in {wildcards.shard} (A.1.1, A.1.2)."
@@ -114,8 +114,9 @@ rule lawngnli_cited:
     input:
         parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
         contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
+        index=LAWNGNLI_INDEX,
     output:
-        f"{LAWNGNLI_DATA}/cited.json",
+        directory(LAWNGNLI_CITED),
     log:
         f"{RESULTS}/logs/lawngnli/cited.log",
     benchmark:
@@ -125,15 +126,15 @@ rule lawngnli_cited:
     params:
         code=code("lawngnli_cited.py"),
     message:
-        "Listing the cases whose opinions are premises."
+        "Listing by shard the cases whose opinions are premises."
     script:
         "../scripts/lawngnli_cited.py"
 
 
 rule lawngnli_long_premises:
     input:
-        cited=f"{LAWNGNLI_DATA}/cited.json",
-        index=LAWNGNLI_INDEX,
+        opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
+        cited=LAWNGNLI_CITED,
     output:
         f"{LAWNGNLI_SHARD}/long_premises.parquet",
     log:
@@ -143,8 +144,6 @@ rule lawngnli_long_premises:
     conda:
         ENVIRONMENT
     params:
-        number=lambda wildcards: list(LAWNGNLI.shards).index(wildcards.shard),
-        opinions=LAWNGNLI_OPINIONS,
         code=code("lawngnli_long_premises.py"),
     message:
         "Taking the citations out of the opinions of {wildcards.shard} that are premises (A.1.9)."

@@ -1,11 +1,15 @@
-"""The cases whose majority opinions are premises, over all shards."""
+"""The cases whose majority opinions are premises: a file a shard, of where they lie in it."""
 
 import json
+from pathlib import Path
 
 from lextables.atomic import write_text
 from lextables.job import job
-from lextables.lawngnli.cited_cases import cited_cases
+from lextables.lawngnli.case_index import CaseIndex
+from lextables.lawngnli.cited_cases import by_shard, cited_cases
 
 with job(snakemake.log[0]):
     cases = cited_cases(snakemake.input.contradictions, snakemake.input.parentheticals)
-    write_text(snakemake.output[0], json.dumps(sorted(cases)) + "\n")
+    index = CaseIndex(snakemake.input.index)
+    for shard, places in zip(index.shards, by_shard(cases, index), strict=True):
+        write_text(Path(snakemake.output[0], f"{Path(shard).stem}.json"), json.dumps(places) + "\n")

@@ -35,6 +35,7 @@ with job(snakemake.log[0]) as log:
         output.long_premises,
         filtered=params.filtered,
         test_share=params.test_share,
+        scratch=snakemake.resources.tmpdir,
     )
     funnel = list((counted.funnel | last).items())
     check_left(funnel)

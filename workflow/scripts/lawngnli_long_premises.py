@@ -4,15 +4,9 @@ import json
 from pathlib import Path
 
 from lextables.job import job
-from lextables.lawngnli.case_index import CaseIndex
 from lextables.lawngnli.long_premises import write_long_premises
-from lextables.lawngnli.majority_opinions import MajorityOpinions
 
 with job(snakemake.log[0]):
-    write_long_premises(
-        json.loads(Path(snakemake.input.cited).read_text(encoding="utf-8")),
-        snakemake.params.number,
-        CaseIndex(snakemake.input.index),
-        MajorityOpinions(snakemake.params.opinions),
-        snakemake.output[0],
-    )
+    cited = Path(snakemake.input.cited, f"{snakemake.wildcards.shard}.json")
+    places = json.loads(cited.read_text(encoding="utf-8"))
+    write_long_premises(places, snakemake.input.opinions, snakemake.output[0])

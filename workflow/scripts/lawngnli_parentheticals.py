@@ -1,5 +1,7 @@
 """Short premises and accuracy filters for one shard of candidates (A.1.1, A.1.2)."""
 
+from pathlib import Path
+
 from lextables.job import job
 from lextables.lawngnli import step_counts
 from lextables.lawngnli.accuracy import tokens_of
@@ -8,10 +10,11 @@ from lextables.lawngnli.entail_examples import write_parentheticals
 from lextables.lawngnli.majority_opinions import MajorityOpinions
 
 with job(snakemake.log[0]):
+    index = CaseIndex(snakemake.input.index)
     counted = write_parentheticals(
         snakemake.input.candidates,
-        CaseIndex(snakemake.input.index),
-        MajorityOpinions(snakemake.params.opinions),
+        index,
+        MajorityOpinions([Path(snakemake.params.opinions, shard) for shard in index.shards]),
         tokens_of(),
         snakemake.output.parentheticals,
     )

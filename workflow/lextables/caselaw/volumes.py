@@ -1,10 +1,11 @@
 """Which volumes a configuration names, from what is known before anything is fetched.
 
 A range is `<reporter>:<first>-<last>` or `<reporter>:<volume>`.  It is expanded from static.case.law's
-own list of volumes where that lies in a mirror or was fetched before, and else taken as it stands.
+own list of volumes where that lies in a mirror or was fetched before, and else taken as it stands; `all`
+is every volume of that list.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,6 +16,7 @@ from lextables import ROOT
 from lextables.errors import BadInput
 
 LIST = "VolumesMetadata.json"
+ALL = "all"
 REPORTERS = ROOT / "resources/caselaw/reporters.txt"
 # No series has gone beyond volume 999: West begins the next one after it.
 MOST = 999
@@ -32,6 +34,17 @@ class Collection:
 
     reporters: frozenset[str]
     listed: Mapping[str, Volumes] = field(default_factory=dict)
+
+    def spelt_out(self, ranges: Iterable[str]) -> Iterator[str]:
+        """Yield the ranges, and for `all` one of each reporter that is listed, which wants a list."""
+        for text in ranges:
+            if text != ALL:
+                yield text
+                continue
+            if not self.listed:
+                raise _fault(text, f"wants the collection's {LIST}", "fetch it, by config.yaml's command")
+            for reporter, volumes in sorted(self.listed.items()):
+                yield f"{reporter}:{min(volumes)}-{max(volumes)}"
 
     def volumes(self, text: str) -> Volumes:
         """Return the volumes that a range names.
@@ -112,11 +125,12 @@ def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
 def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str, list[str]]:
     """Cut ranges into shards of ``size`` volume numbers, named by their first volume.
 
-    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``.
+    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``.  What is
+    left over of one reporter and all of a short one share a shard, for most reporters have few volumes.
     Raises `BadInput` as `Collection.volumes` does, and when a volume is named twice.
     """
     named: dict[str, dict[int, Sequence[str]]] = {}
-    for text in ranges:
+    for text in collection.spelt_out(ranges):
         reporter = text.partition(":")[0]
         chosen, volumes = named.setdefault(reporter, {}), collection.volumes(text)
         if twice := sorted(chosen.keys() & volumes.keys()):
@@ -125,10 +139,26 @@ def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str
             )
         chosen.update(volumes)
     found: dict[str, list[str]] = {}
+    shard: list[str] = []
     for reporter, volumes in named.items():
-        first, part = 0, []
-        for number, names in sorted(volumes.items()):
-            if not part or number >= first + size:
-                first, part = number, found.setdefault(f"{reporter}-{names[0]}", [])
-            part += [f"{reporter}/{name}" for name in names]
+        for part in _parts(volumes, size):
+            if not shard or len(shard) + len(part) > size:
+                shard = found.setdefault(f"{reporter}-{part[0]}", [])
+            shard += [f"{reporter}/{name}" for name in part]
     return found
+
+
+def _parts(volumes: Volumes, size: int) -> Iterator[list[str]]:
+    """The names of a reporter's volumes, those of ``size`` numbers together.
+
+    Cut by number, so that a volume that is found later changes one part.
+    """
+    first, part = 0, list[str]()
+    for number, names in sorted(volumes.items()):
+        if part and number >= first + size:
+            yield part
+            part = []
+        if not part:
+            first = number
+        part += names
+    yield part

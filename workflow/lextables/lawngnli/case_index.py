@@ -71,10 +71,13 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
     to two cases.  Reads no opinion's text.  The same cases give the same answers in whatever files
     and order they come.  Raises `BadInput` when there is no case, or one stands in two files.
     """
-    tables = [_shard(number, Path(path)) for number, path in enumerate(shards)]
-    jurisdictions = sorted({name for table in tables for name in table.jurisdictions})
-    code = {name: number for number, name in enumerate(jurisdictions)}
-    cases = _joined(_CASE, [table.case_array(code) for table in tables])
+    codes: dict[str, int] = {}
+    tables = [_shard(number, Path(path), codes) for number, path in enumerate(shards)]
+    jurisdictions = sorted(codes)
+    cases = _joined(_CASE, [table.cases for table in tables])
+    # They were numbered as they were met, which depends on how the volumes were cut.
+    renumbered = np.array([jurisdictions.index(name) for name in codes], dtype=np.int32)
+    cases["jurisdiction"] = renumbered[cases["jurisdiction"]]
     if not len(cases):
         raise BadInput(
             f"the volumes of {', '.join(Path(shard).stem for shard in shards)} hold no case",
@@ -237,21 +240,14 @@ def _shared(keys: np.ndarray) -> int:
 
 @dataclass(frozen=True)
 class _Shard:
-    cases: dict[int, tuple[int, int, str]]
+    cases: np.ndarray
     citations: np.ndarray
     parties: np.ndarray
 
-    @property
-    def jurisdictions(self) -> set[str]:
-        return {jurisdiction for _, _, jurisdiction in self.cases.values()}
 
-    def case_array(self, code: dict[str, int]) -> np.ndarray:
-        rows = [(case, shard, row, code[place]) for case, (shard, row, place) in self.cases.items()]
-        return np.array(rows, _CASE)
-
-
-def _shard(number: int, path: Path) -> _Shard:
-    cases: dict[int, tuple[int, int, str]] = {}
+def _shard(number: int, path: Path, codes: dict[str, int]) -> _Shard:
+    """What the index has of one file; a jurisdiction that is new gets the next number of ``codes``."""
+    cases: dict[int, tuple[int, int, int, int]] = {}
     citations: list[tuple[int, int]] = []
     headings: list[np.void] = []
     at = -1
@@ -259,9 +255,9 @@ def _shard(number: int, path: Path) -> _Shard:
         for batch in file.iter_batches(columns=_COLUMNS):
             for row in batch.to_pylist():
                 at += 1
-                case_id = row["case_id"]
+                case_id, place = row["case_id"], codes.setdefault(row["jurisdiction"], len(codes))
                 if case_id not in cases:
-                    cases[case_id] = (number, -1, row["jurisdiction"])
+                    cases[case_id] = (case_id, number, -1, place)
                     keys = (citation_key(citation) for citation in row["citations"])
                     citations += [(_hash(key), case_id) for key in keys if key is not None]
                     heading = CaseHeading(
@@ -269,5 +265,7 @@ def _shard(number: int, path: Path) -> _Shard:
                     )
                     headings.append(_heading_entry(heading))
                 if row["opinion_type"] == MAJORITY and row["majorities"] == 1:
-                    cases[case_id] = (number, at, row["jurisdiction"])
-    return _Shard(cases, np.array(citations, _CITATION), np.array(headings, _PARTIES))
+                    cases[case_id] = (case_id, number, at, place)
+    return _Shard(
+        np.array(list(cases.values()), _CASE), np.array(citations, _CITATION), np.array(headings, _PARTIES)
+    )

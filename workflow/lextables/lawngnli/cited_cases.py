@@ -1,8 +1,9 @@
-"""Which cases' majority opinions LawngNLI needs as long premises."""
+"""Which cases' majority opinions LawngNLI needs as long premises, and where they lie."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
+from lextables.lawngnli.case_index import CaseIndex
 from lextables.lawngnli.outcomes import outcomes
 
 
@@ -14,3 +15,13 @@ def cited_cases(contradictions: Iterable[str | Path], parentheticals: Iterable[s
         for outcome, row in outcomes(*paths, ["example_id", "twin"], ["example_id", "cited_case_id"])
         if outcome["twin"] is not None
     }
+
+
+def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int]]]:
+    """Return for each shard of ``index`` the (row, case) of the ``cases`` whose opinions it holds, sorted."""
+    places: list[list[tuple[int, int]]] = [[] for _ in index.shards]
+    for case in cases:
+        record = index.record(case)
+        if record.row is not None:
+            places[record.shard].append((record.row, case))
+    return [sorted(found) for found in places]

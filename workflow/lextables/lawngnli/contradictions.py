@@ -51,6 +51,8 @@ def write_contradictions(
     dataset.write(CONTRADICTIONS, rows(), path)
     counts.update({f"parser warned: {kind}": n for kind, n in parser.warnings.items()})
     funnel = {step: counts.pop(step, 0) for step in FUNNEL}
+    if not filtered:  # a step that drops nothing is none
+        del funnel[DIFFICULTY]
     return StepCounts(funnel, dict(sorted(counts.items())))
 
 

@@ -1,21 +1,28 @@
 """LawngNLI, Appendices A.1.4 to A.1.9 over all shards: from Entail examples and their twins to the data set.
 
-The result is the same whatever the number of shards.
+The result is the same whatever the number of shards.  What does not fit in memory for the whole project
+stands on disk between the steps, by the jurisdiction of the premise, inside which neutral premises are found.
 """
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
 
 from lextables import dataset
 from lextables.lawngnli.balance import TEST_SHARE, balance, balanced, in_analysis
 from lextables.lawngnli.citation_network import CitationNetwork
 from lextables.lawngnli.citation_removal import remove_citations
 from lextables.lawngnli.difficulty import difficulty_fault
-from lextables.lawngnli.labels import assign_labels, labelled
+from lextables.lawngnli.jurisdictions import part
+from lextables.lawngnli.labels import CONTRADICT, assign_labels, contradicted, labelled
 from lextables.lawngnli.neutralization import (
     PREMISE_FIELDS,
     Encode,
@@ -24,7 +31,7 @@ from lextables.lawngnli.neutralization import (
     neutralized,
 )
 from lextables.lawngnli.outcomes import outcomes
-from lextables.lawngnli.schema.examples import EXAMPLES, UNFILTERED
+from lextables.lawngnli.schema.examples import EXAMPLES, LABELLED, PAIRED, UNFILTERED
 from lextables.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.lawngnli.twins import twinned
 
@@ -34,6 +41,9 @@ CONVERTED = "as difficult once converted"
 NEUTRALIZED = "with a candidate for a neutral premise"
 BALANCED = "balanced"
 TWINNED = "with twins"
+
+# Short premises whose citations are taken out once, since examples next to each other share them: 40 MB.
+SHORT_PREMISES = 4096
 
 
 @dataclass(frozen=True)
@@ -48,25 +58,31 @@ class Shard:
 
 def write_examples(
     shards: Sequence[Shard], encode: Encode, seed: int, examples: str | Path, long_premises: str | Path, *,
-    filtered: bool = True, test_share: float = TEST_SHARE,
+    filtered: bool = True, test_share: float = TEST_SHARE, scratch: str | Path | None = None,
 ) -> dict[str, int]:  # fmt: skip
-    """Write the finished data set and its long premises; return the funnel's last four steps, in order.
+    """Write the finished data set and its long premises; return the funnel's last steps, in order.
 
     Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as converted (A.1.6), neutral
     premises (A.1.7), citations out of the premises (A.1.9), the analysis subset, balance and split, twins
     (A.1.8).  Where none is to be ``filtered`` by difficulty those that it would drop stay, with their
-    ``fault``.  Memory: the accepted examples with their short premises, and one embedding each.
+    ``fault``, and the funnel has no such step.  Memory: the accepted examples of the largest jurisdiction
+    with their short premises, and one embedding each; of all examples the name, label and split, and the
+    citations of their cases.  On disk below ``scratch``: the accepted examples, once more.
     """
-    rows = entail_rows(shards)
-    converted = [row for row in _converted(rows, seed) if not filtered or row["fault"] is None]
-    paired = _paired(rows, converted, _network(shards), encode)
-    tokens = _tokens(shards)
-    for row in paired:
-        row["analysis"] = in_analysis(tokens[row["cited_case_id"]])
-    kept = list(balanced(paired, balance(paired, seed, test_share)))
-    written = dataset.write(EXAMPLES, _finished(kept), examples)
-    dataset.write(LONG_PREMISES, _premises_of(kept, shards), long_premises)
-    return {CONVERTED: len(converted), NEUTRALIZED: len(paired), BALANCED: len(kept), TWINNED: written}
+    with TemporaryDirectory(dir=scratch) as folder:
+        converted = part(_converted(shards, seed, filtered), LABELLED, Path(folder, "labelled"))
+        steps = {CONVERTED: _rows(converted)} if filtered else {}
+        paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
+        splits = balance(_read(paired, ["example_id", "label", "negated", "analysis"]), seed, test_share)
+        by_example = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
+        written = dataset.write(EXAMPLES, _finished(balanced(by_example, splits)), examples)
+        used = {
+            row["cited_case_id"]
+            for row in _read(paired, ["example_id", "cited_case_id"])
+            if row["example_id"] in splits
+        }
+        dataset.write(LONG_PREMISES, _premises_of(used, shards), long_premises)
+        return steps | {NEUTRALIZED: _rows(paired), BALANCED: len(splits), TWINNED: written}
 
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
@@ -82,68 +98,109 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     return dataset.write(UNFILTERED, rows(), path)
 
 
-def entail_rows(shards: Sequence[Shard]) -> list[Row]:
-    """Return the Entail examples that the contradiction algorithm took, sorted by example id."""
-    rows = [
-        row | {key: outcome[key] for key in ("negated", "twin")}
-        for shard in shards
-        for outcome, row in outcomes(shard.contradictions, shard.parentheticals)
-        if outcome["twin"] is not None
-    ]
-    return sorted(rows, key=itemgetter("example_id"))
+def entail_rows(shards: Sequence[Shard], columns: list[str] | None = None) -> Iterator[Row]:
+    """Yield the Entail examples that the contradiction algorithm took, with ``negated`` and ``twin``.
+
+    ``columns`` are those of the parentheticals that are read, ``example_id`` among them, or all.
+    """
+    for shard in shards:
+        files = shard.contradictions, shard.parentheticals
+        for outcome, row in outcomes(*files, ["example_id", "negated", "twin"], columns):
+            if outcome["twin"] is not None:
+                yield row | outcome
 
 
-def _network(shards: Sequence[Shard]) -> CitationNetwork:
-    return CitationNetwork(
-        (row["citing_case_id"], row["cited_case_id"]) for shard in shards for row in dataset.read(shard.cites)
-    )
+def _converted(shards: Sequence[Shard], seed: int, filtered: bool) -> Iterator[Row]:
+    """The rows with their labels and what the difficulty filters say of them once converted, if they stay."""
+    labels = assign_labels(entail_rows(shards, ["example_id", "citing_jurisdiction"]), seed)
+    for row in entail_rows(shards):
+        converted = labelled(row, labels[row["example_id"]])
+        fault = difficulty_fault(converted["hypothesis"], converted["short_premise"])
+        if fault is None or not filtered:
+            yield converted | {"fault": fault}
+
+
+def _paired(
+    converted: Sequence[Path], shards: Sequence[Shard], encode: Encode, folder: Path
+) -> Iterator[Path]:
+    """For each jurisdiction a table of `PAIRED`, its rows that find a neutral premise."""
+    citing = {row["citing_case_id"] for row in _read(converted, ["citing_case_id"])}
+    network, tokens = _network(shards, citing), _tokens(shards)
+    for path in converted:
+        rows = sorted(dataset.read(path), key=itemgetter("example_id"))
+        path.unlink()
+        found = (
+            row | {"analysis": in_analysis(tokens[row["cited_case_id"]])}
+            for row in _with_premises(rows, network, encode)
+        )
+        dataset.write(PAIRED, found, folder / path.name)
+        yield folder / path.name
+
+
+def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode) -> Iterator[Row]:
+    """The rows of one jurisdiction that find a neutral premise, in their order.
+
+    Every hypothesis is asked about as it was before it was labelled, whatever its label.
+    """
+    asked = (contradicted(row) if row["label"] == CONTRADICT else row for row in rows)
+    pairings = neutral_premises(asked, network, encode)
+    wanted = chosen_premises(rows, pairings)
+    premises = {row["example_id"]: row for row in rows if row["example_id"] in wanted}
+    return neutralized(rows, pairings, premises, PREMISE_FIELDS)
+
+
+def _network(shards: Sequence[Shard], cases: set[int]) -> CitationNetwork:
+    """The citations that a case of ``cases`` makes or gets: of the others no neighbour is asked for."""
+    wanted = np.array(sorted(cases), dtype=np.int64)
+
+    def pairs() -> Iterator[tuple[int, int]]:
+        for shard in shards:
+            cites = pq.read_table(shard.cites, columns=["citing_case_id", "cited_case_id"])
+            citing, cited = (column.to_numpy() for column in cites.columns)
+            touched = np.isin(citing, wanted) | np.isin(cited, wanted)
+            yield from zip(citing[touched].tolist(), cited[touched].tolist(), strict=True)
+
+    return CitationNetwork(pairs())
 
 
 def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
     """The length of each long premise."""
-    return {
-        row["case_id"]: row["tokens"]
-        for shard in shards
-        for row in dataset.read(shard.long_premises, ["case_id", "tokens"])
-    }
+    read = _read([shard.long_premises for shard in shards], ["case_id", "tokens"])
+    return {row["case_id"]: row["tokens"] for row in read}
 
 
-def _converted(rows: Sequence[Row], seed: int) -> list[Row]:
-    """The rows with their labels, and what the difficulty filters say of them once converted."""
-    labels = assign_labels(rows, seed)
-    converted = (labelled(row, labels[row["example_id"]]) for row in rows)
-    return [row | {"fault": difficulty_fault(row["hypothesis"], row["short_premise"])} for row in converted]
+def _read(paths: Iterable[str | Path], columns: list[str]) -> Iterator[Row]:
+    """The rows of one table after the other."""
+    for path in paths:
+        yield from dataset.read(path, columns)
 
 
-def _paired(
-    rows: Sequence[Row], converted: Sequence[Row], network: CitationNetwork, encode: Encode
-) -> list[Row]:
-    """The ``converted`` rows that find a neutral premise, which Neutral ones take.
-
-    Every hypothesis is asked about as it was before it was labelled, whatever its label.
-    """
-    difficult = {row["example_id"] for row in converted}
-    asked = [row for row in rows if row["example_id"] in difficult]
-    pairings = neutral_premises(asked, network, encode)
-    wanted = chosen_premises(converted, pairings)
-    premises = {row["example_id"]: row for row in asked if row["example_id"] in wanted}
-    return list(neutralized(converted, pairings, premises, PREMISE_FIELDS))
+def _rows(paths: Iterable[Path]) -> int:
+    return sum(pq.read_metadata(path).num_rows for path in paths)
 
 
 def _finished(kept: Iterable[Row]) -> Iterator[Row]:
     """The rows of `EXAMPLES`: each example and its twin, citations out of their short premises."""
     names = [column.name for column in EXAMPLES.columns]
-    without: dict[str, str] = {}
+    without = lru_cache(SHORT_PREMISES)(remove_citations)
     for row in twinned(kept):
         original = row["short_premise"]
-        if original not in without:
-            without[original] = remove_citations(original)
-        whole = row | {"short_premise": without[original], "short_premise_original": original}
+        whole = row | {"short_premise": without(original), "short_premise_original": original}
         yield {name: whole[name] for name in names}
 
 
-def _premises_of(kept: Iterable[Row], shards: Sequence[Shard]) -> Iterator[Row]:
-    """The long premises of the examples, by case, so that no order tells how the volumes were cut."""
-    used = {row["cited_case_id"] for row in kept}
-    merged = heapq.merge(*(dataset.read(shard.long_premises) for shard in shards), key=itemgetter("case_id"))
-    return (row for row in merged if row["case_id"] in used)
+def _premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
+    """The long premises of ``cases``, by case, so that no order tells how the volumes were cut.
+
+    A shard is read from where the turn of its first case comes, for all their texts would not fit in memory.
+    """
+
+    def opened(path: str | Path, first: Row) -> Iterator[Row]:
+        yield first  # the merge asks for the next when this one's turn has come
+        yield from dataset.read(path)
+
+    paths = [shard.long_premises for shard in shards]
+    firsts = [next(dataset.read(path, ["case_id"]), None) for path in paths]
+    tables = [opened(path, first) for path, first in zip(paths, firsts, strict=True) if first is not None]
+    merged = heapq.merge(*tables, key=itemgetter("case_id"))
+    return (row for row in merged if "text" in row and row["case_id"] in cases)

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from lextables import dataset
-from lextables.lawngnli.case_index import CaseIndex
 from lextables.lawngnli.citation_removal import remove_citations
 from lextables.lawngnli.majority_opinions import MajorityOpinion, MajorityOpinions
 from lextables.lawngnli.prepending import closing_paragraphs
@@ -13,21 +12,15 @@ from lextables.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.models.token_count import TokenCounter
 
 
-def write_long_premises(
-    cases: Iterable[int], shard: int, index: CaseIndex, majorities: MajorityOpinions, path: str | Path
-) -> int:
-    """Write the majority opinions of ``cases`` that lie in ``shard``, with and without citations (A.1.9).
+def write_long_premises(places: Iterable[tuple[int, int]], opinions: str | Path, path: str | Path) -> int:
+    """Write those of a shard's ``opinions`` that are premises, with and without citations (A.1.9).
 
-    ``path`` becomes a table of `LONG_PREMISES`; returns how many rows it has.
+    ``places`` are their (row, case), by row.  ``path`` becomes a table of `LONG_PREMISES`; returns how many
+    rows it has.
     """
-    counter = TokenCounter()
+    counter, majorities = TokenCounter(), MajorityOpinions([opinions])
     # Read in the order in which they lie on disk, written in that of the cases.
-    places = sorted(
-        (record.row, case)
-        for case in set(cases)
-        if (record := index.record(case)).shard == shard and record.row is not None
-    )
-    found = [_long_premise(case, majorities.at(shard, row), counter) for row, case in places]
+    found = [_long_premise(case, majorities.at(0, row), counter) for row, case in places]
     return dataset.write(LONG_PREMISES, sorted(found, key=lambda row: row["case_id"]), path)
 
 

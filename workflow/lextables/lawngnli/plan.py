@@ -29,7 +29,7 @@ def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
     ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
     mirrors = config.mirrors(root)
     return Construction(
-        shards(ranges, paper.volumes_a_shard, known(mirrors, Path(config.results, "sources/caselaw"))),
+        shards(ranges, config.volumes_a_job, known(mirrors, Path(config.results, "sources/caselaw"))),
         _parser(config, paper, models, mirrors),
         _encoder(config, paper, models, mirrors),
     )

@@ -14,7 +14,6 @@ class Lawngnli(Paper):
     """
 
     seed: int
-    volumes_a_shard: int
     sample_volumes: tuple[str, ...]
     encoders: tuple[str, ...]
     parsers: tuple[str, ...]

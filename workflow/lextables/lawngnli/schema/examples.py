@@ -33,6 +33,38 @@ UNFILTERED = Table(
     ordered=False,
 )
 
+_ANALYSIS = Column("analysis", pa.bool_(), "whether the long premise has at most 4,096 RoBERTa tokens")
+_JUDGED = (
+    Column("label", pa.string(), "entail, neutral or contradict"),
+    Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
+    Column("fault", pa.string(), "the difficulty filter that would drop it or its twin", nullable=True),
+    Column("hypothesis", pa.string(), "the statement to judge"),
+)
+_FOUND_BY = Column("premise_example_id", pa.string(), "the example that the premise comes from")
+
+# What stands on disk while the examples are made, a file for each jurisdiction.
+LABELLED = Table(
+    name="labelled",
+    description="A.1.4: one row an example, still with the premise that its parenthetical cites.",
+    columns=(
+        *CITING,
+        *_JUDGED,
+        Column("twin", pa.string(), "the hypothesis that contradicts it (A.1.5)"),
+        *_PREMISE,
+        Column("short_premise", pa.string(), "the short premise as it stands in the opinion"),
+        *_PLACE,
+    ),
+    key=("example_id",),
+    ordered=False,
+)
+PAIRED = Table(
+    name="paired",
+    description="A.1.7: one row an example with its premise; of Neutral ones the premise is another's.",
+    columns=(*LABELLED.columns, _ANALYSIS, _FOUND_BY),
+    key=("example_id",),
+    row_group=64,
+)
+
 EXAMPLES = Table(
     name="examples",
     description="LawngNLI: an example, then its twin with the same premise and the opposite hypothesis.",
@@ -40,13 +72,10 @@ EXAMPLES = Table(
         *CITING,
         Column("is_twin", pa.bool_(), "whether this is the contradictory twin of the example before it"),
         Column("split", pa.string(), "train, val or test; a pair of twins is never parted"),
-        Column("analysis", pa.bool_(), "whether the long premise has at most 4,096 RoBERTa tokens"),
-        Column("label", pa.string(), "entail, neutral or contradict"),
-        Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
-        Column("fault", pa.string(), "the filter of A.1.6 that would drop it or its twin", nullable=True),
-        Column("hypothesis", pa.string(), "the statement to judge"),
+        _ANALYSIS,
+        *_JUDGED,
         *_PREMISE,
-        Column("premise_example_id", pa.string(), "the example that the premise comes from"),
+        _FOUND_BY,
         Column("short_premise", pa.string(), "the short premise without citations"),
         Column("short_premise_original", pa.string(), "the short premise as it stands in the opinion"),
         *_PLACE,
