@@ -9,11 +9,11 @@ from gensim.models import OkapiBM25Model
 from lextables.lawngnli import neutralization
 from lextables.lawngnli.citation_network import CitationNetwork
 from lextables.lawngnli.neutralization import (
-    OkapiBM25,
     chosen_premises,
     neutral_premises,
     neutralized,
 )
+from lextables.models.okapi import OkapiBM25
 
 FIELDS = ("cited_case_id", "cited_jurisdiction", "short_premise")
 DIMENSIONS = 32

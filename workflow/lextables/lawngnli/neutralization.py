@@ -8,15 +8,10 @@ The released code does not hold this step, so what the paper leaves open is sett
 - "Same state" is the jurisdiction of the cited case, the one the premise comes from.
 - Neighbours in the citation network are taken out before the 30 are counted.  Beside the cases citing
   or cited by the hypothesis's case, that case itself is taken out.
-- BM25's collection is the candidates left for that hypothesis.  Its formula is that of gensim 3.8.3's
-  ``summarization.bm25`` (gensim 4's OkapiBM25Model): k1 = 1.5, b = 0.75, IDF = ln((N - n + 0.5) /
-  (n + 0.5)), a negative IDF replaced by 0.25 times the mean IDF.  Words are what white space separates,
-  case kept, as the released code calls it elsewhere; one that the hypothesis repeats counts each time.
+- BM25 is gensim 3.8.3's (`lextables.models.okapi`), its collection the candidates left for that hypothesis.
 - Ties, of inner product and of BM25, go to the lower example id.
 """
 
-from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,9 +22,9 @@ import numpy as np
 from lextables.lawngnli.citation_network import CitationNetwork
 from lextables.lawngnli.difficulty import MAX_OVERLAP, bigrams, overlap, spaced
 from lextables.lawngnli.labels import NEUTRAL, Row
+from lextables.models.okapi import OkapiBM25
 
 TOP = 30
-K1, B, EPSILON = 1.5, 0.75, 0.25
 QUERY_BATCH = 1024
 ENCODE_BATCH = 4096
 # Room for faiss's float32 rounding: inner products are taken again in float64 before they are ranked.
@@ -134,55 +129,6 @@ def chosen_premises(rows: Iterable[Row], pairings: dict[Any, Pairing | None]) ->
     return {
         pairing.premise_example_id for pairing in map(pairings.__getitem__, neutral) if pairing is not None
     }
-
-
-class OkapiBM25:
-    """Okapi BM25 over any few of many texts, those few being the collection (see above).
-
-    The formula is written out because gensim's model goes through every word of the collection for each
-    hypothesis; the scores are those of its ``OkapiBM25Model``, which a test holds them to.  Memory: 8
-    bytes a distinct word of a text.
-    """
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        """Count the words of ``texts``, which `scores` then knows by position."""
-        self._numbers: dict[str, int] = {}
-        ids, counts, self._starts, self._lengths = array("i"), array("i"), array("q", [0]), array("q")
-        for text in texts:
-            found = sorted(
-                (self._numbers.setdefault(word, len(self._numbers)), n)
-                for word, n in Counter(text.split()).items()
-            )
-            ids.extend(number for number, _ in found)
-            counts.extend(n for _, n in found)
-            self._starts.append(len(ids))
-            self._lengths.append(sum(n for _, n in found))
-        self._ids, self._counts = (np.array(values, dtype=np.int32) for values in (ids, counts))
-
-    def scores(self, query: str, positions: Sequence[int]) -> np.ndarray:
-        """Return the score of each of the texts at ``positions``, shape (n,), in their order."""
-        n = len(positions)
-        texts = [slice(self._starts[at], self._starts[at + 1]) for at in positions]
-        lengths = np.array([self._lengths[at] for at in positions], dtype=np.float64)
-        # Of each word: in how many of the texts it is.
-        words, frequencies = np.unique(
-            np.concatenate([self._ids[text] for text in texts]), return_counts=True
-        )
-        asked = np.array([self._numbers.get(word, -1) for word in query.split()], dtype=np.int32)
-        asked = asked[np.isin(asked, words)]
-        if not len(asked):
-            return np.zeros(n)
-        idf_of = np.log(n - np.arange(n + 1) + 0.5) - np.log(np.arange(n + 1) + 0.5)
-        mean_idf = (idf_of * np.bincount(frequencies, minlength=n + 1)).sum() / len(words)
-        idf = idf_of[frequencies[np.searchsorted(words, asked)]]
-        idf = np.where(idf < 0, EPSILON * mean_idf, idf)
-        inside = np.zeros((n, len(asked)))
-        for row, text in enumerate(texts):
-            at = np.minimum(np.searchsorted(self._ids[text], asked), text.stop - text.start - 1)
-            if text.stop > text.start:
-                inside[row] = np.where(self._ids[text][at] == asked, self._counts[text][at], 0)
-        saturation = K1 * (1 - B + B * lengths / lengths.mean())
-        return (idf * inside * (K1 + 1) / (inside + saturation[:, None])).sum(axis=1)
 
 
 def _pairings(

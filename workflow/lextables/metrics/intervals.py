@@ -72,6 +72,19 @@ def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
+def exact_share_interval(successes: int, trials: int) -> tuple[float, float] | None:
+    """Return the 95 % interval of a share by the binomial distribution itself; None without trials.
+
+    Clopper and Pearson (1934), which covers at least as often as it says.
+    """
+    from scipy.stats import binomtest
+
+    if trials == 0:
+        return None
+    low, high = binomtest(successes, trials).proportion_ci(LEVEL, method="exact")
+    return float(low), float(high)
+
+
 def resampled_weights(
     units: int, seed: int = 0, resamples: int = RESAMPLES, batch: int = 500
 ) -> Iterator[np.ndarray]:
