@@ -10,6 +10,7 @@ class Lawngnli(Paper):
     volumes_a_shard: int
     sample_volumes: tuple[str, ...]
     encoders: tuple[str, ...]
+    pool_encoders: tuple[str, ...]
     parsers: tuple[str, ...]
 
 
