@@ -15,7 +15,13 @@ include: "functions/retrieval.smk"
 
 
 # Kinds of retrievers, each with a script of its own: a change of one repeats no other's work.
-FIRST_STAGES = {"bm25": "lexical", "bi-encoder": "dense", "embedding-api": "api", "linear": "linear"}
+FIRST_STAGES = {
+    "bm25": "lexical",
+    "okapi": "okapi",
+    "bi-encoder": "dense",
+    "embedding-api": "api",
+    "linear": "linear",
+}
 
 # All forms of a data set's queries are one job's.
 for name, task in RETRIEVAL.items():
@@ -35,7 +41,7 @@ for name, task in RETRIEVAL.items():
                 f"{RESULTS}/benchmarks/{{dataset}}/retrieve/{{model}}.tsv"
             wildcard_constraints:
                 dataset=name,
-                model=retrievers(kind),
+                model=retrievers(name, kind),
             conda:
                 ENVIRONMENT
             threads: 4 if stage in ("dense", "linear") else 1

@@ -9,6 +9,7 @@ from typing import Any
 from lextables import ROOT
 from lextables.dataset import Row, read
 from lextables.errors import BadInput
+from lextables.lawngnli import retrieval_tables
 from lextables.lawngnli.funnel import funnel
 from lextables.lawngnli.labels import LABELS
 from lextables.lawngnli.readings import Pair, load_readings, pair_name
@@ -164,7 +165,7 @@ def _assessed(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
     return Cell(row, column, len(part) / len(whole), low, high)
 
 
-TABLES = {"table2": table2, "table3": table3, "table4": table4}
+TABLES = {"table2": table2, "table3": table3, "table4": table4, **retrieval_tables.TABLES}
 
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:

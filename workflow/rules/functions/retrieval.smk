@@ -43,10 +43,12 @@ def in_forms(experiment, file, forms):
     return [f"{run_folder(experiment, condition=form, seed=0)}/{file}" for form in forms]
 
 
-def retrievers(kind):
-    """The pattern of the models of a kind of retriever."""
+def retrievers(name, kind):
+    """The pattern of the models of a data set's retrievers of one kind."""
     first = ((run, entry.settings) for run, entry in SPECS.items() if run.experiment == "retrieve")
-    return any_of({re.escape(run.model) for run, given in first if given["kind"] == kind})
+    return any_of(
+        {re.escape(run.model) for run, given in first if run.paper == name and given["kind"] == kind}
+    )
 
 
 def tuning(experiment):

@@ -34,21 +34,23 @@ Found = dict[str, tuple[Run, ...]] | Missing
 class Retriever(Entry):
     """A first-stage system; BM25 has one ``index`` a query, over its judged documents, or one over all.
 
-    A fusion ranks by the mean of the standardised scores of those that it is ``of``: keys of other
-    retrievers, or of fine-tuned bi-encoders; they count by their ``shares``, or alike.  One that goes by
-    vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose best counts.  A
-    linear one learns from the judgements of the training and validation queries, by words in so many
-    ``topics`` and, where it names a ``model``, by its vectors; ``penalty`` is scikit-learn's C.  A ``floor``
-    row says what a score is worth: to reach no more than it says nothing.
+    ``okapi`` is gensim's BM25, whose collection is a query's pool (`lextables.models.okapi`).  A fusion ranks
+    by the mean of the standardised scores of those that it is ``of``: keys of other retrievers, or of
+    fine-tuned bi-encoders; they count by their ``shares``, or alike.  One that goes by vectors reads
+    ``documents`` whole, cut at its model's length, or by paragraphs, whose best counts; it and okapi may read
+    them ``filtered``, cut to the paragraphs that BM25 finds for the query.  A linear one learns from the
+    judgements of the training and validation queries, by words in so many ``topics`` and, where it names a
+    ``model``, by its vectors; ``penalty`` is scikit-learn's C.  A ``floor`` row says what a score is worth: to
+    reach no more than it says nothing.
     """
 
     row: str
-    kind: Literal["bm25", "bi-encoder", "embedding-api", "fusion", "linear"]
+    kind: Literal["bm25", "okapi", "bi-encoder", "embedding-api", "fusion", "linear"]
     index: Literal["query", "corpus"] | None = None
     model: str | None = None
     of: tuple[str, ...] = ()
     shares: tuple[PositiveFloat, ...] = ()
-    documents: Literal["whole", "paragraphs"] = "whole"
+    documents: Literal["whole", "paragraphs", "filtered"] = "whole"
     topics: PositiveInt | None = None
     penalty: PositiveFloat | None = None
     own: bool = False
@@ -155,6 +157,8 @@ class RetrievalTask(Entry):
                 )
             if retriever.documents != "whole" and retriever.kind in ("bm25", "fusion", "linear"):
                 raise ValueError(f"retrievers.{key}: {retriever.kind} reads documents whole")
+            if retriever.documents == "paragraphs" and retriever.kind == "okapi":
+                raise ValueError(f"retrievers.{key}: okapi reads documents whole or filtered")
             if len(retriever.shares) not in (0, len(retriever.of)):
                 raise ValueError(f"retrievers.{key}: a share for each system that it is `of`, or none")
             if unknown := set(retriever.of) - single:
@@ -210,6 +214,7 @@ class RetrievalPlanner(Planner):
                 "tuned": False,
                 "fused": False,
                 "pairwise": False,
+                "documents": "whole",
                 "model": None,
             },
         )
@@ -243,6 +248,7 @@ class RetrievalPlanner(Planner):
                 "tuned": tuned,
                 "fused": bool(fused),
                 "pairwise": pairwise,
+                "documents": retriever.documents if isinstance(retriever, Retriever) else "whole",
                 "model": (reranker or retriever).model,
             },
         )
@@ -255,6 +261,8 @@ class RetrievalPlanner(Planner):
         settings: dict[str, Any] = {"kind": retriever.kind, "pool": self.task.pool, "top": self.task.top}
         if retriever.kind == "bm25":
             settings |= {"index": retriever.index or "corpus"} | BM25
+        elif retriever.kind == "okapi":
+            settings |= {"documents": retriever.documents}
         elif retriever.kind == "linear":
             settings |= {"topics": retriever.topics, "penalty": retriever.penalty} | BM25
         if retriever.model:
