@@ -40,8 +40,8 @@ class Retriever(Entry):
     ``documents`` whole, cut at its model's length, or by paragraphs, whose best counts; it and okapi may read
     them ``filtered``, cut to the paragraphs that BM25 finds for the query.  A linear one learns from the
     judgements of the training and validation queries, by words in so many ``topics`` and, where it names a
-    ``model``, by its vectors; ``penalty`` is scikit-learn's C.  A ``floor`` row says what a score is worth: to
-    reach no more than it says nothing.
+    ``model``, by its vectors; ``penalty`` is scikit-learn's C.  A ``floor`` row says what a score is
+    worth: to reach no more than it says nothing.
     """
 
     row: str
