@@ -1,18 +1,22 @@
-# LawngNLI's retrieval data set (Section 4.2): hypotheses, each with its target opinion among others like it.
+# What Section 4.2 derives from LawngNLI: hypotheses, each with its target opinion among others like it; and
+# examples to train rerankers on, whose Neutral premises are opinions like the hypothesis (footnote 11).
 #
-#   in    {RESULTS}/data/lawngnli/examples.parquet, {RESULTS}/data/caselaw/<shard>.parquet
+#   in    {RESULTS}/data/lawngnli/examples.parquet, unfiltered.parquet, {RESULTS}/data/caselaw/<shard>.parquet
 #   out   {RESULTS}/data/lawngnli_retrieval/queries.parquet, documents.parquet, judgements.parquet, census.json
+#         {RESULTS}/data/lawngnli_reranking/examples.parquet, heads.parquet, texts.parquet, census.json
 #   steps majority opinions of the jurisdictions asked about -> vectors -> the nearest to each hypothesis
 
 from lextables.lawngnli.retrieval_plan import pool_encoder
 
 LAWNGNLI_RETRIEVAL = f"{RESULTS}/data/lawngnli_retrieval"
+LAWNGNLI_RERANKING = f"{RESULTS}/data/lawngnli_reranking"
 LAWNGNLI_POOL_ENCODER = told(pool_encoder, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
 
 
 rule lawngnli_retrieval:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
+        unfiltered=f"{LAWNGNLI_DATA}/unfiltered.parquet",
         census=f"{LAWNGNLI_DATA}/census.json",
         opinions=LAWNGNLI_OPINIONS,
     output:
@@ -20,6 +24,10 @@ rule lawngnli_retrieval:
         documents=f"{LAWNGNLI_RETRIEVAL}/documents.parquet",
         judgements=f"{LAWNGNLI_RETRIEVAL}/judgements.parquet",
         census=f"{LAWNGNLI_RETRIEVAL}/census.json",
+        reranking_examples=f"{LAWNGNLI_RERANKING}/examples.parquet",
+        reranking_heads=f"{LAWNGNLI_RERANKING}/heads.parquet",
+        reranking_texts=f"{LAWNGNLI_RERANKING}/texts.parquet",
+        reranking_census=f"{LAWNGNLI_RERANKING}/census.json",
     log:
         f"{RESULTS}/logs/lawngnli/retrieval.log",
     benchmark:
@@ -33,6 +41,7 @@ rule lawngnli_retrieval:
         runtime=240,
     params:
         encoder=lambda wildcards: identified(LAWNGNLI_POOL_ENCODER),
+        seed=PAPERS["lawngnli"].seed,
         vectors=KEPT_VECTORS,
         device=CONFIG.device,
         code=code("lawngnli_retrieval.py"),

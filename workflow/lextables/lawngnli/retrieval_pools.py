@@ -68,7 +68,7 @@ class PoolCounts:
     citing_in_pool: int = 0
 
 
-class _Jurisdiction:
+class Jurisdiction:
     """The queries of one jurisdiction and the opinions nearest to each so far.
 
     An opinion is known by its place among those of the jurisdiction.  ``nearest`` and ``products`` have a row
@@ -100,6 +100,10 @@ class _Jurisdiction:
                 self.targets[opinion.case_id] = (len(self.ids) + at, self.vectors @ vectors[at])
         self.ids += [opinion.opinion_id for opinion in batch]
 
+    def near(self, at: int) -> list[str]:
+        """The opinions nearest to query number ``at``, best first."""
+        return [self.ids[place] for place in self.nearest[at]]
+
     def pool(self, at: int, others: int) -> dict[str, tuple[int, float]]:
         """{opinion: gain and product} of the pool of query number ``at``, the target first."""
         target, products = self.targets[self.queries[at]["cited_case_id"]]
@@ -120,12 +124,7 @@ def write_retrieval(
     opinions, the ids of those of the jurisdictions asked about, and 12 bytes a document of each pool.
     """
     queries = queries_of(examples)
-    places = {
-        place: _Jurisdiction([row for row in queries if row["jurisdiction"] == place], encode_query)
-        for place in sorted({row["jurisdiction"] for row in queries})
-    }
-    for place, batch in _batches(_majorities(opinions, places)):
-        places[place].search(batch, encode_document, others + 1)
+    places = searched(queries, opinions, encode_query, encode_document, others + 1)
     counts = PoolCounts(others + 1, len(queries), sum(len(place.ids) for place in places.values()))
     counts.small = {name: len(place.ids) for name, place in places.items() if len(place.ids) <= others}
     documents: set[str] = set()
@@ -139,7 +138,7 @@ def write_retrieval(
             documents.update(pool)
             target, *beside = pool
             counts.target_first += all(pool[target][1] >= pool[other][1] for other in beside)
-            counts.citing_in_pool += any(_case(other) == query["citing_case_id"] for other in pool)
+            counts.citing_in_pool += any(case_of(other) == query["citing_case_id"] for other in pool)
             for document, (gain, product) in sorted(pool.items()):
                 yield {
                     "query_id": query["query_id"],
@@ -154,7 +153,25 @@ def write_retrieval(
     return counts
 
 
-def _case(opinion_id: str) -> int:
+def searched(
+    queries: Sequence[Row], opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
+    most: int,
+) -> dict[str, "Jurisdiction"]:  # fmt: skip
+    """{jurisdiction: its queries with the ``most`` opinions nearest to each}.
+
+    Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; a jurisdiction's keep their order.
+    """
+    places = {
+        place: Jurisdiction([row for row in queries if row["jurisdiction"] == place], encode_query)
+        for place in sorted({row["jurisdiction"] for row in queries})
+    }
+    for place, batch in _batches(_majorities(opinions, places)):
+        places[place].search(batch, encode_document, most)
+    return places
+
+
+def case_of(opinion_id: str) -> int:
+    """The case that an opinion is of."""
     return int(opinion_id.rpartition("-")[0])
 
 
