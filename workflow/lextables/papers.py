@@ -107,6 +107,8 @@ class Paper(Shown):
 def plan(paper: Paper, context: Context) -> Plan:
     """Lay out the runs of a paper under a configuration, and the rows of each of its tables."""
     planners = {name: PLANNERS[task.task](name, task, context) for name, task in paper.tasks.items()}
+    for planner in planners.values():
+        planner.others = planners
     rows: dict[str, list[Row]] = {
         name: [*planner.rows(), *planner.given()] for name, planner in planners.items()
     }

@@ -39,6 +39,22 @@ def table17(inputs: Inputs) -> list[Cell]:
     return cells
 
 
+def table6(inputs: Inputs) -> list[Cell]:
+    """Table 6: a row for each reranker of the printed first stage; ours name the stage that is theirs."""
+    printed, cells = inputs.entry.names["retriever"], []
+    for system in inputs.rows:
+        row = system["reranker"] if system["reranked"] else "no reranker"
+        if system["retriever"] != printed:
+            row = f"{row}, over {system['retriever']}"
+        for label, group in LABELS.items():
+            for cutoff in CUTOFFS:
+                cells.append(_recall(inputs, system, label, cutoff, row, f"[{group}] / Recall@{cutoff}"))
+    counts = Counter(_queries(inputs.data)[0].values())
+    for label, group in LABELS.items():
+        cells += [Cell("N", f"[{group}] / Recall@{cutoff}", float(counts[label])) for cutoff in CUTOFFS]
+    return cells
+
+
 def _recall(inputs: Inputs, system: System, label: str, cutoff: int, row: str, column: str) -> Cell:
     """One share of the queries of a label, the mean over a system's runs, with its exact interval."""
     folders = tuple(folder for runs in system["runs"].values() for folder in runs)
@@ -80,4 +96,4 @@ def _queries(data: Path) -> tuple[dict[str, str], Counter[str]]:
     return labels, Counter(row["query_id"] for row in read(data / "judgements.parquet", ["query_id"]))
 
 
-TABLES = {"table17": table17}
+TABLES = {"table6": table6, "table17": table17}

@@ -200,6 +200,7 @@ class Planner(ABC):
     def __init__(self, name: str, task: Any, context: Context) -> None:
         self.name, self.task, self.context = name, task, context
         self.specs: dict[Run, Spec] = {}
+        self.others: Mapping[str, Planner] = {}
 
     @abstractmethod
     def rows(self) -> list[Row]:

@@ -244,6 +244,15 @@ class ClassificationPlanner(Planner):
             about={"setting": setting},
         )
 
+    def trained(self, key: str, view: str | None = None) -> tuple[Run, ...] | Missing:
+        """The trainings of a model of the panel for all heads, one a seed."""
+        panel = self.task.models[key]
+        weights = self.context.weights(panel.model)
+        if isinstance(weights, Missing):
+            return weights
+        runs = self.runs(key, panel, "multi", self.grid(panel, "multi"), weights, WHOLE)
+        return tuple(self.specs[run].weights_of for run in runs)
+
     def runs(
         self, key: str, panel: Panel, setting: str, grid: ClassificationGrid, weights: Weights, percent: int
     ) -> Iterable[Run]:
