@@ -36,7 +36,8 @@ def printed_names(paper):
 def name(row):
     """The place of a row in a table; without its runs."""
     if "retriever" in row:
-        return f"{row['retriever']} / {row['reranker']} / {row['tuned']} / {row['pairwise']}"
+        parts = ("retriever", "reranker", "tuned", "pairwise", "documents")
+        return " / ".join(str(row[part]) for part in parts)
     return f"{row['row']} / {row.get('setting')}"
 
 
@@ -63,9 +64,11 @@ def behind(specs, spec):
         yield from behind(specs, specs[run])
 
 
-@pytest.mark.parametrize("paper", ["acord", "cuad", "maud"])
+@pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud"])
 def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
     entry, printed = rooms.load(ROOT / f"resources/papers/{paper}.yaml"), printed_names(paper)
+    panels = [panel for task in entry.tasks.values() for panel in getattr(task, "models", {}).values()]
+    authors = any(getattr(panel, "published", None) for panel in panels)
     filled = set()
     for combination in CONFIGS:
         config, gpu = given(combination, paper)
@@ -86,7 +89,7 @@ def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
                         continue
                     assert settings["grid"] == PAPER_GRID == config.grid_name(gpu), (combination, table, row)
                     if "published" in settings:
-                        assert settings["published"], (combination, table, row)
+                        assert settings["published"] or not authors, (combination, table, row)
                     filled.add((table, name(row)))
                 if row.get("tuned") or row.get("trained"):
                     for runs in row["runs"].values():

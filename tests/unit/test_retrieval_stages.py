@@ -140,7 +140,7 @@ def test_vectors_rank_the_pool_and_a_text_is_encoded_once():
     assert found["short"]["cap"] == [("a", 1.0), ("b", 0.0), ("d", 0.0)]
     assert found["short"]["assign"] == [("c", 2.0), ("b", 0.0)]
     assert (list(found["long"]), found["again"]) == (["cap"], {})
-    assert seen == [list(DOCUMENTS.values()), sorted(set(seen[1]))] and len(seen[1]) == 4
+    assert seen == [sorted(set(seen[0])), list(DOCUMENTS.values())] and len(seen[0]) == 4
 
 
 LONG = {

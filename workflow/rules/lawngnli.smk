@@ -262,3 +262,6 @@ rule lawngnli_released:
         "Rebuilding the released LawngNLI from the authors' ID files."
     script:
         "../scripts/lawngnli_released.py"
+
+
+include: "lawngnli_retrieval.smk"

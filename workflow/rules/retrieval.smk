@@ -15,7 +15,14 @@ include: "functions/retrieval.smk"
 
 
 # Kinds of retrievers, each with a script of its own: a change of one repeats no other's work.
-FIRST_STAGES = {"bm25": "lexical", "bi-encoder": "dense", "embedding-api": "api", "linear": "linear"}
+FIRST_STAGES = {
+    "bm25": "lexical",
+    "okapi": "okapi",
+    "bi-encoder": "dense",
+    "embedding-api": "api",
+    "linear": "linear",
+}
+SECOND_STAGES = {"cross-encoder": "rerank", "bi-encoder": "rerank_dense", "okapi": "rerank_okapi"}
 
 # All forms of a data set's queries are one job's.
 for name, task in RETRIEVAL.items():
@@ -35,7 +42,7 @@ for name, task in RETRIEVAL.items():
                 f"{RESULTS}/benchmarks/{{dataset}}/retrieve/{{model}}.tsv"
             wildcard_constraints:
                 dataset=name,
-                model=retrievers(kind),
+                model=retrievers(name, kind),
             conda:
                 ENVIRONMENT
             threads: 4 if stage in ("dense", "linear") else 1
@@ -55,37 +62,42 @@ for name, task in RETRIEVAL.items():
             script:
                 "../scripts/retrieval_{params.kind}.py"
 
-    rule:
-        name:
-            f"{name}_rerank"
-        input:
-            data=collection,
-            hits=first_hits,
-        output:
-            predictions=in_forms("rerank", "predictions.parquet", task.forms),
-            records=in_forms("rerank", "run.json", task.forms),
-        log:
-            f"{RESULTS}/runs/{{dataset}}/rerank/{{model}}/log.txt",
-        benchmark:
-            f"{RESULTS}/benchmarks/{{dataset}}/rerank/{{model}}.tsv"
-        wildcard_constraints:
-            dataset=name,
-        conda:
-            ENVIRONMENT
-        threads: 4
-        resources:
-            gpu=MODEL_GPU,
-            mem_mb=8000,
-            runtime=120,
-        params:
-            settings=forms_of("rerank"),
-            task=retrieval_task,
-            device=CONFIG.device,
-            code=code("retrieval_rerank.py"),
-        message:
-            "Reordering the first hits of {wildcards.dataset} with {wildcards.model}."
-        script:
-            "../scripts/retrieval_rerank.py"
+    for kind, stage in SECOND_STAGES.items():
+
+        rule:
+            name:
+                f"{name}_{stage}"
+            input:
+                data=collection,
+                hits=first_hits,
+            output:
+                predictions=in_forms("rerank", "predictions.parquet", task.forms),
+                records=in_forms("rerank", "run.json", task.forms),
+            log:
+                f"{RESULTS}/runs/{{dataset}}/rerank/{{model}}/log.txt",
+            benchmark:
+                f"{RESULTS}/benchmarks/{{dataset}}/rerank/{{model}}.tsv"
+            wildcard_constraints:
+                dataset=name,
+                model=rerankers(name, kind),
+            conda:
+                ENVIRONMENT
+            threads: 1 if kind == "okapi" else 4
+            resources:
+                gpu=0 if kind == "okapi" else MODEL_GPU,
+                mem_mb=8000,
+                runtime=120,
+            params:
+                settings=forms_of("rerank"),
+                task=retrieval_task,
+                device=CONFIG.device,
+                vectors=KEPT_VECTORS,
+                kind=stage,
+                code=code(f"retrieval_{stage}.py"),
+            message:
+                "Reordering the first hits of {wildcards.dataset} with {wildcards.model}."
+            script:
+                "../scripts/retrieval_{params.kind}.py"
 
 
 SEARCH = run_folder("search")
@@ -225,6 +237,41 @@ rule retrieval_rerank_tuned:
         "Reordering the first hits of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
     script:
         "../scripts/retrieval_rerank_tuned.py"
+
+
+CLASSIFIED = run_folder("rerank-classified")
+
+
+rule retrieval_rerank_classified:
+    input:
+        data=collection,
+        hits=needed_by("rerank-classified"),
+        weights=weights_for("rerank-classified"),
+    output:
+        predictions=f"{CLASSIFIED}/predictions.parquet",
+        record=f"{CLASSIFIED}/run.json",
+    log:
+        f"{CLASSIFIED}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/rerank-classified/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=RETRIEVED,
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=240,
+    params:
+        settings=of_run("rerank-classified"),
+        task=retrieval_task,
+        device=CONFIG.device,
+        code=code("retrieval_rerank_classified.py"),
+    message:
+        "Reordering the first hits of {wildcards.dataset} with the classifier {wildcards.model} (seed {wildcards.seed})."
+    script:
+        "../scripts/retrieval_rerank_classified.py"
 
 
 RETRIEVED_TUNED = run_folder("retrieve-tuned")

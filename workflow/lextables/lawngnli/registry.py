@@ -16,6 +16,7 @@ class Lawngnli(Paper):
     seed: int
     sample_volumes: tuple[str, ...]
     encoders: tuple[str, ...]
+    pool_encoders: tuple[str, ...]
     parsers: tuple[str, ...]
     anli_repeats: Mapping[str, PositiveInt]
 

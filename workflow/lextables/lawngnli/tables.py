@@ -9,6 +9,7 @@ from typing import Any
 
 from lextables.dataset import Row, read
 from lextables.errors import BadInput
+from lextables.lawngnli import retrieval_tables
 from lextables.lawngnli.funnel import funnel
 from lextables.lawngnli.labels import LABELS
 from lextables.lawngnli.nli_tables import accuracy, by_readings
@@ -192,6 +193,7 @@ TABLES = {
     "table14": accuracy,
     "table15": accuracy,
     "table16": by_readings,
+    **retrieval_tables.TABLES,
 }
 
 

@@ -33,9 +33,18 @@ STANDS_IN = "a tiny encoder of the sample's own in its place"
 PARSER = "own-parser"
 
 
+class Parts(BaseModel):
+    """Packages that hold the pieces of one zip of a model, in their order, and the digest of the whole."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    packages: tuple[str, ...] = Field(min_length=1)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class Model(BaseModel):
     """One entry of `resources/models.yaml`.
 
+    Weights in an installed ``package`` are one folder of it; ``parts`` are several that hold them together.
     ``sample`` marks the panel of ``models: sample``; on the sample's data the entry ``stand_in`` runs there
     in the model's place.
     """
@@ -47,6 +56,7 @@ class Model(BaseModel):
     hub: str | None = None
     revision: str | None = Field(default=None, pattern="^[0-9a-f]{40}$")
     package: str | None = None
+    parts: Parts | None = None
     parameters: int | None = None
     max_length: int | None = None
     sample: bool = False
@@ -57,8 +67,8 @@ class Model(BaseModel):
 class Weights:
     """Loadable weights, named alike on every machine; ``found`` says in words where they were found.
 
-    ``location`` is ``mirror:<name>``, ``package:<module>/<folder>``, a hub id, the key of a user's own model,
-    or a folder below the results; ``revision`` is that of a hub id.
+    ``location`` is ``mirror:<name>``, ``package:<module>/<folder>`` or ``package:<name>``, a hub id, the
+    key of a user's own model, or a folder below the results; ``revision`` is that of a hub id.
     """
 
     location: str
@@ -126,12 +136,23 @@ def resolve(
     if model.package and package_folder(model.package):
         module = model.package.partition("/")[0]
         return Weights(f"{PACKAGE}{model.package}", None, f"installed package {module}")
+    if _assembled(name, model):
+        first = model.parts.packages[0]
+        return Weights(f"{PACKAGE}{name}", None, f"installed package {first} and its other parts")
     if model.hub is None:
         return Missing(f"{name} is not available here")
     # In the cache or not is one to the run: the first one fetches, and nothing is to run anew after it.
     if choice == "paper" or cached(model.hub, model.revision):
         return Weights(model.hub, model.revision, "hub")
     return Missing(f"{model.hub} is not available here")
+
+
+def _assembled(name: str, model: Model) -> str | None:
+    if model.parts is None:
+        return None
+    from lextables.models.package_parts import assembled
+
+    return assembled(name, model.parts.packages, model.parts.sha256)
 
 
 def _in_mirrors(name: str, mirrors: Sequence[Path]) -> Path | None:
@@ -169,7 +190,7 @@ def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path])
     That is a ``folder``; or, for a user's own model that is yet to be fetched, ``hub`` and ``kind``.
     Packages are found wherever they are installed.
     """
-    from lextables.models.weights import cached
+    from lextables.models.weights import PACKAGE, cached
 
     found: dict[str, dict[str, str]] = {}
     for name, model in models.items():
@@ -177,6 +198,8 @@ def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path])
             found[f"{MIRROR}{name}"] = {"folder": str(folder)}
         if model.hub and (held := cached(model.hub, model.revision)):
             found[model.hub] = {"folder": held}
+        if config.models != "sample" and (whole := _assembled(name, model)):
+            found[f"{PACKAGE}{name}"] = {"folder": whole}
     for extra in config.extra_models:
         folder = Path(extra.model).expanduser()
         if folder.is_dir():

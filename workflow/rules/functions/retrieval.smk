@@ -43,10 +43,20 @@ def in_forms(experiment, file, forms):
     return [f"{run_folder(experiment, condition=form, seed=0)}/{file}" for form in forms]
 
 
-def retrievers(kind):
-    """The pattern of the models of a kind of retriever."""
-    first = ((run, entry.settings) for run, entry in SPECS.items() if run.experiment == "retrieve")
-    return any_of({re.escape(run.model) for run, given in first if given["kind"] == kind})
+def retrievers(name, kind):
+    """The pattern of the models of a data set's retrievers of one kind."""
+    return systems("retrieve", name, kind)
+
+
+def rerankers(name, kind):
+    """The pattern of a data set's rerankers of one kind, each with the retriever whose hits it reorders."""
+    return systems("rerank", name, kind)
+
+
+def systems(experiment, name, kind):
+    """The pattern of the models of a data set's runs of this experiment and kind."""
+    found = (run for run in SPECS if run.experiment == experiment and run.paper == name)
+    return any_of({re.escape(run.model) for run in found if SPECS[run].settings["kind"] == kind})
 
 
 def tuning(experiment):

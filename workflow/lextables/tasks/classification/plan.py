@@ -430,6 +430,15 @@ class ClassificationPlanner(Planner):
         weights = Weights(self.weights_folder(run), None, f"{start.weights.found}, then {self.name}")
         return Start(weights, start.tokenizer, run)
 
+    def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
+        """The trainings of a model of the panel under a view, one a seed, for who reads by their weights."""
+        panel = self.task.models[key]
+        start = self.start(panel)
+        if isinstance(start, Missing):
+            return start
+        seeds = self.seeds(self.grid(panel, "multi"))
+        return tuple(self.training(key, panel, start, view, seed) for seed in seeds)
+
     def trained_on(self, panel: Panel) -> list[str]:
         """The views that a panel's model is trained under with this grid, in the order of the task's."""
         wanted = set(panel.trained_on or self.task.readings)

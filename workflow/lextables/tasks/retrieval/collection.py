@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,15 @@ class Collection:
         """Return {query id: its wording in ``form``} of the queries of ``parts``, or of those in ``only``."""
         found = self.of(*parts)
         return {name: query[form] for name, query in found.items() if only is None or name in only}
+
+    def among(self, hits: Mapping[str, Iterable[str]]) -> "Collection":
+        """The collection in which a test query's pool is its ``hits``, for what ranks these anew."""
+        queries = {name: query for name, query in self.of("test").items() if name in hits}
+        judged = {
+            name: {document: self.judged[name].get(document, 0) for document in hits[name]}
+            for name in queries
+        }
+        return replace(self, queries=queries, judged=judged)
 
     def pool(self, query_id: str, pool: str) -> Iterable[str]:
         """The documents that may be returned for a query: the ``judged`` ones, or ``all``."""

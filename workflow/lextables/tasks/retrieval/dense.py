@@ -1,15 +1,23 @@
 """The first stage by vectors: every document and query encoded, and the pool ranked by inner product."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from lextables.models.dense_index import rank
+from lextables.models.dense_index import nearest
+from lextables.models.paragraph_filter import Paragraphs
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.schema import Hits
 
 Encode = Callable[[Sequence[str]], np.ndarray]
+Parts = Sequence[str]  # the texts of a document that are encoded, of which the nearest counts
+Asked = tuple[str, str]  # a form and the id of a query
+
+# Texts that are encoded at once: enough of them are of one length, and those that a query cuts out of its
+# documents are some 50 MB.
+AT_ONCE = 16384
 
 
 def retrieve(
@@ -18,32 +26,64 @@ def retrieve(
     encode_document: Encode,
     encode_query: Encode,
 ) -> dict[str, Hits]:
-    """Rank the pool of each validation and test query; {form: hits}.
+    """Rank the pool of each validation and test query, ties by document id ascending; {form: hits}.
 
-    A document is one text, or with ``documents: paragraphs`` the lines of it, of which the nearest counts: so
-    what stands beyond the encoder's length is read as well.
-    The encoders give float32 arrays (texts, dimensions) of unit vectors; a text is encoded once, whatever
-    the number of forms.
+    What is read of a document is what ``documents`` says (`READ`).  The encoders give float32 arrays (texts,
+    dimensions) of unit vectors; a text is encoded once, whatever the number of forms and queries.  Documents
+    are taken up one after another, so that memory is bounded by `AT_ONCE` texts and a number for each
+    document of each pool.
     """
     first = next(iter(settings.values()))
     texts = {
-        form: collection.texts(form, ("validation", "test"), run["queries"]) for form, run in settings.items()
+        (form, query_id): text
+        for form, run in settings.items()
+        for query_id, text in collection.texts(form, ("validation", "test"), run["queries"]).items()
     }
-    read = paragraphs if first["documents"] == "paragraphs" else whole
-    parts = {document: read(text) for document, text in sorted(collection.documents.items())}
-    encoded = iter(encode_document([part for of_document in parts.values() for part in of_document]))
-    vectors = {document: [next(encoded) for _ in of_document] for document, of_document in parts.items()}
-    wanted = sorted({text for of_form in texts.values() for text in of_form.values()})
-    query_vectors = dict(zip(wanted, encode_query(wanted), strict=True))
-    return {
-        form: rank(
-            {query_id: query_vectors[text] for query_id, text in of_form.items()},
-            vectors,
-            {query_id: list(collection.pool(query_id, first["pool"])) for query_id in of_form},
-            first["top"],
+    wanted = sorted(set(texts.values()))
+    vectors = dict(zip(wanted, np.ascontiguousarray(encode_query(wanted)), strict=True))
+    askers: dict[str, list[Asked]] = defaultdict(list)
+    for asked in texts:
+        for document in collection.pool(asked[1], first["pool"]):
+            askers[document].append(asked)
+
+    read = READ[first["documents"]]
+    cut = (
+        (document, {text: parts(text) for text in {texts[asked]: None for asked in askers[document]}})
+        for document, parts in ((name, read(collection.documents[name])) for name in sorted(askers))
+    )
+    found: dict[Asked, dict[str, float]] = defaultdict(dict)
+    for some in _batches(cut):
+        unique = list(
+            dict.fromkeys(part for _, by_text in some for parts in by_text.values() for part in parts)
         )
-        for form, of_form in texts.items()
-    }
+        encoded, place = encode_document(unique), {part: at for at, part in enumerate(unique)}
+        for document, by_text in some:
+            scores = {
+                text: nearest(vectors[text], encoded[[place[part] for part in parts]])
+                for text, parts in by_text.items()
+            }
+            for asked in askers[document]:
+                found[asked][document] = scores[texts[asked]]
+    hits: dict[str, Hits] = {form: {} for form in settings}
+    for form, query_id in texts:
+        scored = sorted(found[form, query_id].items(), key=lambda hit: (-hit[1], hit[0]))
+        hits[form][query_id] = scored[: first["top"]]
+    return hits
+
+
+def _batches(
+    cut: Iterable[tuple[str, dict[str, Parts]]],
+) -> Iterator[list[tuple[str, dict[str, Parts]]]]:
+    """Documents with their parts, as many as have `AT_ONCE` texts between them, or a few more."""
+    batch, size = [], 0
+    for document, by_text in cut:
+        batch.append((document, by_text))
+        size += len({part for parts in by_text.values() for part in parts})
+        if size >= AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def whole(text: str) -> list[str]:
@@ -54,3 +94,21 @@ def whole(text: str) -> list[str]:
 def paragraphs(text: str) -> list[str]:
     """Return a document's paragraphs, which are its lines with words; itself where it has none."""
     return [line for line in text.splitlines() if line.strip()] or [text]
+
+
+def _alike(parts: Parts) -> Callable[[str], Parts]:
+    return lambda query: parts
+
+
+def filtered(text: str) -> Callable[[str], Parts]:
+    """Return what gives, for a query, the paragraphs of a document that BM25 finds for it, as one part."""
+    analysed = Paragraphs(text)
+    return lambda query: [analysed.best(query)]
+
+
+# Of a document's text, what gives the parts that a query is compared with.
+READ: Mapping[str, Callable[[str], Callable[[str], Parts]]] = {
+    "whole": lambda text: _alike(whole(text)),
+    "paragraphs": lambda text: _alike(paragraphs(text)),
+    "filtered": filtered,
+}

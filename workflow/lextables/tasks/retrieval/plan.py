@@ -14,6 +14,7 @@ from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks.plan import (
     GIVEN,
+    PAPER_GRID,
     Difference,
     Given,
     Grid,
@@ -34,21 +35,23 @@ Found = dict[str, tuple[Run, ...]] | Missing
 class Retriever(Entry):
     """A first-stage system; BM25 has one ``index`` a query, over its judged documents, or one over all.
 
-    A fusion ranks by the mean of the standardised scores of those that it is ``of``: keys of other
-    retrievers, or of fine-tuned bi-encoders; they count by their ``shares``, or alike.  One that goes by
-    vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose best counts.  A
-    linear one learns from the judgements of the training and validation queries, by words in so many
-    ``topics`` and, where it names a ``model``, by its vectors; ``penalty`` is scikit-learn's C.  A ``floor``
-    row says what a score is worth: to reach no more than it says nothing.
+    ``okapi`` is gensim's BM25, whose collection is a query's pool (`lextables.models.okapi`).  A fusion ranks
+    by the mean of the standardised scores of those that it is ``of``: keys of other retrievers, or of
+    fine-tuned bi-encoders; they count by their ``shares``, or alike.  One that goes by vectors reads
+    ``documents`` whole, cut at its model's length, or by paragraphs, whose best counts; it and okapi may read
+    them ``filtered``, cut to the paragraphs that BM25 finds for the query.  A linear one learns from the
+    judgements of the training and validation queries, by words in so many ``topics`` and, where it names a
+    ``model``, by its vectors; ``penalty`` is scikit-learn's C.  A ``floor`` row says what a score is
+    worth: to reach no more than it says nothing.
     """
 
     row: str
-    kind: Literal["bm25", "bi-encoder", "embedding-api", "fusion", "linear"]
+    kind: Literal["bm25", "okapi", "bi-encoder", "embedding-api", "fusion", "linear"]
     index: Literal["query", "corpus"] | None = None
     model: str | None = None
     of: tuple[str, ...] = ()
     shares: tuple[PositiveFloat, ...] = ()
-    documents: Literal["whole", "paragraphs"] = "whole"
+    documents: Literal["whole", "paragraphs", "filtered"] = "whole"
     topics: PositiveInt | None = None
     penalty: PositiveFloat | None = None
     own: bool = False
@@ -57,11 +60,35 @@ class Retriever(Entry):
 
 
 class Reranker(Entry):
-    """A second-stage system over a retriever's first hits."""
+    """A second-stage system over a retriever's first hits, whose documents it reads as the retriever does.
+
+    A bi-encoder and okapi rank the hits as they would rank a pool.  A classifier reads a document and a query
+    as a pair, with what the panel's ``model`` of the classification task on the data set ``of`` has become by
+    its training there, under a ``view`` where the task has some, and in ``max_length`` tokens where not in as
+    many as in training; relevance is the probability of the answer of its ``head`` that is named as the
+    query's value in the column ``by``, or as ``answers`` has it for that value.
+    """
 
     row: str
-    kind: Literal["cross-encoder", "language-model"]
-    model: str
+    kind: Literal["cross-encoder", "language-model", "bi-encoder", "okapi", "classifier"]
+    model: str = ""
+    of: str = ""
+    view: str | None = None
+    head: str = ""
+    by: str = ""
+    answers: Mapping[str, str] = {}
+    max_length: PositiveInt | None = None
+    own: bool = False
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.model) == (self.kind == "okapi"):
+            raise ValueError(f"the reranker {self.row!r} wants a model, or is okapi and wants none")
+        if any(bool(part) != (self.kind == "classifier") for part in (self.of, self.head, self.by)):
+            raise ValueError(
+                f"the reranker {self.row!r}: a classifier, and nothing else, has of, head and by"
+            )
+        return self
 
 
 class RetrievalGrid(Grid):
@@ -155,6 +182,8 @@ class RetrievalTask(Entry):
                 )
             if retriever.documents != "whole" and retriever.kind in ("bm25", "fusion", "linear"):
                 raise ValueError(f"retrievers.{key}: {retriever.kind} reads documents whole")
+            if retriever.documents == "paragraphs" and retriever.kind == "okapi":
+                raise ValueError(f"retrievers.{key}: okapi reads documents whole or filtered")
             if len(retriever.shares) not in (0, len(retriever.of)):
                 raise ValueError(f"retrievers.{key}: a share for each system that it is `of`, or none")
             if unknown := set(retriever.of) - single:
@@ -167,7 +196,7 @@ class RetrievalTask(Entry):
 class RetrievalPlanner(Planner):
     """Lays out a retrieval task; a row is called `<retriever> / <reranker>`."""
 
-    STAGES = ("retrieve", "rerank", "rerank-tuned", "retrieve-tuned", "fuse", GIVEN)
+    STAGES = ("retrieve", "rerank", "rerank-tuned", "rerank-classified", "retrieve-tuned", "fuse", GIVEN)
     FORMS: ClassVar = {"trec": (".txt", ".run", ".trec"), "csv": (".csv",), "jsonl": (".jsonl",)}
     task: RetrievalTask
 
@@ -210,6 +239,7 @@ class RetrievalPlanner(Planner):
                 "tuned": False,
                 "fused": False,
                 "pairwise": False,
+                "documents": "whole",
                 "model": None,
             },
         )
@@ -224,9 +254,9 @@ class RetrievalPlanner(Planner):
         missing = isinstance(outcome, Missing)
         second, fused = reranker.row if reranker else "None", getattr(retriever, "of", ())
         parts = [*map(self.first_stage, fused)] or [retriever, reranker]
-        models = [system.model for system in parts if system and system.model]
+        models = [self.model_of(system) for system in parts if system and system.model]
         tuned = any(isinstance(system, Finetuned) for system in parts)
-        learnt = getattr(retriever, "kind", None) == "linear"
+        learnt = any(getattr(system, "kind", None) in ("linear", "classifier") for system in parts)
         return Row(
             f"{retriever.row} / {second}",
             own=own or retriever.own,
@@ -243,9 +273,16 @@ class RetrievalPlanner(Planner):
                 "tuned": tuned,
                 "fused": bool(fused),
                 "pairwise": pairwise,
+                "documents": retriever.documents if isinstance(retriever, Retriever) else "whole",
                 "model": (reranker or retriever).model,
             },
         )
+
+    def model_of(self, system: Retriever | Reranker | Finetuned) -> str:
+        """The model that a system runs; a classifier names it by its key in the panel of another task."""
+        if getattr(system, "kind", None) == "classifier" and system.of in self.others:
+            return self.others[system.of].task.models[system.model].model
+        return system.model
 
     def wanted(self, form: str) -> list[str] | None:
         """The queries that are ranked in this form; None for all."""
@@ -255,6 +292,8 @@ class RetrievalPlanner(Planner):
         settings: dict[str, Any] = {"kind": retriever.kind, "pool": self.task.pool, "top": self.task.top}
         if retriever.kind == "bm25":
             settings |= {"index": retriever.index or "corpus"} | BM25
+        elif retriever.kind == "okapi":
+            settings |= {"documents": retriever.documents}
         elif retriever.kind == "linear":
             settings |= {"topics": retriever.topics, "penalty": retriever.penalty} | BM25
         if retriever.model:
@@ -304,14 +343,20 @@ class RetrievalPlanner(Planner):
         for extra in self.own_models("cross-encoder"):
             rerankers[extra.key] = Reranker(row=extra.name, kind="cross-encoder", model=extra.key)
         for name, reranker in rerankers.items():
-            weights = self.context.weights(reranker.model)
+            if reranker.kind == "classifier":
+                self.classified(key, name, retriever, reranker, first)
+                continue
+            weights = self.context.weights(reranker.model) if reranker.model else None
             if isinstance(weights, Missing) or isinstance(first, Missing):
-                if retriever.own:
+                if retriever.own or reranker.own:
                     continue  # a row that nobody printed and nothing can fill
                 outcome: Found = weights if isinstance(weights, Missing) else first
             else:
-                settings = model_settings(reranker.model, weights)
-                settings |= {"max_length": self.max_length(reranker.model) or USER_MAX_LENGTH}
+                settings: dict[str, Any] = {"kind": reranker.kind, "documents": retriever.documents}
+                settings |= {"pool": "judged", "top": self.task.top}
+                if weights:
+                    settings |= model_settings(reranker.model, weights)
+                    settings |= {"max_length": self.max_length(reranker.model) or USER_MAX_LENGTH}
                 outcome = {
                     form: (
                         self.add(
@@ -322,10 +367,58 @@ class RetrievalPlanner(Planner):
                     )
                     for form, hits in first.items()
                 }
-            own = name not in self.task.rerankers
+            own = reranker.own or name not in self.task.rerankers
             self.found.append(self.system(retriever, reranker, outcome, own=own))
             if reranker.kind == "language-model" and retriever.kind == "bm25":
                 self.found.append(self.system(retriever, reranker, outcome, pairwise=True))
+
+    def classified(self, key: str, name: str, retriever: Retriever, reranker: Reranker, first: Found) -> None:
+        """The row of a classifier over a retriever's hits, a run for each seed that it was trained with."""
+        trained = self.classifiers(reranker)
+        if isinstance(trained, Missing) or isinstance(first, Missing):
+            if not (retriever.own or reranker.own):
+                missing = trained if isinstance(trained, Missing) else first
+                self.found.append(self.system(retriever, reranker, missing))
+            return
+        outcome = {
+            form: tuple(
+                self.add(
+                    self.run("rerank-classified", f"{key}+{name}", form, training.seed),
+                    self.judged_by(reranker, training) | {"documents": retriever.documents, "form": form},
+                    needs=hits,
+                    weights_of=training,
+                )
+                for training in trained
+            )
+            for form, hits in first.items()
+        }
+        if self.context.grid != PAPER_GRID and not reranker.own:
+            difference = [Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget")]
+            if not retriever.own:
+                missing = Missing(reason_not_run(difference))
+                self.found.append(self.system(retriever, reranker, missing))
+            row = own_name(reranker.row, difference)
+            reranker = reranker.model_copy(update={"row": row, "own": True})
+        self.found.append(self.system(retriever, reranker, outcome, own=reranker.own))
+
+    def classifiers(self, reranker: Reranker) -> tuple[Run, ...] | Missing:
+        """The trainings whose weights a classifier reads with, a seed each."""
+        if reranker.of not in self.others:
+            return Missing(f"{reranker.of} is no data set of this configuration")
+        return self.others[reranker.of].trained(reranker.model, reranker.view)
+
+    def judged_by(self, reranker: Reranker, training: Run) -> dict[str, Any]:
+        """The settings of a reading with a classifier: its weights and tokenizer, and which answer counts."""
+        learnt = self.others[reranker.of].specs[training].settings
+        own = {name: learnt[name] for name in ("model", "weights", "revision", "found")}
+        return {
+            "weights_of": training.folder,
+            "tokenizer": learnt.get("tokenizer", own),
+            "max_length": reranker.max_length or learnt["max_length"],
+            "head": reranker.head,
+            "by": reranker.by,
+            "answers": dict(reranker.answers),
+        }
 
     def tuned(self, key: str, retriever: Retriever, first: Found) -> None:
         """A training a learning rate and seed, the choice among them by each retriever's own hits."""

@@ -7,6 +7,7 @@ from sentence_transformers import CrossEncoder
 
 from lextables.models import cross_encoder
 from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.filtering import read_as
 from lextables.tasks.retrieval.schema import Hits, reorder
 
 
@@ -21,16 +22,19 @@ def rerank(
     for form, run in settings.items():
         texts = collection.texts(form, ("test",), run["queries"])
         found = {query_id: hits[form].get(query_id, []) for query_id in texts}
-        reranked[form] = reorder(found, pair_scores(model, collection, texts, found))
+        read = run.get("documents", "whole")
+        reranked[form] = reorder(found, pair_scores(model, collection, texts, found, read))
     return reranked
 
 
 def pair_scores(
-    model: CrossEncoder, collection: Collection, texts: Mapping[str, str], hits: Mapping[str, Iterable[str]]
-) -> dict[tuple[str, str], float]:
-    """Return {(query id, document id): logit} for every hit."""
+    model: CrossEncoder, collection: Collection, texts: Mapping[str, str], hits: Mapping[str, Iterable[str]],
+    read: str = "whole",
+) -> dict[tuple[str, str], float]:  # fmt: skip
+    """Return {(query id, document id): logit} for every hit, of documents ``whole`` or ``filtered``."""
     pairs = [(query_id, document) for query_id in sorted(hits) for document in hits[query_id]]
-    logits = (
-        cross_encoder.score(model, [(texts[q], collection.documents[d]) for q, d in pairs]) if pairs else ()
-    )
+    asked = [(texts[query_id], document) for query_id, document in pairs]
+    given = read_as(read, collection.documents, asked)
+    both = [(text, document) for (text, _), document in zip(asked, given, strict=True)]
+    logits = cross_encoder.score(model, both) if pairs else ()
     return dict(zip(pairs, map(float, logits), strict=True))

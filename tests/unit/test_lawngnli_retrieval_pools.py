@@ -1,0 +1,100 @@
+"""The retrieval data set: who is asked, which opinions may answer, and which are in a pool."""
+
+import pytest
+
+from lextables import dataset
+from lextables.caselaw.schema import OPINIONS
+from lextables.lawngnli import retrieval_pools
+from lextables.lawngnli.retrieval_pools import write_retrieval
+from lextables.lawngnli.schema.examples import EXAMPLES
+from lextables.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from opinion_rows import ABOUT, OTHERS, encode, example
+
+ASKED = [
+    example("1-0:5", 10, "rent"),
+    example("1-0:5", 10, "no rent", label="contradict", is_twin=True),
+    example("2-0:5", 1, "rent", citing=2),
+    example("3-0:5", 1, "rent", label="neutral"),
+    example("4-0:5", 1, "rent", split="train"),
+    example("5-0:5", 1, "rent", analysis=False),
+    example("6-0:5", 22, "rent", place="Utah"),
+]
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Write the data set of the rows above; returns {table: rows} and the counts."""
+
+    def make(others, cut=3, examples=ASKED):
+        dataset.write(EXAMPLES, examples, tmp_path / "examples.parquet")
+        shards = []
+        for number, start in enumerate(range(0, len([*ABOUT, *OTHERS]), cut)):
+            shards.append(tmp_path / f"{number}.parquet")
+            dataset.write(OPINIONS, [*ABOUT, *OTHERS][start : start + cut], shards[-1])
+        tables = {
+            table.name: tmp_path / f"{table.name}.parquet" for table in (QUERIES, DOCUMENTS, JUDGEMENTS)
+        }
+        counts = write_retrieval(tmp_path / "examples.parquet", shards, encode, encode, tables, others)
+        return {name: list(dataset.read(path)) for name, path in tables.items()}, counts
+
+    return make
+
+
+def pools(tables):
+    found = {}
+    for row in tables["judgements"]:
+        found.setdefault(row["query_id"], {})[row["document_id"]] = row["gain"]
+    return found
+
+
+def test_queries_are_entail_and_contradict_test_examples_of_the_analysis_subset(made):
+    tables, counts = made(3)
+    assert [row["query_id"] for row in tables["queries"]] == ["1-0:5", "1-0:5+twin", "2-0:5", "6-0:5"]
+    assert [row["label"] for row in tables["queries"]] == ["entail", "contradict", "entail", "entail"]
+    assert counts.queries == 4
+
+
+def test_a_pool_is_the_target_and_the_opinions_of_its_state_most_like_the_query(made):
+    found = pools(made(3)[0])
+    assert found["1-0:5"] == {"10-0": 1, "1-0": 0, "2-0": 0, "3-0": 0}
+    # The target is one of the nearest: three others beside it.
+    assert found["2-0:5"] == {"1-0": 1, "2-0": 0, "3-0": 0, "4-0": 0}
+    assert found["6-0:5"] == {"22-0": 1}
+
+
+def test_the_documents_are_the_opinions_as_published_that_are_in_a_pool(made):
+    tables, counts = made(3)
+    texts = {row["document_id"]: row["text"] for row in tables["documents"]}
+    expected = {row["opinion_id"]: row["text"] for row in (*ABOUT, *OTHERS)}
+    assert set(texts) == {document for pool in pools(tables).values() for document in pool}
+    assert texts == {name: expected[name] for name in texts}
+    assert counts.opinions == 11  # ten of Ohio, one of Utah
+
+
+def test_a_small_jurisdiction_is_counted_as_such(made):
+    assert made(3)[1].small == {"Utah": 1}
+    assert made(20)[1].small == {"Ohio": 10, "Utah": 1}
+    assert len(pools(made(20)[0])["1-0:5"]) == 10
+
+
+def test_the_census_says_how_often_target_and_citing_opinion_are_near(made):
+    _, counts = made(3)
+    assert counts.size == 4
+    assert counts.target_first == 2  # of 2-0:5, whose target is nearest, and of 6-0:5, which has no other
+    assert counts.citing_in_pool == 1  # case 2 cites in 2-0:5
+
+
+@pytest.mark.parametrize("cut", [1, 4, 50])
+def test_the_result_hangs_neither_on_shards_nor_on_batches(made, monkeypatch, cut):
+    whole = made(3)
+    monkeypatch.setattr(retrieval_pools, "BATCH", cut)
+    assert made(3, cut) == whole
+
+
+def test_similarity_is_the_inner_product(made):
+    tables, _ = made(3)
+    texts = {row["document_id"]: row["text"] for row in tables["documents"]}
+    queries = {row["query_id"]: row["text"] for row in tables["queries"]}
+    for row in tables["judgements"]:
+        one, other = encode([queries[row["query_id"]], texts[row["document_id"]]])
+        assert row["similarity"] == pytest.approx(float(one @ other), abs=1e-5)

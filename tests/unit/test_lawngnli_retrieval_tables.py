@@ -1,0 +1,145 @@
+"""Tables 6 and 17: which score stands in which printed cell, with exact intervals and what the pools are."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lextables import dataset
+from lextables.lawngnli import tables
+from lextables.lawngnli.schema.retrieval import JUDGEMENTS, QUERIES
+from lextables.metrics.intervals import exact_share_interval
+from lextables.rooms import load
+from lextables.run import SCORES
+from lextables.tables.cells import build
+from lextables.tables.inputs import Inputs
+from lextables.tables.published import load as load_published
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
+PRINTED = load_published(ROOT / "resources/published/lawngnli.csv")
+ENTAIL = "Entail hypotheses as queries"
+SIZES = {"q1": 20, "q2": 5, "q3": 20, "q4": 20}  # how many candidates each query has
+LABELS = {"q1": "entail", "q2": "entail", "q3": "contradict", "q4": "contradict"}
+
+
+@pytest.fixture
+def made(tmp_path):
+    """The data set, and a function that gives the cells of a table from rows and the shares of their runs."""
+    data = tmp_path / "data/lawngnli_retrieval"
+    queries = [
+        {
+            "query_id": name, "split": "test", "label": label, "negated": False, "jurisdiction": "Ohio",
+            "cited_case_id": 1, "citing_case_id": 2, "text": "x",
+        }
+        for name, label in LABELS.items()
+    ]  # fmt: skip
+    judged = [
+        {"query_id": name, "document_id": f"{at:02}", "gain": int(at == 0), "similarity": 0.5}
+        for name, size in SIZES.items()
+        for at in range(size)
+    ]
+    data.mkdir(parents=True)
+    dataset.write(QUERIES, queries, data / "queries.parquet")
+    dataset.write(JUDGEMENTS, judged, data / "judgements.parquet")
+    pools = {"size": 1000, "small": {"Ohio": 20}}
+    (data / "census.json").write_text(json.dumps({"pools": pools}))
+
+    def cells(table, systems: Mapping[str, Mapping]):
+        rows = [
+            row | {"runs": {"text": [f"runs/{key}"]} if shares else {}}
+            for key, (row, shares) in systems.items()
+        ]
+        for key, (_, shares) in systems.items():
+            found = [
+                {"metric": f"Recall@{cutoff}", "group": f"label: {label}", "value": value, "n": 2}
+                for (cutoff, label), value in sorted((shares or {}).items())
+            ]
+            folder = tmp_path / f"runs/{key}"
+            folder.mkdir(parents=True)
+            dataset.write(
+                SCORES,
+                sorted(found, key=lambda row: (row["metric"], row["group"])),
+                folder / "scores.parquet",
+            )
+        printed = [cell for cell in PRINTED if cell.table == table]
+        inputs = Inputs(data, tmp_path, rows, printed, PAPER, table)
+        return {(cell.row, cell.column): cell for cell in tables.cells(table, inputs)}
+
+    return cells
+
+
+def system(retriever, reranker=None, documents="whole", **changed):
+    return {
+        "row": f"{retriever} / {reranker}", "retriever": retriever, "reranker": reranker or "None",
+        "reranked": reranker is not None, "documents": documents, "own": False, "reason": "sample data",
+        "trained": False, "averages": 1, "floor": False,
+    } | changed  # fmt: skip
+
+
+SHARES = {
+    (cutoff, label): {1: 0.0, 10: 0.5, 100: 1.0}[cutoff]
+    for cutoff in (1, 10, 100)
+    for label in ("entail", "contradict")
+}
+
+
+def test_table17_has_whole_and_filtered_documents_side_by_side(made):
+    found = made("table17", {
+        "a": (system("BM25"), SHARES),
+        "b": (system("BM25", documents="filtered"), SHARES | {(1, "entail"): 1.0}),
+        "c": (system("MiniLM, best paragraph", documents="paragraphs", own=True), SHARES),
+        "d": (system("all-mpnet-base-v2"), None),
+    })  # fmt: skip
+    row = f"{ENTAIL} / BM25"
+    assert found[row, "Long premise / Recall@10"].value == 0.5
+    assert found[row, "Long premise / Recall@1"].value == 0.0
+    assert found[row, "Long premise filtered by BM25 retrieval / Recall@1"].value == 1.0
+    assert found[f"{ENTAIL} / MiniLM, best paragraph", "Long premise / Recall@100"].value == 1.0
+    cell = found[row, "Long premise / Recall@10"]
+    assert (cell.low, cell.high) == exact_share_interval(1, 2) and cell.seeds is None
+    assert cell.runs == ("runs/a",)
+    missing = found[f"{ENTAIL} / all-mpnet-base-v2", "Long premise / Recall@1"]
+    assert (missing.value, missing.reason) == (None, "sample data")
+
+
+def test_table17_says_how_many_candidates_there_are_and_what_chance_makes_of_them(made):
+    found = made("table17", {"a": (system("BM25"), SHARES)})
+    column = "Long premise / Recall@10"
+    assert found["N", column].value == 2
+    assert found["Candidates a query", column].value == pytest.approx(65 / 4)
+    assert found["Candidates a query", column].reason == "Ohio has 20 opinions where a pool wants 1,000"
+    assert found[f"{ENTAIL} / a random order, as expected", column].value == pytest.approx((0.5 + 1) / 2)
+    assert found["Contradict hypotheses as queries / a random order, as expected", column].value == 0.5
+
+
+def test_table6_names_the_first_stage_of_what_reorders_ours(made):
+    column = "[Contradict hypotheses as queries] / Recall@10"
+    found = made("table6", {
+        "a": (system("all-distilroberta-v1", "BM25", "filtered"), SHARES),
+        "b": (system("all-MiniLM-L6-v2", "BM25", "filtered", own=True), SHARES),
+        "c": (system("all-MiniLM-L6-v2", None, "filtered", own=True), SHARES),
+        "d": (system("all-MiniLM-L6-v2", "A classifier", "filtered", own=True, trained=True), SHARES),
+    })  # fmt: skip
+    assert found["BM25", column].value == 0.5
+    assert found["BM25, over all-MiniLM-L6-v2", column].value == 0.5
+    assert found["no reranker, over all-MiniLM-L6-v2", column].value == 0.5
+    assert found["A classifier, over all-MiniLM-L6-v2", column].seeds == (0.5,)
+    assert found["N", column].value == 2
+
+
+@pytest.mark.parametrize("table", ["table6", "table17"])
+def test_every_printed_cell_has_its_place(made, table):
+    task = PAPER.tasks["lawngnli_retrieval"]
+    if table == "table17":
+        systems = [
+            system(one.row, documents=one.documents) for one in task.retrievers.values() if not one.own
+        ]
+    else:
+        systems = [system("all-distilroberta-v1", one.row, "filtered") for one in task.rerankers.values()]
+    found = made(table, {str(at): (one, SHARES) for at, one in enumerate(systems)})
+    printed = [cell for cell in PRINTED if cell.table == table]
+    lines = build(printed, found.values(), comparable=False)
+    assert {(cell.row, cell.column) for cell in printed} <= found.keys()
+    assert all(line.ours for line in lines)

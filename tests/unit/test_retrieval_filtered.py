@@ -1,0 +1,210 @@
+"""Documents cut to the paragraphs that BM25 finds for a query, and what ranks and reorders them."""
+
+import os
+
+# Nothing here is on the hub.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from gensim.corpora import Dictionary
+from gensim.models import OkapiBM25Model
+from transformers import AutoTokenizer
+
+from lextables.errors import BadInput
+from lextables.models import multi_head
+from lextables.models.paragraph_filter import Paragraphs
+from lextables.tasks.retrieval import classifying, dense, okapi
+from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.filtering import read_as
+
+SAMPLE_ENCODER = str(Path(__file__).parents[2] / "resources/sample/models/sample-encoder")
+CPU = torch.device("cpu")
+WORDS = ["rent", "tax", "duty", "notice", "court", "state", "the", "of", "law", "claim"]
+TASK = {"training": "train", "validation": "valid", "test": "test"}
+
+
+def made(seed=0, documents=12, paragraphs=9):
+    drawn = random.Random(seed)
+    texts = {
+        f"d{at:02}": "\n".join(
+            " ".join(drawn.choices(WORDS, k=drawn.randrange(2, 9))) for _ in range(paragraphs)
+        )
+        for at in range(documents)
+    }
+    queries = {
+        name: {"query_id": name, "split": split, "label": label, "text": " ".join(drawn.choices(WORDS, k=3))}
+        for name, split, label in (
+            ("q1", "test", "entail"),
+            ("q2", "test", "contradict"),
+            ("q3", "valid", "entail"),
+        )
+    }
+    judged = {
+        name: {document: int(at == 0) for at, document in enumerate(drawn.sample(sorted(texts), 8))}
+        for name in queries
+    }
+    return Collection(texts, queries, judged, TASK)
+
+
+def encode(texts):
+    """How often each word is there, and whether the text is long, which no two documents share."""
+    return np.array(
+        [[text.split().count(word) for word in WORDS] + [len(text) / 1000] for text in texts],
+        dtype=np.float32,
+    )
+
+
+def filtered(data, query, document):
+    return Paragraphs(data.documents[document]).best(data.queries[query]["text"])
+
+
+def expected(data, score):
+    """{query: its pool by ``score`` of (query, document), ties by id}."""
+    return {
+        query: sorted(
+            ((document, score(query, document)) for document in data.judged[query]),
+            key=lambda hit: (-hit[1], hit[0]),
+        )
+        for query in data.queries
+    }
+
+
+def alike(found, wanted):
+    assert found.keys() == wanted.keys()
+    for query, hits in wanted.items():
+        assert [document for document, _ in found[query]] == [document for document, _ in hits]
+        assert [score for _, score in found[query]] == pytest.approx([score for _, score in hits])
+
+
+SETTINGS = {"pool": "judged", "top": 5, "queries": None}
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 10_000])
+def test_vectors_of_filtered_documents_are_of_what_each_query_finds(monkeypatch, at_once):
+    monkeypatch.setattr(dense, "AT_ONCE", at_once)
+    data, seen = made(), []
+
+    def documents(texts):
+        seen.extend(texts)
+        return encode(texts)
+
+    def score(query, document):
+        return float(encode([data.queries[query]["text"]])[0] @ encode([filtered(data, query, document)])[0])
+
+    found = dense.retrieve(data, {"text": SETTINGS | {"documents": "filtered"}}, documents, encode)["text"]
+    alike(found, {query: hits[:5] for query, hits in expected(data, score).items()})
+    assert set(seen) == {
+        filtered(data, query, document) for query in data.queries for document in data.judged[query]
+    }
+    assert all(len(text.split("\n")) == 5 for text in seen)
+
+
+def gensims(query, texts):
+    tokens = [text.split() for text in texts]
+    dictionary = Dictionary(tokens)
+    model = OkapiBM25Model(dictionary=dictionary)
+    asked = dict(dictionary.doc2bow(query.split()))
+    return [
+        sum(weight * asked.get(word, 0) for word, weight in model[dictionary.doc2bow(words)])
+        for words in tokens
+    ]
+
+
+@pytest.mark.parametrize("read", ["whole", "filtered"])
+@pytest.mark.parametrize("at_once", [1, 64])
+def test_okapi_is_gensims_over_each_querys_pool(monkeypatch, read, at_once):
+    monkeypatch.setattr(okapi, "AT_ONCE", at_once)
+    data = made(1)
+    scores = {}
+    for query, pool in data.judged.items():
+        names = sorted(pool)
+        texts = [
+            filtered(data, query, name) if read == "filtered" else data.documents[name] for name in names
+        ]
+        found = gensims(data.queries[query]["text"], texts)
+        scores |= {(query, name): value for name, value in zip(names, found, strict=True)}
+    found = okapi.retrieve(data, {"text": SETTINGS | {"documents": read}})["text"]
+    alike(found, {query: hits[:5] for query, hits in expected(data, lambda *pair: scores[pair]).items()})
+
+
+def test_what_reorders_hits_has_them_alone_as_its_collection():
+    data = made(2)
+    hits = {query: sorted(pool)[:3] for query, pool in data.judged.items()}
+    among = data.among(hits)
+    assert list(among.queries) == ["q1", "q2"]  # the validation query is not reordered
+    found = okapi.retrieve(among, {"text": SETTINGS | {"documents": "filtered"}})["text"]
+    assert {query: sorted(document for document, _ in of) for query, of in found.items()} == {
+        query: hits[query] for query in ("q1", "q2")
+    }
+    texts = [filtered(data, "q1", document) for document in hits["q1"]]
+    assert [score for _, score in sorted(found["q1"])] == pytest.approx(
+        gensims(data.queries["q1"]["text"], texts)
+    )
+
+
+def test_pairs_are_read_whole_or_filtered():
+    data = made(3)
+    pairs = [(data.queries[query]["text"], document) for query in ("q1", "q2") for document in ("d03", "d01")]
+    assert read_as("whole", data.documents, pairs) == [data.documents[document] for _, document in pairs]
+    assert read_as("filtered", data.documents, pairs) == [
+        filtered(data, query, document) for query in ("q1", "q2") for document in ("d03", "d01")
+    ]
+
+
+HEADS = {"nli": ["entail", "neutral", "contradict"], "entailment": ["entail", "not entail"]}
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("classifier")
+    model = multi_head.load(SAMPLE_ENCODER, [3, 2], "family", seed=3, loss="cross_entropy")
+    multi_head.save(model, folder / "weights", HEADS)
+    return multi_head.load_trained(folder / "weights", CPU)
+
+
+@pytest.mark.parametrize(
+    ("head", "answers", "counts"),
+    [
+        ("nli", {}, {"q1": 0, "q2": 2}),
+        ("entailment", {"contradict": "not entail"}, {"q1": 0, "q2": 1}),
+    ],
+)
+def test_a_classifier_reorders_by_the_probability_of_the_querys_own_label(classifier, head, answers, counts):
+    data = made(4)
+    hits = {query: sorted(pool)[:4] for query, pool in data.judged.items()}
+    settings = {
+        "form": "text", "documents": "filtered", "max_length": 24, "head": head, "by": "label",
+        "answers": answers,
+    }  # fmt: skip
+    found = classifying.rerank(data, hits, settings, classifier, SAMPLE_ENCODER, CPU)
+    assert list(found) == ["q1", "q2"]
+
+    tokenizer, (model, heads) = AutoTokenizer.from_pretrained(SAMPLE_ENCODER), classifier
+    for query, reordered in found.items():
+        assert sorted(document for document, _ in reordered) == hits[query]
+        assert [score for _, score in reordered] == sorted((score for _, score in reordered), reverse=True)
+        for document, score in reordered:
+            pair = tokenizer(
+                filtered(data, query, document), data.queries[query]["text"], truncation="longest_first",
+                max_length=24, return_tensors="pt",
+            )  # fmt: skip
+            with torch.no_grad():
+                logits = model.answer(model.represent(**pair), list(heads).index(head))
+            assert score == pytest.approx(float(torch.softmax(logits, dim=1)[0, counts[query]]), abs=1e-5)
+
+
+def test_a_label_that_the_head_does_not_have_is_refused(classifier):
+    data = made(5)
+    settings = {
+        "form": "text", "documents": "whole", "max_length": 24, "head": "entailment", "by": "label",
+        "answers": {},
+    }  # fmt: skip
+    with pytest.raises(BadInput, match="'contradict' is none of the answers entail, not entail"):
+        classifying.rerank(data, {"q1": ["d00"]}, settings, classifier, SAMPLE_ENCODER, CPU)
+    with pytest.raises(BadInput, match="no head 'x', only nli, entailment"):
+        classifying.rerank(data, {"q1": ["d00"]}, settings | {"head": "x"}, classifier, SAMPLE_ENCODER, CPU)

@@ -1,0 +1,108 @@
+"""The plan of what reorders hits: a bi-encoder, BM25, or a classifier trained on another data set."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from lextables.config import load as load_config
+from lextables.models.resolve import Missing, load_models
+from lextables.papers import plan
+from lextables.rooms import load
+from lextables.tasks.plan import Context
+from lextables.tasks.retrieval.plan import Reranker, RetrievalPlanner, Retriever
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
+MODELS = load_models(ROOT / "resources/models.yaml")
+MINILM = "all-MiniLM-L6-v2 / MiniLM encoder, trained for reranking"
+
+
+def laid_out(**values):
+    config = load_config(
+        {"papers": "lawngnli", "data": "release", "models": "paper"} | values, ["lawngnli"], ROOT
+    )
+    found = plan(PAPER, Context(config, MODELS, ROOT, gpu=False))
+    return found.specs, {row["row"]: row for row in found.rows["table6"]}
+
+
+def test_a_classifier_reads_with_what_it_has_become_on_another_data_set_a_run_a_seed():
+    specs, rows = laid_out(grid="small")
+    runs = [
+        run for run in specs if run.experiment == "rerank-classified" and "minilm" in run.model.split("+")[1]
+    ]
+    row = rows[MINILM]
+    assert (row["own"], row["trained"], row["reranked"]) == (True, True, True)
+    assert len(row["runs"]["text"]) == 3 and {run.folder for run in runs} >= {*row["runs"]["text"]}
+    for run in runs:
+        spec = specs[run]
+        training = spec.weights_of
+        assert (training.paper, training.experiment, training.seed) == (
+            "lawngnli_reranking",
+            "train",
+            run.seed,
+        )
+        assert [needed.experiment for needed in spec.needs] == ["retrieve"]
+        learnt = specs[training].settings
+        assert spec.settings["max_length"] == learnt["max_length"]
+        assert spec.settings["tokenizer"]["weights"] == learnt["weights"]
+        assert (spec.settings["head"], spec.settings["by"]) == ("nli", "label")
+        assert spec.settings["documents"] == "filtered"
+
+
+def test_a_printed_classifier_wants_the_papers_grid():
+    printed = "all-distilroberta-v1 / albert-xxlarge-v2_anli-LawngNLI-retrieval"
+    _, rows = laid_out(grid="small")
+    assert rows[printed]["reason"] == "the paper's settings want grid=paper" and not rows[printed]["runs"]
+    assert rows[f"{printed}, small budget"]["own"] and rows[f"{printed}, small budget"]["runs"]
+    specs, rows = laid_out(grid="paper")
+    (folder,) = rows[printed]["runs"]["text"]
+    (spec,) = [spec for run, spec in specs.items() if run.folder == folder]
+    assert spec.settings["max_length"] == 512  # as it is read, where it was trained on less
+
+
+def test_rerankers_read_documents_as_their_retriever_does_and_its_hits_alone():
+    specs, _ = laid_out(grid="paper")
+    kinds = {}
+    for run, spec in specs.items():
+        if run.experiment == "rerank":
+            kinds.setdefault(spec.settings["kind"], spec.settings)
+            assert (spec.settings["documents"], spec.settings["pool"]) == ("filtered", "judged")
+    assert kinds.keys() == {"bi-encoder", "okapi", "cross-encoder"}
+    assert "weights" not in kinds["okapi"] and kinds["bi-encoder"]["max_length"] == 384
+
+
+def test_where_the_encoders_are_not_there_printed_rows_say_so_and_ours_are_left_out():
+    _, rows = laid_out(models="sample", data="sample")
+    assert rows["all-distilroberta-v1 / BM25"]["reason"] == "sample data"
+    assert not [name for name in rows if name.startswith("all-distilroberta") and "MiniLM encoder" in name]
+    assert rows["all-MiniLM-L6-v2 / BM25"]["own"] and rows[MINILM]["runs"]
+
+
+def test_a_data_set_that_is_not_planned_gives_a_reason():
+    task = PAPER.tasks["lawngnli_retrieval"]
+    config = load_config({"papers": "lawngnli", "models": "paper"}, ["lawngnli"], ROOT)
+    planner = RetrievalPlanner("lawngnli_retrieval", task, Context(config, MODELS, ROOT, gpu=False))
+    found = planner.classifiers(task.rerankers["minilm-lawngnli"])
+    assert found == Missing("lawngnli_reranking is no data set of this configuration")
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"kind": "okapi", "model": "x"}, "is okapi and wants none"),
+        ({"kind": "bi-encoder"}, "wants a model"),
+        ({"kind": "classifier", "model": "x", "of": "y"}, "has of, head and by"),
+        ({"kind": "cross-encoder", "model": "x", "head": "nli"}, "has of, head and by"),
+    ],
+)
+def test_a_reranker_has_what_its_kind_wants(fields, fault):
+    with pytest.raises(ValidationError, match=fault):
+        Reranker(row="A", **fields)
+
+
+def test_okapi_reads_no_single_paragraphs():
+    task = PAPER.tasks["lawngnli_retrieval"].model_dump()
+    task["retrievers"] = {"bm25": Retriever(row="BM25", kind="okapi", documents="paragraphs").model_dump()}
+    with pytest.raises(ValidationError, match="okapi reads documents whole or filtered"):
+        type(PAPER.tasks["lawngnli_retrieval"]).model_validate(task)

@@ -1,0 +1,51 @@
+# What Section 4.2 derives from LawngNLI: hypotheses, each with its target opinion among others like it; and
+# examples to train rerankers on, whose Neutral premises are opinions like the hypothesis (footnote 11).
+#
+#   in    {RESULTS}/data/lawngnli/examples.parquet, unfiltered.parquet, {RESULTS}/data/caselaw/<shard>.parquet
+#   out   {RESULTS}/data/lawngnli_retrieval/queries.parquet, documents.parquet, judgements.parquet, census.json
+#         {RESULTS}/data/lawngnli_reranking/examples.parquet, heads.parquet, texts.parquet, census.json
+#   steps majority opinions of the jurisdictions asked about -> vectors -> the nearest to each hypothesis
+
+from lextables.lawngnli.retrieval_plan import pool_encoder
+
+LAWNGNLI_RETRIEVAL = f"{RESULTS}/data/lawngnli_retrieval"
+LAWNGNLI_RERANKING = f"{RESULTS}/data/lawngnli_reranking"
+LAWNGNLI_POOL_ENCODER = told(pool_encoder, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
+
+
+rule lawngnli_retrieval:
+    input:
+        examples=f"{LAWNGNLI_DATA}/examples.parquet",
+        unfiltered=f"{LAWNGNLI_DATA}/unfiltered.parquet",
+        census=f"{LAWNGNLI_DATA}/census.json",
+        opinions=[f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards],
+    output:
+        queries=f"{LAWNGNLI_RETRIEVAL}/queries.parquet",
+        documents=f"{LAWNGNLI_RETRIEVAL}/documents.parquet",
+        judgements=f"{LAWNGNLI_RETRIEVAL}/judgements.parquet",
+        census=f"{LAWNGNLI_RETRIEVAL}/census.json",
+        reranking_examples=f"{LAWNGNLI_RERANKING}/examples.parquet",
+        reranking_heads=f"{LAWNGNLI_RERANKING}/heads.parquet",
+        reranking_texts=f"{LAWNGNLI_RERANKING}/texts.parquet",
+        reranking_census=f"{LAWNGNLI_RERANKING}/census.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/retrieval.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/retrieval.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 4
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=240,
+    params:
+        encoder=lambda wildcards: identified(LAWNGNLI_POOL_ENCODER),
+        seed=PAPERS["lawngnli"].seed,
+        vectors=KEPT_VECTORS,
+        device=CONFIG.device,
+        code=code("lawngnli_retrieval.py"),
+    message:
+        "Encoding the majority opinions and finding those most like each test hypothesis (Section 4.2)."
+    script:
+        "../scripts/lawngnli_retrieval.py"

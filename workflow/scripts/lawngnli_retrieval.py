@@ -1,0 +1,42 @@
+"""What Section 4.2 derives from LawngNLI: the retrieval data set, and the training set for rerankers."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from lextables.dataset import census, write_census
+from lextables.job import job
+from lextables.lawngnli.census import check_left
+from lextables.lawngnli.reranking_examples import write_reranking
+from lextables.lawngnli.retrieval_pools import write_retrieval
+from lextables.lawngnli.schema import reranking
+from lextables.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from lextables.models import bi_encoder, device
+from lextables.models.weights import weights_folder
+
+with job(snakemake.log[0]) as log:
+    given, output, params = snakemake.input, snakemake.output, snakemake.params
+    encoder = bi_encoder.load(
+        weights_folder(params.encoder), device.pick(params.device), params.encoder["max_length"]
+    )
+    # As the runs of the task encode them, so that both find what the other kept.
+    kept = [
+        bi_encoder.kept(encode, encoder, params.encoder, params.vectors)
+        for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
+    ]
+    about = {
+        "encoder": params.encoder["model"],
+        "sources": json.loads(Path(given.census).read_text(encoding="utf-8"))["sources"],
+    }
+    tables = (DOCUMENTS, JUDGEMENTS, QUERIES)
+    paths = {table.name: output[table.name] for table in tables}
+    counts = write_retrieval(given.examples, given.opinions, *kept, paths)
+    check_left([("a test example that is Entail or Contradict", counts.queries)])
+    found = {table.name: census(table, paths[table.name]) for table in tables}
+    write_census(output.census, about | {"data": found, "pools": asdict(counts)})
+    log.info("%s", counts)
+
+    paths = {table.name: output[f"reranking_{table.name}"] for table in reranking.TABLES}
+    write_reranking(given.examples, given.unfiltered, given.opinions, *kept, params.seed, paths)
+    found = {table.name: census(table, paths[table.name]) for table in reranking.TABLES}
+    write_census(output.reranking_census, about | {"data": found})

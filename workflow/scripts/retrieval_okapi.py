@@ -1,0 +1,13 @@
+"""Rank the documents of every query by gensim's BM25 over its pool, in all forms of the queries."""
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.run import recorded_all
+from lextables.tasks.retrieval import collection, okapi
+from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+
+with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings):
+    settings = snakemake.params.settings
+    hits = okapi.retrieve(collection.load(snakemake.input, snakemake.params.task), settings)
+    for path, form in zip(snakemake.output.predictions, settings, strict=True):
+        write(PREDICTIONS, prediction_rows(hits[form]), path)

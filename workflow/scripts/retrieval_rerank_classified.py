@@ -1,0 +1,27 @@
+"""Reorder a retriever's hits by the probability that a classifier gives each query's own answer."""
+
+from pathlib import Path
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.models import device, multi_head
+from lextables.models.weights import weights_folder
+from lextables.run import loaded, recorded
+from lextables.tasks.retrieval import collection
+from lextables.tasks.retrieval.classifying import rerank
+from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked
+
+with job(snakemake.log[0]):
+    settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
+    weights, trained = snakemake.input.weights
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        record |= {"device": device.describe(where), "trained": loaded(trained)}
+        found = rerank(
+            collection.load(snakemake.input.data, snakemake.params.task),
+            ranked(snakemake.input.hits[0]),
+            settings,
+            multi_head.load_trained(weights, where),
+            weights_folder(settings["tokenizer"]),
+            where,
+        )
+        write(PREDICTIONS, prediction_rows(found), snakemake.output.predictions)
