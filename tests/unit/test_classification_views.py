@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 import tiny_encoders
 from lextables.config import load as load_config
-from lextables.dataset import Column, Table, read, write
+from lextables.dataset import Column, Table, write
 from lextables.errors import BadInput
 from lextables.metrics import classification
 from lextables.models import multi_head
