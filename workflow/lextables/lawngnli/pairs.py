@@ -19,6 +19,7 @@ from statistics import median
 from typing import Any
 
 from lextables import dataset
+from lextables.errors import BadInput
 from lextables.lawngnli.balance import TRAIN
 from lextables.lawngnli.labels import ENTAIL, LABELS
 from lextables.lawngnli.readings import pair_name
@@ -38,7 +39,8 @@ def write_pairs(
 ) -> None:
     """Write the tables of `schema.pairs` from LawngNLI's examples and their long premises.
 
-    Memory: one long premise, the examples with their short premises, and the ids of all texts.
+    Memory: one long premise, the examples with their short premises, and the ids of all texts.  `BadInput`
+    for an example whose long premise is not there.
     """
     shown: list[Row] = []
 
@@ -64,10 +66,11 @@ def _in_order_of_premises(examples: str | Path, long_premises: str | Path) -> It
     premises = dataset.read(long_premises, ["case_id", "text", "tokens", "closing_paragraphs"])
     premise: Row = {"case_id": None}
     for row in sorted(rows, key=itemgetter("cited_case_id", "example_id", "is_twin")):
-        while premise["case_id"] != row["cited_case_id"]:
-            premise = next(premises)
-            premise["paragraphs"] = None
-        if premise["paragraphs"] is None:
+        if premise["case_id"] != (case := row["cited_case_id"]):
+            premise = next((found for found in premises if found["case_id"] == case), {})
+            if not premise:
+                what = f"there is no opinion of case {case}, the premise of the example {row['example_id']}"
+                raise BadInput(what, where="long_premises")
             premise["paragraphs"] = Paragraphs(premise["text"])
         yield row | {"opinion": premise}
 

@@ -1,0 +1,508 @@
+"""Tasks with views: what is laid out of one, shown to a model, read of it and scored."""
+
+import gc
+import os
+
+# Nothing here is on the hub.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from pydantic import ValidationError
+
+import tiny_encoders
+from lextables.config import load as load_config
+from lextables.dataset import Column, Table, write
+from lextables.errors import BadInput
+from lextables.metrics import classification
+from lextables.models import multi_head
+from lextables.models.resolve import Model
+from lextables.run import SCORES, Run
+from lextables.tasks.classification.examples import by_head, key_of, of_splits, shown
+from lextables.tasks.classification.features import read_tokens, tokenise
+from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
+from lextables.tasks.classification.reading import read_heads, read_views
+from lextables.tasks.classification.schema import READINGS
+from lextables.tasks.classification.scoring import ANSWER, GIVEN, LEFT_OUT, score
+from lextables.tasks.classification.texts import Text, texts_of
+from lextables.tasks.plan import Context, Given
+from tiny_encoders import WORDS
+
+# What is loaded by now need not be walked through each time a finished model is cleared away.
+gc.freeze()
+CPU = torch.device("cpu")
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+# What is planned.
+
+ENCODER = {"kind": "encoder", "licence": "none", "use": "none", "max_length": 64}
+MODELS = {name: Model(**ENCODER) for name in ("small", "ready", "large", "away")}
+HERE = ("small", "ready", "large")
+GRID = {"learning_rates": [1e-4], "batch_size": 8, "max_length": 32, "warmup": 2, "schedule": "linear"}
+FIRST = {
+    "task": "classification",
+    "metrics": ["accuracy"],
+    "choose_by": "accuracy",
+    "views": {"pair": {"text": "text_id", "pair": "pair_id"}},
+    "readings": {"pair": []},
+    "models": {
+        "small": {"row": "Small, first", "model": "small"},
+        "large": {"row": "Large, first", "model": "large", "checkpoint": "ready"},
+        "away": {"row": "Away, first", "model": "away", "checkpoint": "ready"},
+    },
+    "grids": {"paper": {"multi": GRID | {"updates": [5]}}},
+}
+SECOND = FIRST | {
+    "heads": ["three"],
+    "views": {
+        "short": {"text": "short", "pair": "hypothesis"},
+        "short_16": {"text": "short", "pair": "hypothesis", "max_length": 16},
+        "long": {"text": "long", "pair": "hypothesis", "max_length": 64},
+        "alone": {"text": "hypothesis"},
+    },
+    "readings": {
+        "none": ["short", "long"], "short": ["short", "short_16"], "long": ["long"], "alone": ["alone"],
+    },
+    "models": {"small": {"row": "Small", "model": "small"}},
+    "grids": {"paper": {"multi": GRID | {"passes": 2}, "other": GRID | {"passes": 1, "max_length": 48}}},
+    "linear": {"longest": 2, "least": 3, "smoothing": 1.0, "penalty": {"words": 1.0}},
+}  # fmt: skip
+
+
+@pytest.fixture
+def planned(tmp_path):
+    """Plan the second data set beside the first; return its rows by name, and both planners."""
+    for name in HERE:
+        (tmp_path / "models" / name).mkdir(parents=True)
+        (tmp_path / "models" / name / "config.json").write_text("{}")
+
+    def plan(models=None, *, given=(), absent=None, second=None, **config):
+        found = {"papers": "acord", "grid": "paper", "seeds": [0, 1], "data": "release"}
+        found |= {"models": "available", "mirror": str(tmp_path)} | config
+        context = Context(
+            load_config(found, ["acord"], tmp_path), MODELS, tmp_path, gpu=False,
+            given={"second": given}, absent=absent or {},
+        )  # fmt: skip
+        tasks = {"first": FIRST, "second": SECOND | ({"models": models} if models else {}) | (second or {})}
+        planners = {
+            name: ClassificationPlanner(name, ClassificationTask(**task), context)
+            for name, task in tasks.items()
+        }
+        for planner in planners.values():
+            planner.others = planners
+        rows = [*planners["second"].rows(), *planners["second"].given()]
+        return {row.row: row for row in rows}, planners["first"].specs, planners["second"].specs
+
+    return plan
+
+
+def test_a_model_is_trained_under_each_view_and_read_once_a_seed(planned):
+    rows, first, specs = planned()
+    views = ("none", "short", "long", "alone")
+    trained = {seed: [Run("second", "train", "small", f"{v}-paper", seed) for v in views] for seed in (0, 1)}
+    read_by = {seed: Run("second", "read", "small", "paper", seed) for seed in (0, 1)}
+    assert set(specs) == {run for seed in (0, 1) for run in (*trained[seed], read_by[seed])} and not first
+    assert rows["Small"].runs == {"100": tuple(read_by.values())}
+    assert rows["Small"].about == {"setting": "multi", "heads": "three"} and rows["Small"].trained
+    for seed, run in read_by.items():
+        assert specs[run].sources == tuple(trained[seed])
+        assert all(specs[training].sources == () for training in trained[seed])
+
+
+def test_a_reading_names_its_training_its_view_and_how_much_of_it_is_read(planned):
+    _, _, specs = planned()
+    short, long = ({"text": name, "pair": "hypothesis"} for name in ("short", "long"))
+    readings = specs[Run("second", "read", "small", "paper")].settings["readings"]
+    assert readings == [
+        {"condition": "none > short", "source": 0, "view": short, "max_length": 32},
+        {"condition": "none > long", "source": 0, "view": long, "max_length": 32},
+        {"condition": "short > short", "source": 1, "view": short, "max_length": 32},
+        {"condition": "short > short_16", "source": 1, "view": short, "max_length": 16},
+        {"condition": "long > long", "source": 2, "view": long, "max_length": 32},
+        {
+            "condition": "alone > alone",
+            "source": 3,
+            "view": {"text": "hypothesis", "pair": None},
+            "max_length": 32,
+        },
+    ]
+
+
+def trainings(specs, model):
+    """{what a model's first seed is trained under: the settings}."""
+    return {
+        run.condition: spec.settings
+        for run, spec in specs.items()
+        if (run.experiment, run.model, run.seed) == ("train", model, 0)
+    }
+
+
+def test_a_training_is_told_its_view_and_none_is_one_of_no_update(planned):
+    _, _, specs = planned()
+    found = trainings(specs, "small")
+    told = {"passes": 2, "updates": [], "schedule": "linear", "warmup": 2, "only": ["three"], "where": None}
+    assert told.items() <= found["short-paper"].items()
+    assert found["alone-paper"]["view"] == {"text": "hypothesis", "pair": None}
+    assert (found["none-paper"]["passes"], found["none-paper"]["updates"]) == (None, [0])
+    # It is prepared for what it reads first.
+    assert found["none-paper"]["view"] == found["short-paper"]["view"]
+    assert found["long-paper"]["max_length"] == 32
+
+
+def test_a_panel_says_what_it_is_trained_on_by_which_heads_grid_and_examples(planned):
+    panel = {"row": "Small", "model": "small", "trained_on": ["long", "none"], "heads": ["two", "four"]}
+    rows, _, specs = planned({"small": panel | {"grid": "other", "where": "analysis"}})
+    found = trainings(specs, "small")
+    assert list(found) == ["none-paper", "long-paper"]
+    told = {"only": ["two", "four"], "where": "analysis", "passes": 1, "max_length": 48}
+    assert told.items() <= found["long-paper"].items()
+    read_by = specs[Run("second", "read", "small", "paper")].settings
+    assert [(each["condition"], each["source"], each["max_length"]) for each in read_by["readings"]] == [
+        ("none > short", 0, 48), ("none > long", 0, 48), ("long > long", 1, 48),
+    ]  # fmt: skip
+    assert read_by["only"] == ["two", "four"] and rows["Small"].about["heads"] == "two, four"
+
+
+def test_a_grid_trains_under_fewer_views_and_a_panel_is_of_the_grids_that_it_names(planned):
+    few = {"small": {"multi": GRID | {"updates": [3], "seeds": 1, "trained_on": ["short"]}}}
+    models = {
+        "small": {"row": "Small", "model": "small"},
+        "large": {"row": "Large", "model": "large", "grids": ["paper"]},
+        "words": {"row": "Words", "kind": "linear", "own": True},
+    }
+    rows, _, specs = planned(models, second={"grids": SECOND["grids"] | few}, grid="small")
+    budget = "small budget: 3 updates of 8 examples, texts cut at 32 tokens"
+    assert list(rows) == ["Small", f"Small, {budget}", "Words"]
+    assert rows["Small"].reason == "the paper's settings want grid=paper" and not rows["Small"].runs
+    assert list(trainings(specs, "small")) == ["short-small"]
+    # What costs nothing is trained under all that it may be.
+    assert len(trainings(specs, "words")) == 4
+
+
+def test_a_model_goes_on_from_what_it_became_on_another_data_set(planned):
+    _, first, specs = planned({"small": {"row": "Small", "model": "small", "after": "first"}})
+    before = Run("first", "train", "small", "pair-paper")
+    assert set(first) == {before} and first[before].settings["updates"] == [5]
+    for seed in (0, 1):
+        for view in ("none", "short", "long", "alone"):
+            spec = specs[Run("second", "train", "small", f"{view}-paper", seed)]
+            # One training on the first data set for all that follows it.
+            assert spec.sources == (before,)
+            assert spec.settings["weights"].endswith(f"{before.folder}/weights")
+            assert spec.settings["found"] == "mirror folder, then first"
+            assert spec.settings["tokenizer"]["weights"] == "mirror:small"
+    assert Run("second", "read", "small", "paper", 1) in specs
+
+
+def test_a_checkpoint_stands_for_the_first_training_where_it_is_to_be_had(planned):
+    rows, first, specs = planned({"large": {"row": "Large", "model": "large", "after": "first"}})
+    assert not first
+    found = trainings(specs, "large")["short-paper"]
+    assert (found["model"], found["weights"]) == ("large", "mirror:ready")
+    assert all(not spec.sources for run, spec in specs.items() if run.experiment == "train")
+    # It takes neither the first data set nor the model that it was made of.
+    panel = {"away": {"row": "Away", "model": "away", "after": "first"}}
+    rows, _, _ = planned(panel, absent={"first": "no mirror has it"})
+    assert rows["Away"].runs and not rows["Away"].reason
+
+
+@pytest.mark.parametrize(
+    ("panel", "absent", "reason"),
+    [
+        ({"model": "small", "after": "first"}, {"first": "no mirror has it"}, "no mirror has it"),
+        ({"model": "away"}, {}, "away is not available here"),
+    ],
+    ids=["data", "weights"],
+)
+def test_what_a_model_wants_and_is_not_here_is_its_row_s_reason(planned, panel, absent, reason):
+    rows, first, specs = planned({"it": {"row": "It"} | panel}, absent=absent)
+    assert (rows["It"].reason, rows["It"].runs, specs, first) == (reason, {}, {}, {})
+
+
+def test_a_model_that_the_first_data_set_does_not_train_is_refused(planned):
+    with pytest.raises(BadInput, match="first: 'ready' is to be trained on it first and is none of its"):
+        planned({"ready": {"row": "Ready", "model": "ready", "after": "first"}})
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"readings": {"shrot": ["short"]}}, "readings names the view 'shrot', which is not among the views"),
+        ({"readings": {"short": ["lnog"]}}, "readings names the view 'lnog', which is not among the views"),
+        (
+            {"models": {"small": {"row": "Small", "model": "small", "trained_on": ["short_16"]}}},
+            "the row 'Small' is trained on 'short_16', which readings lacks",
+        ),
+    ],
+)
+def test_views_that_there_are_not_are_refused(changes, sentence):
+    with pytest.raises(ValidationError, match=sentence):
+        ClassificationTask(**SECOND | changes)
+
+
+def test_a_user_s_encoder_and_predictions_are_rows_with_the_task_s_heads(planned, tmp_path):
+    mine = [{"name": "Mine", "kind": "encoder", "model": str(tmp_path / "models/small")}]
+    theirs = Given("Theirs", "own-theirs", "csv", ("sha256:1", "sha256:2"))
+    rows, _, specs = planned(given=[theirs], extra_models=mine)
+    assert {name: row.about["heads"] for name, row in rows.items()} == dict.fromkeys(
+        ("Small", "Mine", "Theirs"), "three"
+    )
+    assert rows["Mine"].own and not rows["Mine"].given and rows["Theirs"].own and rows["Theirs"].given
+    assert list(trainings(specs, "own-mine")) == list(trainings(specs, "small"))
+    given = tuple(Run("second", GIVEN, "own-theirs", "100", seed) for seed in (0, 1))
+    assert rows["Theirs"].runs == {"100": given}
+    assert specs[given[1]].settings == {"form": "csv", "content": "sha256:2"}
+
+
+def test_a_linear_model_reads_no_view_that_cuts(planned):
+    views = {"trained_on": ["short", "long", "alone"]}
+    rows, _, specs = planned({"words": {"row": "Words", "kind": "linear", "own": True} | views})
+    assert rows["Words"].runs == {"100": (Run("second", "read", "words", "linear"),)}
+    spec = specs[Run("second", "read", "words", "linear")]
+    # The view `long` is cut at 64 tokens, and that of 16 is one of what `short` reads.
+    assert [(each["condition"], each["source"]) for each in spec.settings["readings"]] == [
+        ("short > short", 0), ("alone > alone", 2),
+    ]  # fmt: skip
+    assert all("max_length" not in each for each in spec.settings["readings"])
+    assert [source.condition for source in spec.sources] == ["linear-short", "linear-long", "linear-alone"]
+    assert specs[spec.sources[2]].settings["view"] == {"text": "hypothesis", "pair": None}
+
+
+# What is shown.
+
+SHORT, LONG = ({"text": name, "pair": "hypothesis"} for name in ("short", "long"))
+ALONE = {"text": "hypothesis", "pair": None}
+HEADS = {"three": ("entail", "neutral", "contradict"), "two": ("entail", "not entail")}
+EXAMPLES = Table(
+    "examples",
+    "",
+    (
+        *(Column(name, pa.string(), "") for name in ("example_id", "split", "head_id")),
+        Column("label", pa.int32(), ""),
+        *(Column(name, pa.string(), "") for name in ("short", "long", "hypothesis", "premise")),
+        *(Column(name, pa.bool_(), "") for name in ("analysis", "negated")),
+    ),
+    ("example_id",),
+)
+TEXTS = Table(
+    "texts",
+    "",
+    (Column("text_id", pa.string(), ""), Column("text", pa.string(), "")),
+    ("text_id",),
+    ordered=False,
+)
+KNOWN = [{"head_id": head, "answers": list(answers)} for head, answers in HEADS.items()]
+
+
+def said():
+    """{text id: text}: short and long premises and hypotheses, not in the order of their ids."""
+    drawn = np.random.default_rng(0)
+    sizes = {"s": (3, 8), "l": (20, 40), "h": (2, 5)}
+    return {
+        f"{kind}{number}": " ".join(drawn.choice(WORDS, drawn.integers(*sizes[kind])))
+        for kind in "slh"
+        for number in reversed(range(4))
+    }
+
+
+def examples():
+    """Premises and hypotheses in all pairs, asked of two heads; the last premise is of the test split."""
+    return [
+        {
+            "example_id": f"{premise}{hypothesis}:{head}",
+            "split": "test" if premise > 1 else "train",
+            "head_id": head,
+            "label": (premise + hypothesis) % len(answers),
+            "short": f"s{premise}",
+            "long": f"l{premise}",
+            "hypothesis": f"h{hypothesis}",
+            "premise": f"p{premise}",
+            "analysis": hypothesis < 3,
+            "negated": hypothesis == 1,
+        }
+        for premise in range(4)
+        for hypothesis in range(4)
+        for head, answers in HEADS.items()
+    ]
+
+
+@pytest.fixture
+def stored(tmp_path):
+    write(EXAMPLES, examples(), tmp_path / "examples.parquet")
+    texts = ({"text_id": text_id, "text": text} for text_id, text in said().items())
+    write(TEXTS, texts, tmp_path / "texts.parquet")
+    return tmp_path / "examples.parquet", tmp_path / "texts.parquet"
+
+
+def test_a_view_says_which_text_and_which_second_one():
+    row = examples()[0]
+    assert key_of(row, SHORT) == ("s0", "h0") and key_of(row, LONG) == ("l0", "h0")
+    assert key_of(row, ALONE) == ("h0", "")
+    (found,) = shown([row], LONG)
+    assert found == row | {"text_id": "l0", "pair_id": "h0"} and key_of(found) == ("l0", "h0")
+    (alone,) = shown([row | {"pair_id": "of another view"}], ALONE)
+    assert key_of(alone) == ("h0", "")
+    assert list(shown([row], None)) == [row]
+
+
+def test_texts_are_what_any_view_shows_each_once_in_the_order_of_texts(stored):
+    texts = said()
+    expected = [Text((name, ""), text) for name, text in texts.items() if name[0] == "h"]
+    assert list(texts_of(*stored, [ALONE])) == list(texts_of(*stored, [ALONE, ALONE])) == expected
+    found = list(texts_of(*stored, [SHORT, ALONE, LONG]))
+    paired = [name for name in texts if name[0] in "sl"]
+    keys = [(premise, f"h{number}") for premise in paired for number in range(4)]
+    assert [text.key for text in found] == [*keys, *(text.key for text in expected)]
+    assert all((text.text, text.second) == (texts[text.key[0]], texts[text.key[1]]) for text in found[:32])
+    assert found[32:] == expected
+
+
+def test_a_second_text_that_is_not_there_is_named(stored, tmp_path):
+    rows = ({"text_id": name, "text": text} for name, text in said().items() if name != "h2")
+    write(TEXTS, rows, tmp_path / "fewer.parquet")
+    with pytest.raises(BadInput, match=r"texts: the text 'h2' of the column pair_id is not there\."):
+        list(texts_of(stored[0], tmp_path / "fewer.parquet", [LONG, SHORT]))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return tiny_encoders.save(tmp_path_factory.mktemp("encoders"))
+
+
+@pytest.fixture
+def tokens(stored, folders, tmp_path):
+    """Two files of tokens: what is read of 12 at most, and of 24."""
+    wanted = {12: [SHORT, LONG], 24: [SHORT, LONG, ALONE]}
+    for length, views in wanted.items():
+        tokenise(texts_of(*stored, views), folders["bert"], length, tmp_path / f"{length}.parquet")
+    return [tmp_path / f"{length}.parquet" for length in wanted]
+
+
+def test_of_tokens_those_that_are_wanted_are_read(tokens):
+    whole = read_tokens(tokens[1])
+    wanted = {("s2", "h1"), ("l0", "h3"), ("h0", ""), ("s9", "h9")}
+    found = read_tokens(tokens[1], wanted)
+    assert set(found.position) == {("s2", "h1"), ("l0", "h3"), ("h0", "")}
+    for key in found.position:
+        assert found[key].tolist() == whole[key].tolist() and found.first(key) == whole.first(key)
+    assert len(found.ids) == sum(len(whole[key]) for key in found.position)
+    none = read_tokens(tokens[1], set())
+    assert not none.position and not len(none.ids)
+
+
+# What is read.
+
+CONDITIONS = {"short > long": (0, LONG, 12), "none > short": (1, SHORT, 24), "short > alone": (0, ALONE, 24)}
+
+
+def test_trainings_read_views_of_several_lengths_as_each_would_alone(
+    stored, folders, tokens, tmp_path, monkeypatch
+):
+    heads = dict(sorted(HEADS.items()))
+    for number in range(2):
+        model = multi_head.load(folders["bert"], [3, 2], "own", number, loss="cross_entropy")
+        multi_head.save(model, tmp_path / str(number), heads)
+    weights = [tmp_path / "0", tmp_path / "1"]
+    readings = [
+        {"condition": condition, "source": source, "view": view, "max_length": length}
+        for condition, (source, view, length) in CONDITIONS.items()
+    ]
+    loaded, load = [], multi_head.load_trained
+    monkeypatch.setattr(
+        multi_head, "load_trained", lambda folder, device: loaded.append(folder) or load(folder, device)
+    )
+    found = list(read_views({"readings": readings}, weights, stored[0], ["test"], tokens, CPU))
+    # By condition, with a model that stays for the next one.
+    assert loaded == [weights[1], weights[0]]
+    expected = []
+    for condition, (source, view, length) in sorted(CONDITIONS.items()):
+        model, _ = load(weights[source], CPU)
+        asked = by_head(shown(of_splits(examples(), ["test"]), view), heads)
+        alone = read_heads(model, list(heads), asked, read_tokens(tokens[length == 24]), CPU)
+        expected += [{"condition": condition, **row} for row in alone]
+    assert found == expected and len(found) == 3 * 2 * 8
+    assert write(READINGS, found, tmp_path / "predictions.parquet") == len(found)
+    # That a model, a view or a length is another's shows in what is read.
+    of = {name: [row["logits"] for row in found if row["condition"] == name] for name in CONDITIONS}
+    assert of["short > long"] != of["none > short"] != of["short > alone"] != of["short > long"]
+
+
+# What is scored.
+
+GENERAL = {
+    "evaluator": "general", "metrics": ["accuracy", "balanced accuracy"], "unit": "premise",
+    "multi_label": False, "views": {"short": {}}, "groups": ["analysis", "negated"],
+}  # fmt: skip
+
+
+def readings_of(*conditions, heads=HEADS):
+    drawn = np.random.default_rng(1)
+    rows = [row for row in examples() if row["split"] == "test" and row["head_id"] in heads]
+    return [
+        {"condition": condition, "head_id": row["head_id"], "example_id": row["example_id"]}
+        | {"logits": logits.tolist(), "probabilities": (np.exp(logits) / np.exp(logits).sum()).tolist()}
+        for condition in conditions
+        for row in sorted(rows, key=lambda row: (row["head_id"], row["example_id"]))
+        for logits in [drawn.normal(size=len(HEADS[row["head_id"]]))]
+    ]
+
+
+def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(tmp_path):
+    given = readings_of("long > long", "none > short")
+    found = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+    test = [row | {"labels": [row["label"]]} for row in examples() if row["split"] == "test"]
+    expected = {}
+    for condition in ("long > long", "none > short"):
+        of_it = [row for row in given if row["condition"] == condition]
+        for group in ("", "analysis", "negated"):
+            rows = [row for row in test if not group or row[group]]
+            # Whether an answer is there or not, no prediction of another condition or group counts.
+            ids = {row["example_id"] for row in rows}
+            those = [row for row in of_it if row["example_id"] in ids]
+            told = {"metrics": ["accuracy", "balanced accuracy"], "unit": "premise"}
+            for row in classification.scores(those, rows, KNOWN, **told):
+                whole = row["group"] == "all"
+                names = [condition, group, "" if whole and group else row["group"]]
+                place = row["metric"], ", ".join(filter(None, names))
+                expected[place] = row["value"], row["n"]
+    of_metrics = {
+        (row["metric"], row["group"]): (row["value"], row["n"])
+        for row in found
+        if row["metric"] not in (ANSWER, LEFT_OUT)
+    }
+    assert of_metrics == expected
+    assert expected["accuracy", "long > long, head: three"][1] == 8
+    assert expected["accuracy", "long > long, negated, head: two"][1] == 2
+    assert ("accuracy", "none > short, negated") in expected and ("accuracy", "none > short, all") in expected
+    assert write(SCORES, found, tmp_path / "scores.parquet") == len(found)
+
+
+def test_each_answer_is_a_score_of_its_own(tmp_path):
+    given = readings_of("long > long", "none > short")
+    found = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+    answers = {row["group"]: (row["value"], row["n"]) for row in found if row["metric"] == ANSWER}
+    assert answers == {
+        f"{row['condition']}, example: {row['example_id']}": (float(np.argmax(row["logits"])), 1)
+        for row in given
+    }
+
+
+def test_a_group_without_a_test_example_has_no_score_and_heads_not_trained_are_counted(tmp_path):
+    rows = [row | {"negated": row["split"] == "train"} for row in examples()]
+    given = readings_of("long > long", heads=["two"])
+    found = score(given, rows, KNOWN, ["test"], GENERAL, tmp_path)
+    assert not [row for row in found if "negated" in row["group"]]
+    left = {row["group"]: (row["value"], row["n"]) for row in found if row["metric"] == LEFT_OUT}
+    assert left == {"long > long, all": (1, 2), "long > long, analysis": (1, 2)}
+
+
+def test_what_a_user_predicted_is_a_condition_of_its_own(tmp_path):
+    given = [{k: v for k, v in row.items() if k != "condition"} for row in readings_of("x", heads=["three"])]
+    found = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+    assert {row["group"].partition(",")[0] for row in found} == {GIVEN}
+    assert ("accuracy", "given, analysis, head: three") in {(row["metric"], row["group"]) for row in found}
+    # Without views there are no conditions.
+    plain = score(given, examples(), KNOWN, ["test"], GENERAL | {"views": {}, "groups": []}, tmp_path)
+    assert {row["group"] for row in plain} == {"all", "head: three"}

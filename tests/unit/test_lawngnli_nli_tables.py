@@ -1,0 +1,407 @@
+"""LawngNLI's Tables 5 and 12 to 16: accuracies with exact bounds, McNemar's tests, and gold labels."""
+
+import json
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from statsmodels.stats.proportion import proportion_confint
+
+from lextables.dataset import write
+from lextables.lawngnli import nli_tables
+from lextables.lawngnli.nli_tables import NO_PRINTED, NOT_READ, NOT_UNDER, PREFIX, accuracy, by_readings
+from lextables.lawngnli.pairs import ANSWERS
+from lextables.lawngnli.schema.pairs import PAIRS
+from lextables.metrics.intervals import exact_share_interval
+from lextables.rooms import load
+from lextables.run import SCORES
+from lextables.tables.cells import build
+from lextables.tables.inputs import Inputs
+from lextables.tables.published import load as load_published
+from lextables.tasks.classification.plan import UNTRAINED
+from lextables.tasks.classification.scoring import GIVEN, score
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
+TASK = PAPER.tasks["lawngnli_nli"]
+TABLES = ("table5", "table12", "table13", "table14", "table15", "table16")
+PRINTED = {
+    table: [cell for cell in load_published(ROOT / "resources/published/lawngnli.csv") if cell.table == table]
+    for table in TABLES
+}
+HEADS = [{"head_id": head, "answers": list(answers)} for head, answers in sorted(ANSWERS.items())]
+THREE, TWO = PREFIX["nli"], PREFIX["entailment"]
+DATA_SET = "0" * 64
+COLUMNS = {name: entry["condition"] for name, entry in PAPER.tables["table5"].names["columns"].items()}
+(VERSUS,) = (name for name in COLUMNS if name.startswith("(6)"))
+CONDITIONS = sorted({*COLUMNS.values(), "none > long", "none > short", "short > short"})
+ALBERT, BART = "albert-xxlarge-v2_anli", "facebook_bart-large_anli"
+
+
+# What is registered, and what is printed.
+
+
+def panels(table):
+    """{a printed row's name: its panel} of all rows that a table may show."""
+    heads = [where["heads"] for where in PAPER.tables[table].rows]
+    of = ((panel, (panel.heads or TASK.heads)[0]) for panel in TASK.models.values())
+    return {PREFIX[head] + panel.row: panel for panel, head in of if head in heads and not panel.own}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_registered_columns_are_the_printed_ones_and_are_read(table):
+    columns = PAPER.tables[table].names["columns"]
+    assert list(columns) == list(dict.fromkeys(cell.column for cell in PRINTED[table]))
+    for entry in columns.values():
+        trained, _, view = entry["condition"].partition(" > ")
+        assert view in TASK.readings[trained] and view in TASK.views
+        assert entry.get("group", "analysis") in TASK.groups
+        assert entry.get("labels", "gold") in ("automatic", "gold")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_each_printed_row_is_of_a_model_that_is_trained_for_it(table):
+    known, columns = panels(table), PAPER.tables[table].names["columns"]
+    others = {nli_tables.P_VALUES, f"{THREE}N", f"{TWO}N"}
+    for cell in PRINTED[table]:
+        if cell.row not in others:
+            trained = columns[cell.column]["condition"].partition(" > ")[0]
+            assert trained in (known[cell.row].trained_on or TASK.readings), cell
+    rows = {cell.row for cell in PRINTED[table]} - others
+    assert len(rows) == {"table5": 12, "table12": 6, "table16": 6}.get(table, len(known))
+    assert UNTRAINED in TASK.readings
+
+
+def test_models_of_two_labels_are_those_that_come_from_docnli():
+    two = {panel.row for panel in TASK.models.values() if panel.heads == ("entailment",)}
+    assert two == {panel.row for panel in TASK.models.values() if panel.after == "docnli"} and len(two) == 7
+
+
+# What is computed.
+
+
+def examples():
+    """24 test examples of three labels, eight of them too long for the subset, and those of two labels."""
+    rows = []
+    for number in range(26):
+        label, analysis = ANSWERS["nli"][number % 3], number % 3 < 2 or number < 12
+        shared = {
+            "example": f"e{number:02}",
+            "split": "train" if number >= 24 else "test",
+            "premise": str(number // 2),
+            "reading": f"r{number:02}",
+            "analysis": analysis,
+            "negated": analysis and number % 4 == 1,
+            "above_median": analysis and number % 5 == 2,
+            "difficult": True,
+        }
+        shared |= dict.fromkeys(("short", "short_bm25", "long", "long_bm25", "hypothesis"), "t")
+        for head, times in (("nli", [""]), ("entailment", [":1", ":2"][: 1 + (label == "entail")])):
+            answer = label if head == "nli" else "entail" if label == "entail" else "not entail"
+            rows += [
+                shared
+                | {"example_id": f"e{number:02}:{head}{time}", "head_id": head}
+                | {"label": ANSWERS[head].index(answer)}
+                for time in times
+            ]
+    return sorted(rows, key=lambda row: row["example_id"])
+
+
+def asked(head="nli", group="analysis"):
+    rows = (row for row in examples() if row["split"] == "test" and row["head_id"] == head)
+    return [row for row in rows if not group or row[group]]
+
+
+def answers_of(name, head="nli", conditions=CONDITIONS):
+    """{condition: {example: an answer}}, drawn by the run's name; right two times of three."""
+    drawn = np.random.default_rng([*map(ord, name)])
+    return {
+        condition: {
+            row["example_id"]: row["label"]
+            if drawn.random() < 2 / 3
+            else int(drawn.integers(len(ANSWERS[head])))
+            for row in asked(head, "")
+        }
+        for condition in conditions
+    }
+
+
+class Table:
+    """A table of made runs: what the systems answered, and the cells that come of it."""
+
+    def __init__(self, folder, name="table5", notes=DATA_SET):
+        self.folder, self.name, self.systems, self.answers = folder, name, [], {}
+        write(PAIRS, examples(), folder / "examples.parquet")
+        census = {"notes": {"rows_sha256 of lawngnli's examples": notes}}
+        (folder / "census.json").write_text(json.dumps(census))
+
+    def add(self, row, runs=("a",), *, head="nli", conditions=CONDITIONS, **changes):
+        """A system with these runs, each with answers of its own."""
+        folders = [f"runs/{row}/{run}" for run in runs]
+        for folder in folders:
+            self.answers[folder] = answers_of(folder, head, conditions)
+            self._write(folder, head)
+        known = {"row": row, "own": False, "given": False, "reason": "", "parameters": 1, "trained": True}
+        known |= {"averages": 1, "floor": False, "setting": "multi", "heads": head}
+        self.systems.append(known | {"runs": {"100": folders} if folders else {}} | changes)
+        return folders
+
+    def _write(self, folder, head):
+        predictions = [
+            {"head_id": head, "example_id": example, "logits": logits.tolist()}
+            | {"probabilities": logits.tolist()}
+            | ({} if condition == GIVEN else {"condition": condition})
+            for condition, given in self.answers[folder].items()
+            for example, answer in given.items()
+            for logits in [np.eye(len(ANSWERS[head]))[answer]]
+        ]
+        task = {"evaluator": "general", "multi_label": False, "views": {"short": {}}}
+        task |= {"metrics": list(TASK.metrics), "unit": TASK.unit, "groups": list(TASK.groups)}
+        found = score(predictions, examples(), HEADS, ["test"], task, "")
+        (self.folder / folder).mkdir(parents=True)
+        write(SCORES, found, self.folder / folder / "scores.parquet")
+
+    def cells(self, make=accuracy):
+        self.fill()
+        inputs = Inputs(self.folder, self.folder, self.systems, PRINTED[self.name], PAPER, self.name)
+        found = list(make(inputs))
+        # Nothing that is printed is left out, and no place is filled twice.
+        build(PRINTED[self.name], found, comparable=False)
+        return {(cell.row, cell.column): cell for cell in found}
+
+    def right(self, folder, condition, group="analysis", head="nli"):
+        """Whether each example of a group was answered right."""
+        given = self.answers[folder][condition]
+        return [given[row["example_id"]] == row["label"] for row in asked(head, group)]
+
+    def fill(self):
+        """Rows without runs for what else is printed."""
+        for row in {cell.row for cell in PRINTED[self.name]}:
+            head = "nli" if row.startswith(THREE) else "entailment"
+            name = row.removeprefix(PREFIX[head])
+            there = {(system["heads"], system["row"]) for system in self.systems}
+            if row in panels(self.name) and (head, name) not in there:
+                self.add(name, (), head=head, reason="not here")
+
+
+@pytest.fixture
+def table(tmp_path):
+    return Table(tmp_path)
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 7), (7, 7), (1, 1), (5, 12), (3004, 3966), (33, 140)])
+def test_bounds_are_those_of_clopper_and_pearson(right, n):
+    expected = proportion_confint(right, n, alpha=0.05, method="beta")
+    assert exact_share_interval(right, n) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mcnemar_is_statsmodels_exact_one(seed):
+    drawn = np.random.default_rng(seed)
+    one, other = drawn.random((2, 40)) < [[0.5 + 0.08 * seed], [0.5]]
+    counts = [[np.sum((one == a) & (other == b)) for b in (True, False)] for a in (True, False)]
+    expected = statsmodels_mcnemar(counts, exact=True).pvalue
+    assert nli_tables.mcnemar([one.tolist(), other.tolist()]) == pytest.approx(expected)
+
+
+def test_mcnemar_of_systems_that_are_right_together_is_1():
+    assert nli_tables.mcnemar([[True, False], [True, False]]) == 1.0
+    assert nli_tables.mcnemar([[True] * 10, [False] * 10]) == pytest.approx(2 / 2**10)
+
+
+def test_a_printed_row_has_the_accuracy_of_each_column_with_its_exact_bounds(table):
+    (folder,) = table.add(ALBERT)
+    cells = table.cells()
+    for column, condition in COLUMNS.items():
+        cell, right = cells[THREE + ALBERT, column], table.right(folder, condition)
+        assert cell.value == pytest.approx(statistics.fmean(right))
+        expected = proportion_confint(sum(right), len(right), method="beta")
+        assert (cell.low, cell.high) == pytest.approx(expected)
+        assert (cell.runs, cell.seeds) == ((folder,), (pytest.approx(cell.value),))
+        assert cells[THREE + BART, column].reason == "not here"
+    assert not [row for row, column in cells if ALBERT in row and "all lengths" in column]
+
+
+def test_of_several_seeds_value_and_bounds_are_means(table):
+    folders = table.add(ALBERT, ("a", "b", "c"))
+    cell = table.cells()[THREE + ALBERT, VERSUS]
+    rights = [table.right(folder, COLUMNS[VERSUS]) for folder in folders]
+    assert cell.seeds == pytest.approx(tuple(map(statistics.fmean, rights))) and len(set(cell.seeds)) > 1
+    ends = np.array([proportion_confint(sum(right), len(right), method="beta") for right in rights])
+    assert [cell.value, cell.low, cell.high] == pytest.approx([np.mean(rights), *ends.mean(axis=0)])
+
+
+def test_rows_of_our_own_stand_there_over_all_lengths_too(table):
+    (folder,) = table.add("Ours", own=True, floor=True, trained=False)
+    cells = table.cells()
+    for column, condition in COLUMNS.items():
+        short, long = cells[THREE + "Ours", column], cells[THREE + "Ours", f"{column}, all lengths"]
+        assert short.value == pytest.approx(statistics.fmean(table.right(folder, condition)))
+        assert long.value == pytest.approx(statistics.fmean(table.right(folder, condition, "")))
+        assert short.seeds is None and short.floor == "Ours"
+
+
+def test_a_row_of_our_own_says_nothing_of_views_that_it_was_not_trained_under(table):
+    table.add("Ours", conditions=["short > long"], own=True)
+    assert {column for row, column in table.cells() if row == THREE + "Ours"} == {
+        "(1) Short premise / No",
+        "(1) Short premise / No, all lengths",
+    }
+
+
+def test_a_printed_row_says_which_views_it_was_not_trained_under(table):
+    table.add(ALBERT, conditions=["short > long", "long_bm25 > long_bm25"])
+    cells = table.cells()
+    assert cells[THREE + ALBERT, "(5) Long premise / No"].reason == NOT_UNDER
+    assert cells[THREE + ALBERT, "(1) Short premise / No"].value is not None
+
+
+def test_a_model_that_a_table_does_not_print_is_not_in_it(table):
+    table.add("zlucia_custom-legalbert_vanilla")
+    assert not [row for row, _ in table.cells() if "custom-legalbert" in row]
+
+
+def test_given_predictions_are_a_column_of_their_own(table):
+    (folder,) = table.add("Theirs", conditions=[GIVEN], own=True, given=True, trained=False)
+    cells = {key: cell for key, cell in table.cells().items() if "Theirs" in key[0]}
+    assert {column: cell.value for (_, column), cell in cells.items()} == pytest.approx(
+        {
+            "Predictions given": statistics.fmean(table.right(folder, GIVEN)),
+            "Predictions given, all lengths": statistics.fmean(table.right(folder, GIVEN, "")),
+        }
+    )
+
+
+def test_p_values_are_the_greatest_over_models_and_seeds(table):
+    folders = [*table.add(ALBERT, ("a", "b")), *table.add(BART)]
+    # A row of our own is no model of the paper's, and has p-values of its own.
+    (ours,) = table.add("Ours", own=True)
+    cells = table.cells()
+
+    def value(folder, column, group="analysis"):
+        pair = [table.right(folder, condition, group) for condition in (COLUMNS[column], COLUMNS[VERSUS])]
+        one, other = map(np.array, pair)
+        counts = [[np.sum((one == a) & (other == b)) for b in (True, False)] for a in (True, False)]
+        return statsmodels_mcnemar(counts, exact=True).pvalue
+
+    printed = {cell.column for cell in PRINTED["table5"] if cell.row == nli_tables.P_VALUES}
+    assert printed == {column for column in COLUMNS if column[1] in "1234"}
+    for column in printed:
+        expected = max(value(folder, column) for folder in folders)
+        assert cells[nli_tables.P_VALUES, column].value == pytest.approx(expected)
+    own = THREE + "Ours, p-value versus (6)"
+    for column in COLUMNS:
+        if column != VERSUS:
+            assert cells[own, column].value == pytest.approx(value(ours, column))
+            assert cells[own, f"{column}, all lengths"].value == pytest.approx(value(ours, column, ""))
+    assert (own, VERSUS) not in cells and (own, f"{VERSUS}, all lengths") not in cells
+
+
+def test_without_a_printed_model_there_is_no_p_value(table):
+    table.add("Ours", own=True)
+    cells = table.cells()
+    found = [cell for (row, _), cell in cells.items() if row == nli_tables.P_VALUES]
+    assert len(found) == 4 and {(cell.value, cell.reason) for cell in found} == {(None, NO_PRINTED)}
+
+
+def test_n_counts_the_test_examples_of_each_column(tmp_path):
+    table = Table(tmp_path, "table14")
+    cells = table.cells()
+    groups = ("analysis", "analysis", "above_median", "negated")
+    for prefix, head in ((THREE, "nli"), (TWO, "entailment")):
+        found = [cells[f"{prefix}N", column].value for column in PAPER.tables["table14"].names["columns"]]
+        assert found == [len(asked(head, group)) for group in groups]
+    # Entail examples stand twice among those of two labels.
+    assert cells[f"{TWO}N", "No / All"].value > cells[f"{THREE}N", "No / All"].value
+
+
+@pytest.mark.parametrize("name", ["table14", "table15"])
+def test_subsets_and_models_of_two_labels_have_scores_of_their_own(tmp_path, name):
+    table = Table(tmp_path, name)
+    (three,), (two,) = table.add(ALBERT), table.add("albert-xxlarge-v2_DocNLI", head="entailment")
+    cells = table.cells()
+    for column, entry in PAPER.tables[name].names["columns"].items():
+        group = entry.get("group", "analysis")
+        for prefix, row, folder, head in (
+            (THREE, ALBERT, three, "nli"),
+            (TWO, "albert-xxlarge-v2_DocNLI", two, "entailment"),
+        ):
+            right = table.right(folder, entry["condition"], group, head)
+            assert cells[prefix + row, column].value == pytest.approx(statistics.fmean(right))
+
+
+# Table 16.
+
+# An answer that no label is.
+UNASKED = "ignore:(y_pred contains classes|A single label)"
+GOLD = {"r00": "entail", "r01": "contradict", "r03": "neutral", "r04": "neutral", "r07": "contradict"}
+
+
+@pytest.fixture
+def readings(tmp_path, monkeypatch):
+    """Two readings of seven pairs of the data set, alike of five, and of one of another data set."""
+    lines = ["data_set,pair,reader,reading,confidence,note"]
+    both = {name: (label, label) for name, label in GOLD.items()}
+    both |= {"r06": ("entail", "neutral"), "r24": ("entail", "entail")}
+    for name, labels in both.items():
+        lines += [f"{DATA_SET},{name},{who},{of},high," for who, of in zip("AB", labels, strict=True)]
+    lines += [f"{'1' * 64},r09,{who},entail,high," for who in "AB"]
+    path = tmp_path / "readings.csv"
+    path.write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(nli_tables, "READINGS", path)
+
+
+@pytest.mark.filterwarnings(UNASKED)
+def test_gold_labels_are_those_that_both_readers_of_this_data_set_gave(tmp_path, readings):
+    table = Table(tmp_path, "table16")
+    folders = table.add(ALBERT, ("a", "b"))
+    table.add("Ours", own=True)
+    cells = table.cells(by_readings)
+    # What they did not agree on, and what is no test example, is left out.
+    rows = [row for row in asked() if row["reading"] in GOLD]
+    assert len(rows) == 5
+    for column, entry in PAPER.tables["table16"].names["columns"].items():
+        labels = [
+            ANSWERS["nli"].index(GOLD[row["reading"]]) if entry["labels"] == "gold" else row["label"]
+            for row in rows
+        ]
+        given = [table.answers[folder][entry["condition"]] for folder in folders]
+        values = [
+            balanced_accuracy_score(labels, [answers[row["example_id"]] for row in rows]) for answers in given
+        ]
+        cell = cells[THREE + ALBERT, column]
+        assert (cell.value, cell.seeds) == (pytest.approx(np.mean(values)), pytest.approx(tuple(values)))
+        assert cells[f"{THREE}N", column].value == 5
+        assert cells[THREE + "Ours", column].value is not None
+        assert cells[THREE + BART, column].reason == "not here"
+
+
+def test_readings_of_another_data_set_are_not_shown(tmp_path, readings):
+    table = Table(tmp_path, "table16", notes="2" * 64)
+    table.add(ALBERT)
+    table.add("Ours", own=True)
+    cells = table.cells(by_readings)
+    for column in PAPER.tables["table16"].names["columns"]:
+        assert (cells[THREE + ALBERT, column].value, cells[THREE + ALBERT, column].reason) == (None, NOT_READ)
+        assert cells[f"{THREE}N", column].value == 0
+        assert (THREE + "Ours", column) not in cells
+
+
+def test_a_model_that_was_not_trained_under_a_view_says_so_among_readings(tmp_path, readings):
+    table = Table(tmp_path, "table16")
+    table.add(ALBERT, conditions=["long_bm25 > long_bm25"])
+    cells = table.cells(by_readings)
+    reasons = [cells[THREE + ALBERT, column].reason for column in PAPER.tables["table16"].names["columns"]]
+    assert reasons == [NOT_UNDER, NOT_UNDER, "", ""]
+
+
+@pytest.mark.filterwarnings(UNASKED)
+def test_balanced_accuracy_is_scikit_learns():
+    drawn = np.random.default_rng(0)
+    for size in (1, 5, 60):
+        labels, answers = (drawn.integers(0, 3, size).tolist() for _ in range(2))
+        expected = balanced_accuracy_score(labels, answers)
+        assert nli_tables.balanced_accuracy(answers, labels) == pytest.approx(expected)

@@ -1,0 +1,207 @@
+"""What models are shown of LawngNLI's examples: five texts an example, asked by two heads."""
+
+from dataclasses import replace
+
+import pytest
+
+from lextables.dataset import read, write
+from lextables.errors import BadInput
+from lextables.lawngnli.pairs import ANSWERS, write_pairs
+from lextables.lawngnli.readings import pair_name
+from lextables.lawngnli.schema.examples import EXAMPLES
+from lextables.lawngnli.schema.long_premises import LONG_PREMISES
+from lextables.models.paragraph_filter import Paragraphs
+
+RENT, NO_RENT = "The tenant owes the rent.", "The tenant does not owe the rent."
+SHORT = "\n".join(
+    ["The rent was due.", "Costs follow.", "Rain fell.", "The court sat.", "He left.", "So held."]
+)
+# Two opinions of more than five paragraphs, and one that is shorter.
+OPINIONS = {
+    1: "\n".join(
+        ["The tenant owes the rent.", *(f"Matter {number} is apart." for number in range(7)), "End."]
+    ),
+    2: "One paragraph.\nAnother.",
+    3: "\n".join(f"The rent of year {number} was paid, tenant." for number in range(9)),
+}
+CLOSING = {1: 2, 2: 1, 3: 9}
+TOKENS = {1: 1000, 2: 300, 3: 5000}
+# example, twin, case, split, analysis, label, negated, fault, hypothesis
+ROWS = [
+    ("a", False, 1, "train", True, "entail", False, None, RENT),
+    ("a", True, 1, "train", True, "contradict", True, None, NO_RENT),
+    ("b", False, 2, "train", True, "neutral", True, "overlap", NO_RENT),
+    ("b", True, 2, "train", True, "neutral", False, "overlap", RENT),
+    ("c", False, 3, "train", False, "contradict", True, None, "Nothing is owed."),
+    ("d", False, 1, "test", True, "entail", True, None, NO_RENT),
+    ("e", False, 3, "test", False, "entail", True, None, RENT),
+    ("f", False, 2, "val", True, "neutral", False, None, RENT),
+]  # fmt: skip
+REST = {
+    "citing_case_id": 9,
+    "citing_jurisdiction": "U.S.",
+    "cited_jurisdiction": "U.S.",
+    "pages": ["1"],
+    "premise_example_id": "a",
+    "short_premise_original": "p",
+    "premise_start": 0,
+    "premise_end": 1,
+    "premise_spans": [{"start": 0, "end": 1}],
+}
+NAMES = (
+    "example_id",
+    "is_twin",
+    "cited_case_id",
+    "split",
+    "analysis",
+    "label",
+    "negated",
+    "fault",
+    "hypothesis",
+)
+
+
+def made(rows=ROWS):
+    return [REST | dict(zip(NAMES, row, strict=True)) | {"short_premise": SHORT} for row in rows]
+
+
+def opinions(*cases):
+    return [
+        {"case_id": case, "opinion_id": str(case), "original": "x", "text": OPINIONS[case]}
+        | {"tokens": TOKENS[case], "closing_paragraphs": CLOSING[case]}
+        for case in cases or OPINIONS
+    ]
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write what models are shown; return the files of pairs, heads and texts."""
+
+    def write_all(rows=None, premises=None, name="out"):
+        folder = tmp_path / name
+        folder.mkdir()
+        # In any order of examples.
+        write(replace(EXAMPLES, ordered=False), made() if rows is None else rows, folder / "given.parquet")
+        write(LONG_PREMISES, opinions() if premises is None else premises, folder / "long.parquet")
+        files = [folder / f"{table}.parquet" for table in ("examples", "heads", "texts")]
+        write_pairs(folder / "given.parquet", folder / "long.parquet", *files)
+        return files
+
+    return write_all
+
+
+@pytest.fixture
+def pairs(written):
+    """{example_id: its row} with the texts in place of their ids."""
+    pairs, _, texts = written()
+    said = {row["text_id"]: row["text"] for row in read(texts)}
+    columns = ("short", "short_bm25", "long", "long_bm25", "hypothesis")
+    return {row["example_id"]: row | {name: said[row[name]] for name in columns} for row in read(pairs)}
+
+
+def test_an_example_is_shown_as_five_texts(pairs):
+    row = pairs["a:nli"]
+    assert (row["hypothesis"], row["short"]) == (RENT, SHORT)
+    # Of six paragraphs the one that says nothing of it goes; a filtered text keeps its order.
+    assert row["short_bm25"] == Paragraphs(SHORT).best(RENT) != SHORT
+    assert row["short_bm25"].startswith("The rent was due.\n") and row["short_bm25"].count("\n") == 4
+    # The end stands once more before the opinion, as in A.1.9.
+    assert row["long"] == f"Matter 6 is apart.\nEnd.\n{OPINIONS[1]}"
+    assert row["long_bm25"] == Paragraphs(OPINIONS[1]).best(RENT)
+    assert row["long_bm25"].startswith("The tenant owes the rent.\n")
+
+
+def test_a_long_premise_is_filtered_without_the_end_before_it(pairs):
+    # All nine paragraphs stand twice in the premise, and none twice in what is left of it.
+    row = pairs["e:nli"]
+    assert row["long"] == f"{OPINIONS[3]}\n{OPINIONS[3]}"
+    kept = row["long_bm25"].split("\n")
+    assert len(kept) == len(set(kept)) == 5 and row["long_bm25"] == Paragraphs(OPINIONS[3]).best(RENT)
+    # And one of few paragraphs is left as it is.
+    assert pairs["f:nli"]["long_bm25"] == OPINIONS[2] and pairs["f:nli"]["long"] == f"Another.\n{OPINIONS[2]}"
+
+
+def test_twins_share_their_premises_and_differ_in_what_is_asked_of_them(written):
+    files = written()
+    rows = {row["example_id"]: row for row in read(files[0])}
+    one, twin = rows["a:nli"], rows["a:twin:nli"]
+    for name in ("short", "long", "premise", "split"):
+        assert one[name] == twin[name]
+    assert one["hypothesis"] != twin["hypothesis"] and one["reading"] != twin["reading"]
+    assert (one["example"], twin["example"]) == ("a", "a:twin")
+    assert one["reading"] == pair_name(RENT, SHORT) == rows["a:entailment:2"]["reading"]
+    assert (one["premise"], rows["c:nli"]["premise"]) == ("1", "3")
+
+
+def test_a_text_stands_once_after_those_of_earlier_premises(written):
+    files = written()
+    ids = [row["text_id"] for row in read(files[2])]
+    texts = [row["text"] for row in read(files[2])]
+    assert len(ids) == len(set(ids)) == len(set(texts))
+    longs = ["\n".join((*text.split("\n")[-CLOSING[case] :], text)) for case, text in OPINIONS.items()]
+    places = [texts.index(text) for text in longs]
+    assert places == sorted(places)
+    columns = ("short", "short_bm25", "long", "long_bm25", "hypothesis")
+    assert {row[name] for row in read(files[0]) for name in columns} == set(ids)
+
+
+def test_two_heads_ask_and_of_two_labels_entail_stands_twice(written, pairs):
+    assert list(read(written(name="heads")[1])) == [
+        {"head_id": "entailment", "answers": ["entail", "not entail"]},
+        {"head_id": "nli", "answers": ["entail", "neutral", "contradict"]},
+    ]
+    expected = set()
+    for name, is_twin, *_, label, _, _, _ in ROWS:
+        example = name + ":twin" * is_twin
+        expected |= {(f"{example}:nli", "nli", ("entail", "neutral", "contradict").index(label))}
+        times = (1, 2) if label == "entail" else (1,)
+        expected |= {(f"{example}:entailment:{time}", "entailment", int(label != "entail")) for time in times}
+    assert {(row["example_id"], row["head_id"], row["label"]) for row in pairs.values()} == expected
+    assert len(expected) == 8 + 8 + 3
+    # Where a third is of each label, the two are balanced.
+    thirds = [pairs[f"{name}:nli"]["label"] for name in ("a", "b", "c")]
+    two = [pairs[f"{name}:entailment:1"]["label"] for name in ("a", "b", "c")]
+    assert sorted(thirds) == [0, 1, 2] and two.count(0) * 2 == two.count(1)
+
+
+def test_answers_are_in_the_order_of_labels():
+    assert ANSWERS["nli"] == ("entail", "neutral", "contradict")
+
+
+def flagged(pairs, name):
+    return {row["example"] for row in pairs.values() if row[name]}
+
+
+def test_flags_are_of_the_analysis_subset_and_difficulty_of_all(pairs):
+    assert flagged(pairs, "analysis") == {"a", "a:twin", "b", "b:twin", "d", "f"}
+    # `c` and `e` are negated, and their premises too long for the subset.
+    assert flagged(pairs, "negated") == {"a:twin", "b", "d"}
+    assert flagged(pairs, "difficult") == {"a", "a:twin", "c", "d", "e", "f"}
+    assert {row["example"] for row in pairs.values() if row["split"] == "test"} == {"d", "e"}
+
+
+def test_above_the_median_is_longer_than_that_of_the_subset_s_training_examples(written, pairs):
+    # Of 1000, 1000, 300 and 300 tokens it is 650; the longer ones of `c` are not of the subset.
+    assert flagged(pairs, "above_median") == {"a", "a:twin", "d"}
+    # Of 1000, 1000 and 300 it is 1000, which is not above itself, in the test neither.
+    fewer = [row for row in made() if row["example_id"] != "b" or not row["is_twin"]]
+    assert not any(row["above_median"] for row in read(written(fewer, name="fewer")[0]))
+
+
+def test_the_same_examples_in_any_order_give_the_same_bytes(written):
+    first = [path.read_bytes() for path in written(name="first")]
+    assert [path.read_bytes() for path in written(name="again")] == first
+    assert [path.read_bytes() for path in written(made()[::-1], name="reversed")] == first
+
+
+@pytest.mark.parametrize(("cases", "missing"), [((1, 3), 2), ((1, 2), 3), ((3,), 1)])
+def test_a_case_without_a_long_premise_is_named(written, cases, missing):
+    sentence = rf"long_premises: there is no opinion of case {missing}, the premise of the example [a-f]\."
+    with pytest.raises(BadInput, match=sentence):
+        written(premises=opinions(*cases))
+
+
+def test_a_long_premise_that_no_example_has_is_passed_over(written):
+    rows = [row for row in made() if row["cited_case_id"] != 2]
+    ours = [path.read_bytes() for path in written(rows, opinions(1, 3), name="fewer")]
+    assert [path.read_bytes() for path in written(rows, name="all")] == ours
