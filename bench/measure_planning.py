@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -45,8 +46,8 @@ def write_list(volumes: int, mirror: Path) -> int:
     return len(listed)
 
 
-def planned(folder: Path, volumes_a_job: int) -> tuple[int, float, int]:
-    """Return the jobs of a plan, its seconds of processor time, and the most memory that it held, in MB."""
+def planned(folder: Path, volumes_a_job: int) -> tuple[int, float, float, int]:
+    """Return the jobs of a plan, its seconds by the clock and of the processor, and the most MB it held."""
     values = {
         "data": "release",
         "mirror": folder / "mirror",
@@ -61,14 +62,15 @@ def planned(folder: Path, volumes_a_job: int) -> tuple[int, float, int]:
         *("--profile", ROOT / "profiles/default", "--cores", "1", "--dry-run", "--quiet", "rules"),
         *("--config", *(f"{key}={value}" for key, value in values.items()), "--", TARGET),
     ]
+    start = time.monotonic()
     with (folder / "said").open("w") as said:
         process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(process.pid, 0)
-    text = (folder / "said").read_text()
+    seconds, text = time.monotonic() - start, (folder / "said").read_text()
     jobs = re.search(r"^total +(\d+)$", text, re.MULTILINE)
     if status or not jobs:
         sys.exit(text)
-    return int(jobs[1]), used.ru_utime + used.ru_stime, used.ru_maxrss // 1024
+    return int(jobs[1]), seconds, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024
 
 
 def main() -> None:
@@ -76,12 +78,12 @@ def main() -> None:
     arguments.add_argument("volumes", type=int, nargs="+")
     arguments.add_argument("--volumes-a-job", type=int, default=100)
     given = arguments.parse_args()
-    print("volumes    jobs  seconds    MB")
+    print("volumes    jobs  seconds  of the processor     MB")
     for volumes in given.volumes:
         with TemporaryDirectory() as folder:
             listed = write_list(volumes, Path(folder, "mirror"))
-            jobs, seconds, memory = planned(Path(folder), given.volumes_a_job)
-        print(f"{listed:7,} {jobs:7,} {seconds:8.1f} {memory:5,}", flush=True)
+            jobs, seconds, processor, memory = planned(Path(folder), given.volumes_a_job)
+        print(f"{listed:7,} {jobs:7,} {seconds:8.1f} {processor:17.1f} {memory:6,}", flush=True)
 
 
 if __name__ == "__main__":
