@@ -100,7 +100,7 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
 def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
     """Yield the long premises of ``cases``, by case, so that no order tells how the volumes were cut.
 
-    A shard's file is opened when the turn of its first case comes, for all shards' texts do not fit in memory.
+    A shard's file is opened when the turn of its first case comes, for not all would fit in memory.
     """
 
     def opened(path: str | Path, first: Row) -> Iterator[Row]:
