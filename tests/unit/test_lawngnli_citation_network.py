@@ -3,8 +3,10 @@ import random
 import numpy as np
 import pytest
 
+from lextables import dataset
 from lextables.lawngnli import citation_network
-from lextables.lawngnli.citation_network import CitationNetwork
+from lextables.lawngnli.citation_network import CitationNetwork, pairs_of
+from lextables.lawngnli.schema.candidates import CITES
 
 PAIRS = [(10, 20), (10, 30), (20, 10), (40, 10), (10, 20), (50, 50), (7_000_000_000, 20)]
 
@@ -25,6 +27,20 @@ def test_neighbours_in_both_directions(case_id, expected):
     found = CitationNetwork(PAIRS).neighbours(case_id)
     assert found.dtype == np.int64
     assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("cases", [[], [10], [20, 40], [99]])
+def test_the_pairs_of_some_cases_give_them_all_their_neighbours(tmp_path, cases):
+    names = [column.name for column in CITES.columns]
+    for n, some in enumerate((PAIRS[:3], [], PAIRS[3:])):
+        dataset.write(
+            CITES, (dict(zip(names, pair, strict=True)) for pair in sorted(some)), tmp_path / str(n)
+        )
+    found = list(pairs_of(cases, (tmp_path / str(n) for n in range(3))))
+    assert all(set(pair) & set(cases) for pair in found)
+    part, whole = CitationNetwork(found), CitationNetwork(PAIRS)
+    for case in cases:
+        assert part.neighbours(case).tolist() == whole.neighbours(case).tolist()
 
 
 def test_length_is_of_distinct_pairs():

@@ -20,6 +20,7 @@ from lextables.lawngnli.labels import assign_labels
 from lextables.lawngnli.long_premises import write_long_premises
 from lextables.lawngnli.majority_opinions import MajorityOpinions
 from lextables.lawngnli.parsers import parser
+from lextables.lawngnli.schema.long_premises import LONG_PREMISES
 
 VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw").glob("*/*.zip"))
 
@@ -74,6 +75,33 @@ def test_same_bytes_for_one_shard_and_for_one_a_volume(tmp_path: Path, tools) ->
     of_the_state = [row for row in rows if row["citing_jurisdiction"] == "Illinois"]
     assert {row["cited_jurisdiction"] for row in of_the_state} == {"Illinois", "United States"}
     assert {row["label"] for row in of_the_state} == {"entail", "neutral", "contradict"}
+
+
+def test_long_premises_of_interleaved_shards_come_by_case_from_files_opened_in_their_turn(
+    tmp_path: Path, monkeypatch
+) -> None:
+    row = {"opinion_id": "1-0", "original": "o", "text": "t", "tokens": 3, "closing_paragraphs": 1}
+    held = {"late": [20, 21], "none": [], "early": [1, 4, 9], "inside": [2, 3]}
+    for name, cases in held.items():
+        dataset.write(LONG_PREMISES, (row | {"case_id": case} for case in cases), tmp_path / name)
+    opened = []
+
+    def read(path, columns=None):
+        if columns is None:
+            opened.append(path.name)
+        yield from reading(path, columns)
+
+    reading = dataset.read
+    monkeypatch.setattr(dataset, "read", read)
+    found = built.long_premises_of(
+        {1, 3, 4, 21, 99}, [built.Shard("", "", "", tmp_path / name) for name in held]
+    )
+    assert next(found) == row | {"case_id": 1}
+    assert opened == ["early"]
+    assert [next(found)["case_id"] for _ in range(2)] == [3, 4]
+    assert opened == ["early", "inside"]
+    assert [row["case_id"] for row in found] == [21]
+    assert opened == ["early", "inside", "late"]
 
 
 def test_a_hypothesis_that_its_conversion_makes_easy_leaves(tmp_path: Path, tools, monkeypatch) -> None:

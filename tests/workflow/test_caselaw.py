@@ -1,6 +1,7 @@
 """Case law as a user runs it: volumes that hold nothing, and a data set that comes out empty."""
 
 import json
+import runpy
 import zipfile
 from pathlib import Path
 
@@ -83,6 +84,18 @@ def test_a_volume_that_has_come_is_built_from(mirror):
     # What has come stays when it leaves the mirror.
     (mirror / "caselaw/us/3.zip").unlink()
     assert "Nothing to be done" in plan()
+
+
+def test_the_whole_project_is_planned_in_a_minute_and_a_gigabyte(tmp_path):
+    bench = runpy.run_path(str(Path(__file__).parents[2] / "bench/measure_planning.py"))
+    assert bench["write_list"](40_000, tmp_path / "mirror") == pytest.approx(40_000, rel=0.001)
+    jobs, _, seconds, megabytes = bench["planned"](tmp_path, 100)
+    # Six jobs a shard, and of all shards the index, the list of cited cases and the examples.
+    shards = (jobs - 3) / 6
+    assert shards.is_integer()
+    assert 400 < shards < 500
+    assert seconds < 60
+    assert megabytes < 1000
 
 
 def test_edgar_without_quarters_says_which_key_to_set(tmp_path):

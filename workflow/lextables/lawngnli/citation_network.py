@@ -6,11 +6,26 @@ paper excludes "cases citing or cited by", so here each edge is kept in both dir
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 
 _BATCH = 1 << 22
+
+
+def pairs_of(cases: Iterable[int], paths: Iterable[str | Path]) -> Iterator[tuple[int, int]]:
+    """Yield the (citing, cited) pairs of tables of `schema.candidates.CITES` that one of ``cases`` is in.
+
+    They are all that a network needs to know the neighbours of these cases.
+    """
+    wanted = np.array(sorted(set(cases)), dtype=np.int64)
+    for path in paths:
+        table = pq.read_table(path, columns=["citing_case_id", "cited_case_id"])
+        citing, cited = (column.to_numpy() for column in table.columns)
+        found = np.isin(citing, wanted) | np.isin(cited, wanted)
+        yield from zip(citing[found].tolist(), cited[found].tolist(), strict=True)
 
 
 class CitationNetwork:

@@ -13,12 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 
 from lextables import dataset
 from lextables.lawngnli.balance import TEST_SHARE, balance, balanced, in_analysis
-from lextables.lawngnli.citation_network import CitationNetwork
+from lextables.lawngnli.citation_network import CitationNetwork, pairs_of
 from lextables.lawngnli.citation_removal import remove_citations
 from lextables.lawngnli.difficulty import difficulty_fault
 from lextables.lawngnli.jurisdictions import part
@@ -81,7 +80,7 @@ def write_examples(
             for row in _read(paired, ["example_id", "cited_case_id"])
             if row["example_id"] in splits
         }
-        dataset.write(LONG_PREMISES, _premises_of(used, shards), long_premises)
+        dataset.write(LONG_PREMISES, long_premises_of(used, shards), long_premises)
         return steps | {NEUTRALIZED: _rows(paired), BALANCED: len(splits), TWINNED: written}
 
 
@@ -96,6 +95,23 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
                 yield {name: whole[name] for name in names}
 
     return dataset.write(UNFILTERED, rows(), path)
+
+
+def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
+    """Yield the long premises of ``cases``, by case, so that no order tells how the volumes were cut.
+
+    A shard's file is opened when the turn of its first case comes, for not all would fit in memory.
+    """
+
+    def opened(path: str | Path, first: Row) -> Iterator[Row]:
+        yield first  # the merge asks for the next when this one's turn has come
+        yield from dataset.read(path)
+
+    paths = [shard.long_premises for shard in shards]
+    firsts = [next(dataset.read(path, ["case_id"]), None) for path in paths]
+    tables = [opened(path, first) for path, first in zip(paths, firsts, strict=True) if first is not None]
+    merged = heapq.merge(*tables, key=itemgetter("case_id"))
+    return (row for row in merged if "text" in row and row["case_id"] in cases)
 
 
 def entail_rows(shards: Sequence[Shard], columns: list[str] | None = None) -> Iterator[Row]:
@@ -124,8 +140,10 @@ def _paired(
     converted: Sequence[Path], shards: Sequence[Shard], encode: Encode, folder: Path
 ) -> Iterator[Path]:
     """For each jurisdiction a table of `PAIRED`, its rows that find a neutral premise."""
+    # Of other cases no neighbour is asked for.
     citing = {row["citing_case_id"] for row in _read(converted, ["citing_case_id"])}
-    network, tokens = _network(shards, citing), _tokens(shards)
+    network = CitationNetwork(pairs_of(citing, (shard.cites for shard in shards)))
+    tokens = _tokens(shards)
     for path in converted:
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         path.unlink()
@@ -147,20 +165,6 @@ def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode
     wanted = chosen_premises(rows, pairings)
     premises = {row["example_id"]: row for row in rows if row["example_id"] in wanted}
     return neutralized(rows, pairings, premises, PREMISE_FIELDS)
-
-
-def _network(shards: Sequence[Shard], cases: set[int]) -> CitationNetwork:
-    """The citations that a case of ``cases`` makes or gets: of the others no neighbour is asked for."""
-    wanted = np.array(sorted(cases), dtype=np.int64)
-
-    def pairs() -> Iterator[tuple[int, int]]:
-        for shard in shards:
-            cites = pq.read_table(shard.cites, columns=["citing_case_id", "cited_case_id"])
-            citing, cited = (column.to_numpy() for column in cites.columns)
-            touched = np.isin(citing, wanted) | np.isin(cited, wanted)
-            yield from zip(citing[touched].tolist(), cited[touched].tolist(), strict=True)
-
-    return CitationNetwork(pairs())
 
 
 def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
@@ -187,20 +191,3 @@ def _finished(kept: Iterable[Row]) -> Iterator[Row]:
         original = row["short_premise"]
         whole = row | {"short_premise": without(original), "short_premise_original": original}
         yield {name: whole[name] for name in names}
-
-
-def _premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
-    """The long premises of ``cases``, by case, so that no order tells how the volumes were cut.
-
-    A shard is read from where the turn of its first case comes, for all their texts would not fit in memory.
-    """
-
-    def opened(path: str | Path, first: Row) -> Iterator[Row]:
-        yield first  # the merge asks for the next when this one's turn has come
-        yield from dataset.read(path)
-
-    paths = [shard.long_premises for shard in shards]
-    firsts = [next(dataset.read(path, ["case_id"]), None) for path in paths]
-    tables = [opened(path, first) for path, first in zip(paths, firsts, strict=True) if first is not None]
-    merged = heapq.merge(*tables, key=itemgetter("case_id"))
-    return (row for row in merged if "text" in row and row["case_id"] in cases)

@@ -40,11 +40,12 @@ class MajorityOpinions:
         self._paths = [Path(shard) for shard in shards]
         self._starts: dict[int, list[int]] = {}
         self._held: OrderedDict[tuple[int, int], list[dict[str, Any]]] = OrderedDict()
+        self._open: tuple[int, pq.ParquetFile] | None = None
 
     def at(self, shard: int, row: int) -> MajorityOpinion:
         """Return the opinion in a row of a shard."""
         if shard not in self._starts:
-            metadata = pq.read_metadata(self._paths[shard])
+            metadata = self._file(shard).metadata
             starts = [0]
             for group in range(metadata.num_row_groups):
                 starts.append(starts[-1] + metadata.row_group(group).num_rows)
@@ -66,8 +67,18 @@ class MajorityOpinions:
         if key in self._held:
             self._held.move_to_end(key)
         else:
-            with pq.ParquetFile(self._paths[shard]) as file:
-                self._held[key] = file.read_row_group(group, columns=_COLUMNS).to_pylist()
+            self._held[key] = self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
             if len(self._held) > HELD:
                 self._held.popitem(last=False)
         return self._held[key]
+
+    def _file(self, shard: int) -> pq.ParquetFile:
+        """The file of a shard, open until another's is asked for.
+
+        One of a hundred volumes lists so many row groups that opening it takes longer than reading one.
+        """
+        if self._open is None or self._open[0] != shard:
+            if self._open is not None:
+                self._open[1].close()
+            self._open = shard, pq.ParquetFile(self._paths[shard])
+        return self._open[1]

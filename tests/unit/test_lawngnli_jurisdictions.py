@@ -1,0 +1,33 @@
+"""Rows parted by jurisdiction on disk."""
+
+import pyarrow as pa
+import pytest
+
+from lextables import dataset
+from lextables.dataset import Column, Table
+from lextables.lawngnli import jurisdictions
+from lextables.lawngnli.jurisdictions import part
+
+TABLE = Table(
+    "rows",
+    "Rows of two places.",
+    (Column("example_id", pa.string(), "name"), Column("cited_jurisdiction", pa.string(), "place")),
+    key=("example_id",),
+)
+PLACES = ["Ohio", "Guam", "Ohio", "Ohio", "Utah", "Guam"]
+
+
+@pytest.mark.parametrize("batch", [1, 4, 100])
+def test_each_jurisdiction_has_a_file_of_its_rows_in_their_order(tmp_path, monkeypatch, batch):
+    monkeypatch.setattr(jurisdictions, "BATCH", batch)
+    rows = [
+        {"example_id": f"e{n}", "cited_jurisdiction": place, "beside": n} for n, place in enumerate(PLACES)
+    ]
+    files = part(iter(rows), TABLE, tmp_path / "parted")
+    found = [[row["example_id"] for row in dataset.read(path)] for path in files]
+    assert found == [["e1", "e5"], ["e0", "e2", "e3"], ["e4"]]
+    assert sorted(files) == sorted((tmp_path / "parted").iterdir())
+
+
+def test_no_row_gives_no_file(tmp_path):
+    assert part([], TABLE, tmp_path / "parted") == []
