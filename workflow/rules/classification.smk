@@ -64,7 +64,7 @@ rule classification_search:
         dataset=CLASSIFIED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -102,7 +102,7 @@ rule classification_singly:
         dataset=CLASSIFIED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -169,7 +169,7 @@ rule classification_train:
         model=CLASSIFICATION_NEURAL,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -206,7 +206,7 @@ rule classification_read:
         model=CLASSIFICATION_NEURAL,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -237,7 +237,7 @@ rule classification_vectors:
         piece=r"\d+",
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=4000,
@@ -269,7 +269,7 @@ rule classification_train_linear:
         model=CLASSIFICATION_LINEAR,
     conda:
         ENVIRONMENT
-    threads: 2
+    threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=8000,
     params:

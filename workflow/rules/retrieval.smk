@@ -38,7 +38,7 @@ for name, task in RETRIEVAL.items():
                 model=retrievers(kind),
             conda:
                 ENVIRONMENT
-            threads: 4 if stage in ("dense", "linear") else 1
+            threads: MODEL_THREADS if stage in ("dense", "linear") else 1
             resources:
                 gpu=MODEL_GPU if stage in ("dense", "linear") else 0,
                 mem_mb=8000,
@@ -72,7 +72,7 @@ for name, task in RETRIEVAL.items():
             dataset=name,
         conda:
             ENVIRONMENT
-        threads: 4
+        threads: MODEL_THREADS
         resources:
             gpu=MODEL_GPU,
             mem_mb=8000,
@@ -107,7 +107,7 @@ rule retrieval_search:
         dataset=RETRIEVED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -174,7 +174,7 @@ rule retrieval_train:
         dataset=RETRIEVED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -211,7 +211,7 @@ rule retrieval_rerank_tuned:
         dataset=RETRIEVED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -245,7 +245,7 @@ rule retrieval_dense_tuned:
         dataset=RETRIEVED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
