@@ -65,7 +65,7 @@ rule classification_search:
         dataset=CLASSIFIED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -103,7 +103,7 @@ rule classification_singly:
         dataset=CLASSIFIED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -171,7 +171,7 @@ rule classification_train:
         model=CLASSIFICATION_NEURAL,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -208,7 +208,7 @@ rule classification_read:
         model=CLASSIFICATION_NEURAL,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -239,7 +239,7 @@ rule classification_vectors:
         piece=r"\d+",
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=4000,
@@ -272,7 +272,7 @@ rule classification_train_linear:
         model=CLASSIFICATION_LINEAR,
     conda:
         ENVIRONMENT
-    threads: 2
+    threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=8000,
     params:

@@ -101,8 +101,7 @@ RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
 MODEL_GPU = 1 if GPU else 0
 # The sample's models are so small that two jobs on a core each end sooner than one after the other on both.
-if CONFIG.data == "sample" and workflow.resource_settings.max_threads is None:
-    workflow.resource_settings.max_threads = 1
+MODEL_THREADS = 1 if CONFIG.data == "sample" else 4
 
 
 def check_own_models():

@@ -70,7 +70,7 @@ rule cuad_review:
         f"{RESULTS}/benchmarks/review/{REVIEWED}.tsv"
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,

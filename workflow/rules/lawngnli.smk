@@ -175,7 +175,7 @@ rule lawngnli_examples:
         f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     params:
         encoder=lambda wildcards: identified(LAWNGNLI.encoder),
         vectors=KEPT_VECTORS,

@@ -34,7 +34,7 @@ rule lawngnli_retrieval:
         f"{RESULTS}/benchmarks/lawngnli/retrieval.tsv"
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,

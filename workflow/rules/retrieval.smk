@@ -45,7 +45,7 @@ for name, task in RETRIEVAL.items():
                 model=retrievers(name, kind),
             conda:
                 ENVIRONMENT
-            threads: 4 if stage in ("dense", "linear") else 1
+            threads: MODEL_THREADS if stage in ("dense", "linear") else 1
             resources:
                 gpu=MODEL_GPU if stage in ("dense", "linear") else 0,
                 mem_mb=8000,
@@ -82,7 +82,7 @@ for name, task in RETRIEVAL.items():
                 model=rerankers(name, kind),
             conda:
                 ENVIRONMENT
-            threads: 1 if kind == "okapi" else 4
+            threads: 1 if kind == "okapi" else MODEL_THREADS
             resources:
                 gpu=0 if kind == "okapi" else MODEL_GPU,
                 mem_mb=8000,
@@ -119,7 +119,7 @@ rule retrieval_search:
         dataset=RETRIEVED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -186,7 +186,7 @@ rule retrieval_train:
         dataset=RETRIEVED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -223,7 +223,7 @@ rule retrieval_rerank_tuned:
         dataset=RETRIEVED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -258,7 +258,7 @@ rule retrieval_rerank_classified:
         dataset=RETRIEVED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -292,7 +292,7 @@ rule retrieval_dense_tuned:
         dataset=RETRIEVED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,

@@ -38,7 +38,7 @@ rule spans_features:
         step=r"\d+",
     conda:
         ENVIRONMENT
-    threads: 2
+    threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=4000,
     params:
@@ -69,7 +69,7 @@ rule spans_pretrain:
         dataset=SPANNED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -135,7 +135,7 @@ rule spans_search:
         dataset=SPANNED,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -196,7 +196,7 @@ rule spans_train:
         model=NEURAL,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -234,7 +234,7 @@ rule spans_read:
         model=NEURAL,
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=8000,
@@ -264,7 +264,7 @@ rule spans_vectors:
         length=r"\d+",
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: MODEL_THREADS
     resources:
         gpu=MODEL_GPU,
         mem_mb=4000,
@@ -296,7 +296,7 @@ rule spans_train_linear:
         model=LINEAR,
     conda:
         ENVIRONMENT
-    threads: 2
+    threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=6000,
     params:

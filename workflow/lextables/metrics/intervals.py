@@ -5,8 +5,9 @@ data: a percentile bootstrap of a mean covers too seldom below some twenty units
 precision lies above the estimate, since repeated examples raise it.  So means have Student's interval and
 MAUD's AUPR a jackknife; CUAD's area, whose thresholds are fixed, keeps the bootstrap.
 
-scipy.stats and statsmodels are imported where they are used: most tables need neither, and to load them
-takes longer than to make the table.
+scipy.special and statsmodels are imported where they are used: most tables need neither, and to load them
+takes longer than to make the table.  Student's quantile is from scipy.special, as it is in scipy.stats, which
+loads for much longer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,9 +58,9 @@ def jackknife_interval(
 
 def _half_width(error: float, units: int) -> float:
     """Student's 95 % half-width for a standard error over ``units`` units."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf((1 + LEVEL) / 2, units - 1) * error)
+    return float(stdtrit(units - 1, (1 + LEVEL) / 2) * error)
 
 
 def share_interval(successes: int, trials: int) -> tuple[float, float] | None:

@@ -208,10 +208,10 @@ def prediction_interval(values: Sequence[float], averages: int = 1) -> tuple[flo
     For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of the n values (n - 1)
     and m ``averages``.
     """
-    from scipy.stats import t  # slow to load, and most tables have no trained row
+    from scipy.special import stdtrit  # slow to load, and most tables have no trained row
 
     n, mean = len(values), statistics.fmean(values)
-    half = float(t.ppf(0.975, n - 1)) * statistics.stdev(values, mean) * math.sqrt(1 / n + 1 / averages)
+    half = float(stdtrit(n - 1, 0.975)) * statistics.stdev(values, mean) * math.sqrt(1 / n + 1 / averages)
     return mean - half, mean + half
 
 
