@@ -6,6 +6,8 @@ import os
 # Nothing here is on the hub.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,16 +16,18 @@ from pydantic import ValidationError
 
 import tiny_encoders
 from lextables.config import load as load_config
-from lextables.dataset import Column, Table, write
+from lextables.dataset import Column, Table, read, write
 from lextables.errors import BadInput
 from lextables.metrics import classification
 from lextables.models import multi_head
 from lextables.models.resolve import Model
 from lextables.run import SCORES, Run
+from lextables.tasks.classification import linear
 from lextables.tasks.classification.examples import by_head, key_of, of_splits, shown
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
 from lextables.tasks.classification.reading import read_heads, read_views
+from lextables.tasks.classification.schema import HEADS as HEADS_TABLE
 from lextables.tasks.classification.schema import READINGS
 from lextables.tasks.classification.scoring import ANSWER, GIVEN, LEFT_OUT, score
 from lextables.tasks.classification.texts import Text, texts_of
@@ -293,6 +297,7 @@ TEXTS = Table(
     ("text_id",),
     ordered=False,
 )
+TEXT_ID, PAIR_ID = (Column(name, pa.string(), "") for name in ("text_id", "pair_id"))
 KNOWN = [{"head_id": head, "answers": list(answers)} for head, answers in HEADS.items()]
 
 
@@ -362,7 +367,7 @@ def test_texts_are_what_any_view_shows_each_once_in_the_order_of_texts(stored):
 def test_a_second_text_that_is_not_there_is_named(stored, tmp_path):
     rows = ({"text_id": name, "text": text} for name, text in said().items() if name != "h2")
     write(TEXTS, rows, tmp_path / "fewer.parquet")
-    with pytest.raises(BadInput, match=r"texts: the text 'h2' of the column pair_id is not there\."):
+    with pytest.raises(BadInput, match=r"texts: the text 'h2' of the column hypothesis is not there\."):
         list(texts_of(stored[0], tmp_path / "fewer.parquet", [LONG, SHORT]))
 
 
@@ -427,6 +432,41 @@ def test_trainings_read_views_of_several_lengths_as_each_would_alone(
     # That a model, a view or a length is another's shows in what is read.
     of = {name: [row["logits"] for row in found if row["condition"] == name] for name in CONDITIONS}
     assert of["short > long"] != of["none > short"] != of["short > alone"] != of["short > long"]
+
+
+LINEAR = {
+    "kind": "linear", "features": "words", "sides": "both", "longest": 2, "least": 1, "smoothing": 1.0,
+    "numbers": 1.0, "penalty": {"words": 1.0}, "percent": 100, "only": ["three"], "where": None,
+    "multi_label": False,
+}  # fmt: skip
+PAIRED = replace(EXAMPLES, columns=(*EXAMPLES.columns[:4], *(TEXT_ID, PAIR_ID)))
+
+
+def test_linear_models_read_views_as_they_would_those_texts_alone(stored, tmp_path):
+    write(HEADS_TABLE, sorted(KNOWN, key=lambda head: head["head_id"]), tmp_path / "heads.parquet")
+    files = [stored[0], tmp_path / "heads.parquet", stored[1]]
+    views = {"short": SHORT, "alone": ALONE}
+    for name, view in views.items():
+        linear.train(files, [], ["train"], LINEAR | {"view": view}, 1, tmp_path / name)
+    conditions = {"short > long": (0, LONG), "alone > alone": (1, ALONE), "short > short": (0, SHORT)}
+    readings = [
+        {"condition": condition, "source": source, "view": view}
+        for condition, (source, view) in conditions.items()
+    ]
+    weights, output = [tmp_path / name for name in views], tmp_path / "predictions.parquet"
+    record = linear.read_views(files, [], ["test"], LINEAR | {"readings": readings}, weights, output)
+    assert record == {"heads_left_out": dict.fromkeys(conditions, 0)}
+    found = list(read(output))
+    names = {column.name for column in PAIRED.columns}
+    expected = []
+    for condition, (source, view) in sorted(conditions.items()):
+        rows = [{name: row[name] for name in names} for row in shown(examples(), view)]
+        write(PAIRED, rows, tmp_path / "shown.parquet")
+        as_shown = [tmp_path / "shown.parquet", *files[1:]]
+        linear.read_examples(as_shown, [], ["test"], LINEAR, weights[source], tmp_path / "alone.parquet")
+        expected += [{"condition": condition, **row} for row in read(tmp_path / "alone.parquet")]
+    assert found == expected and len(found) == 3 * 8
+    assert {row["head_id"] for row in found} == {"three"}
 
 
 # What is scored.

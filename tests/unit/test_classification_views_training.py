@@ -151,6 +151,7 @@ def same(one, other):
         ({"passes": 2, "only": ["three", "two"]}, 12),
         ({"passes": 1, "where": "analysis", "batch_size": 2}, 4),  # of nine
         ({"passes": 0.5, "batch_size": 3}, 2),
+        ({"passes": 1, "batch_size": 32}, 1),  # a part of a batch, and no training of nothing
         ({"passes": None}, 2),
     ],
 )

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from lextables import content
-from lextables.content import Contents
+from lextables.content import Contents, folder_content
 
 
 @pytest.fixture
@@ -83,3 +83,19 @@ def test_a_cache_that_cannot_be_written_or_read_is_no_fault(tmp_path, folder):
     for path in (tmp_path / "kept").iterdir():
         path.write_text("{cut")
     assert Contents(tmp_path / "kept").folder(folder) == expected
+
+
+def test_a_folder_that_a_rule_has_made_is_its_names_and_bytes(tmp_path, folder):
+    digest = folder_content(folder)
+    shutil.copytree(folder, tmp_path / "elsewhere/of-this-name")
+    assert folder_content(tmp_path / "elsewhere/of-this-name") == digest
+    # As what a user names, whose digests are kept.
+    assert Contents(tmp_path / "kept").folder(folder) == digest
+    # Hidden files are as much a rule's work as any.
+    (folder / ".part").write_text("")
+    assert folder_content(folder) != digest
+    (folder / ".part").unlink()
+    (folder / "weights.bin").write_bytes(b"12345679")
+    changed = folder_content(folder)
+    (folder / "weights.bin").rename(folder / "others.bin")
+    assert len({digest, changed, folder_content(folder)}) == 3

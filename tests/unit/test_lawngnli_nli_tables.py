@@ -10,19 +10,22 @@ from sklearn.metrics import balanced_accuracy_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
+from lextables.config import load as load_config
 from lextables.dataset import write
 from lextables.lawngnli import nli_tables
 from lextables.lawngnli.nli_tables import NO_PRINTED, NOT_READ, NOT_UNDER, PREFIX, accuracy, by_readings
 from lextables.lawngnli.pairs import ANSWERS
 from lextables.lawngnli.schema.pairs import PAIRS
 from lextables.metrics.intervals import exact_share_interval
+from lextables.models.resolve import load_models
+from lextables.papers import plan
 from lextables.rooms import load
 from lextables.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
-from lextables.tasks.classification.plan import UNTRAINED
 from lextables.tasks.classification.scoring import GIVEN, score
+from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
@@ -63,21 +66,49 @@ def test_registered_columns_are_the_printed_ones_and_are_read(table):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_each_printed_row_is_of_a_model_that_is_trained_for_it(table):
-    known, columns = panels(table), PAPER.tables[table].names["columns"]
+def test_each_printed_row_is_of_a_model_of_the_panel(table):
     others = {nli_tables.P_VALUES, f"{THREE}N", f"{TWO}N"}
-    for cell in PRINTED[table]:
-        if cell.row not in others:
-            trained = columns[cell.column]["condition"].partition(" > ")[0]
-            assert trained in (known[cell.row].trained_on or TASK.readings), cell
     rows = {cell.row for cell in PRINTED[table]} - others
-    assert len(rows) == {"table5": 12, "table12": 6, "table16": 6}.get(table, len(known))
-    assert UNTRAINED in TASK.readings
+    assert rows <= panels(table).keys()
+    assert len(rows) == {"table5": 12, "table12": 6, "table16": 6}.get(table, len(panels(table)))
 
 
 def test_models_of_two_labels_are_those_that_come_from_docnli():
     two = {panel.row for panel in TASK.models.values() if panel.heads == ("entailment",)}
     assert two == {panel.row for panel in TASK.models.values() if panel.after == "docnli"} and len(two) == 7
+
+
+def planned(grid):
+    """The plan of LawngNLI with all weights, trained by this grid."""
+    given = {"papers": "lawngnli", "data": "release", "models": "paper", "grid": grid, "seeds": [0]}
+    config = load_config(given, ["lawngnli"], ROOT)
+    return plan(PAPER, Context(config, load_models(ROOT / "resources/models.yaml"), ROOT, gpu=False))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_with_the_paper_s_settings_each_printed_cell_is_read(table):
+    made, columns = planned("paper"), PAPER.tables[table].names["columns"]
+    read_by = {PREFIX[row["heads"]] + row["row"]: row["runs"]["100"] for row in made.rows[table]}
+    conditions = {
+        run.folder: {reading["condition"] for reading in spec.settings["readings"]}
+        for run, spec in made.specs.items()
+        if "readings" in spec.settings
+    }
+    for cell in PRINTED[table]:
+        if cell.row in panels(table):
+            (folder,) = read_by[cell.row]
+            assert columns[cell.column]["condition"] in conditions[folder], cell
+
+
+@pytest.mark.parametrize("grid", sorted(TASK.grids))
+def test_no_row_is_without_a_view_whatever_the_grid(grid):
+    made = planned(grid)
+    found = [
+        spec
+        for run, spec in made.specs.items()
+        if run.paper == "lawngnli_nli" and "readings" in spec.settings
+    ]
+    assert found and all(spec.settings["readings"] and spec.sources for spec in found)
 
 
 # What is computed.

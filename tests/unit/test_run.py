@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lextables.errors import BadInput
-from lextables.run import Run, chosen, counts_of, loaded, recorded, recorded_all
+from lextables.run import Run, chosen, counts_of, identity, loaded, recorded, recorded_all
 
 RUN = Run("maud", "train", "minilm", "multi-small", 3)
 
@@ -56,3 +56,10 @@ def test_what_was_chosen_is_read_from_the_choices_record(tmp_path):
     assert chosen([path]) == {"learning_rate": 1e-4}
     assert chosen([]) == {}
     assert counts_of(path) == {"texts": {"rows": 3}}
+
+
+def test_a_run_that_goes_on_from_other_weights_is_known_by_them_too():
+    alone = identity({"examples": 1}, "code", "cpu")
+    assert alone.keys() == {"data", "code", "libraries", "device"}
+    assert identity({"examples": 1}, "code", "cpu", iter([])) == alone
+    assert identity({"examples": 1}, "code", "cpu", map(str, [1, 2])) == alone | {"start": ["1", "2"]}

@@ -472,3 +472,75 @@ def test_a_change_of_what_is_trained_or_read_is_trained_or_read_again(made, tmp_
     found = rerun(project)
     assert first in found
     assert not found & stays
+
+
+# What reruns of models that are trained under views, one of them after another data set.
+
+NLI = ("lawngnli_table5",)
+
+
+@pytest.fixture(scope="module")
+def viewed(finished, tmp_path_factory):
+    """A project with outputs made up for LawngNLI's Table 5."""
+    folder = tmp_path_factory.mktemp("viewed")
+    project = folder / "one"
+    shutil.copytree(finished / "one", project, symlinks=True)
+    shutil.copytree(finished / "mine", folder / "mine")
+    shutil.copy2(finished / "theirs.txt", folder)
+    brought = ("--until", "fetch_source", "caselaw_volumes")
+    fetched = snakemake(project, *brought, targets=NLI, papers="[lawngnli]")
+    assert fetched.returncode == 0, fetched.stderr[-3000:]
+    make_up(project, NLI, "[lawngnli]")
+    assert planned(project, NLI, "[lawngnli]") == {}
+    return project
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"),
+    [
+        (grown("lawngnli/nli_tables.py"), {"table"}),
+        (
+            registered("papers/lawngnli.yaml", "groups: [analysis, above_median", "groups: [above_median"),
+            {"classification_score", "table"},
+        ),
+        # What is read of a training is no part of it.
+        (
+            registered("papers/lawngnli.yaml", "short: [short, long, long_512", "short: [long, long_512"),
+            {"classification_read", "classification_read_linear", "classification_score", "table"},
+        ),
+    ],
+    ids=["table", "groups", "readings"],
+)
+def test_what_is_read_and_shown_of_views_trains_nothing(viewed, tmp_path, change, runs):
+    assert changed(viewed, tmp_path, change).keys() == runs
+
+
+@pytest.mark.parametrize(
+    ("change", "first", "stays"),
+    [
+        (
+            grown("lawngnli/pairs.py"),
+            {"lawngnli_pairs": 1, "classification_train": 4},
+            {"lawngnli_examples", "lawngnli_long_premises", "anli_data"},
+        ),
+        # One training on the first data set, and those that go on from it.
+        (
+            grown("nli/formats.py"),
+            {"anli_data": 1, "classification_train": 3},
+            {"lawngnli_pairs", "classification_train_linear"},
+        ),
+    ],
+    ids=["pairs", "first data set"],
+)
+def test_what_is_trained_on_is_trained_on_again(viewed, tmp_path, change, first, stays):
+    found = changed(viewed, tmp_path, change)
+    assert first.items() <= found.items()
+    assert not found.keys() & stays
+
+
+def changed(project, folder, change):
+    """What runs after a change of a copy: {rule: number of jobs}."""
+    shutil.copytree(project.parent, folder / "copy", symlinks=True)
+    change(folder / "copy/one")
+    found = planned(folder / "copy/one", NLI, "[lawngnli]")
+    return {name: count for name, count in found.items() if name not in NLI}

@@ -37,7 +37,8 @@ def texts_of(examples: str | Path, texts: str | Path, views: Iterable[View] = ()
     wanted = set().union(*seconds_of.values()) - {""}
     seconds = {text_id: text for text_id, text in _stored(texts) if text_id in wanted} if wanted else {}
     if missing := sorted(wanted - seconds.keys()):
-        raise BadInput(f"the text {missing[0]!r} of the column pair_id is not there", where="texts")
+        named = " or ".join(sorted({view["pair"] for view in several if view["pair"]}))
+        raise BadInput(f"the text {missing[0]!r} of the column {named} is not there", where="texts")
     for text_id, text in _stored(texts):
         for pair_id in sorted(seconds_of.get(text_id, ())):
             yield Text((text_id, pair_id), text, seconds.get(pair_id))

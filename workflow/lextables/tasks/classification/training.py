@@ -75,14 +75,16 @@ def prepare(
 ) -> Training:
     """Read what a run needs from parquet files of examples, heads and tokens; the rest as in `Training`.
 
-    Settings that count in ``passes`` over the training examples get the ``updates`` that these are.
+    Settings that count in ``passes`` over the training examples get the ``updates`` that these are, one at
+    least.
     """
     rows = list(shown(read(examples), settings["view"]))
     read_in = read_tokens(tokens, {key_of(row) for row in rows})
     found = material(settings, rows, read(heads), read_in, splits, seed)
     if settings["passes"] is not None:
         count = sum(map(len, found.training.values()))
-        settings = {**settings, "updates": [round(settings["passes"] * count / settings["batch_size"])]}
+        updates = max(1, round(settings["passes"] * count / settings["batch_size"]))
+        settings = {**settings, "updates": [updates]}
     # Work is used again by the same weights alone, wherever they lie.
     owner = {name: settings.get(name) for name in ("weights", "revision", "content")}
     return Training(
