@@ -144,7 +144,8 @@ def _paired(
     citing = {row["citing_case_id"] for row in _read(converted, ["citing_case_id"])}
     network = CitationNetwork(pairs_of(citing, (shard.cites for shard in shards)))
     tokens = _tokens(shards)
-    for path in converted:
+
+    def write(path: Path) -> Path:
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         path.unlink()
         found = (
@@ -152,7 +153,10 @@ def _paired(
             for row in _with_premises(rows, network, encode)
         )
         dataset.write(PAIRED, found, folder / path.name)
-        yield folder / path.name
+        return folder / path.name
+
+    # In a function, so that one jurisdiction has left memory before the next is read.
+    return map(write, converted)
 
 
 def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode) -> Iterator[Row]:
