@@ -1,7 +1,7 @@
-"""Measure what retrieval over pools of a thousand opinions takes beside encoding, on LawngNLI's retrieval data.
+"""Measure what retrieval over pools of a thousand opinions takes beside encoding (LawngNLI, Section 4.2).
 
-The queries that are ranked are the first of the test split.  Encoding is timed apart from the rest, which is to
-cut documents to their nearest paragraphs, to look up what is encoded already, and to rank.  BM25 encodes
+The queries that are ranked are the first of the test split.  Encoding is timed apart from the rest, which is
+to cut documents to their nearest paragraphs, to look up what is encoded already, and to rank.  BM25 encodes
 nothing: all of its time is the rest.
 
     PYTHONPATH=workflow python bench/measure_pools.py results/release/data/lawngnli_retrieval --queries 8
@@ -11,6 +11,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,8 @@ def main() -> None:
         ways = {name: Timed(drawn) for name in ("documents", "queries")}
     else:
         model = bi_encoder.load(place(PACKAGE + MODEL.package), torch.device("cpu"), MODEL.max_length)
-        ways = {name: Timed(lambda texts: bi_encoder.encode(model, texts)) for name in ("documents", "queries")}
+        encode = partial(bi_encoder.encode, model)
+        ways = {name: Timed(encode) for name in ("documents", "queries")}
     for read in ("filtered", "whole"):
         for way in ways.values():
             way.seconds, way.texts = 0.0, 0
@@ -74,10 +76,10 @@ def main() -> None:
         dense.retrieve(data, {"text": shared | {"documents": read}}, *ways.values())
         total = time.perf_counter() - start
         encoding = sum(way.seconds for way in ways.values())
+        rest = total - encoding
         print(
             f"{read}: {len(data.queries)} queries, {pairs} pairs, {ways['documents'].texts} texts encoded in "
-            f"{encoding:.1f} s; the rest took {total - encoding:.2f} s, {1000 * (total - encoding) / pairs:.3f} ms a "
-            f"pair",
+            f"{encoding:.1f} s; the rest took {rest:.2f} s, {1000 * rest / pairs:.3f} ms a pair",
             flush=True,
         )
     for read in ("filtered", "whole"):
