@@ -18,7 +18,7 @@ rule lawngnli_retrieval:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
         unfiltered=f"{LAWNGNLI_DATA}/unfiltered.parquet",
         census=f"{LAWNGNLI_DATA}/census.json",
-        opinions=expand(f"{RESULTS}/data/caselaw/{{shard}}.parquet", shard=LAWNGNLI.shards),
+        opinions=[f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards],
     output:
         queries=f"{LAWNGNLI_RETRIEVAL}/queries.parquet",
         documents=f"{LAWNGNLI_RETRIEVAL}/documents.parquet",
