@@ -62,7 +62,7 @@ def main() -> None:
     print(f"{len(data.documents)} documents read in {time.perf_counter() - start:.1f} s", flush=True)
     data = first_queries(data, options.queries)
     pairs = sum(len(data.judged[query]) for query in data.queries)
-    shared = {"pool": "judged", "top": TASK.top, "queries": None}
+    shared = {"form": "text", "pool": "judged", "top": TASK.top, "queries": None}
     if options.drawn:
         ways = {name: Timed(drawn) for name in ("documents", "queries")}
     else:

@@ -106,3 +106,23 @@ def test_okapi_reads_no_single_paragraphs():
     task["retrievers"] = {"bm25": Retriever(row="BM25", kind="okapi", documents="paragraphs").model_dump()}
     with pytest.raises(ValidationError, match="okapi reads documents whole or filtered"):
         type(PAPER.tasks["lawngnli_retrieval"]).model_validate(task)
+
+
+def test_a_retriever_that_reads_in_several_ways_has_a_run_for_each_and_hands_on_the_last():
+    specs, rows = laid_out(grid="paper")
+    row = rows["all-MiniLM-L6-v2 / None"]
+    places = {folder: name for name, (folder,) in row["runs"].items()}
+    read = {places[run.folder]: spec.settings for run, spec in specs.items() if run.folder in places}
+    expected = {"text": "whole", "text-paragraphs": "paragraphs", "text-filtered": "filtered"}
+    assert {name: settings["documents"] for name, settings in read.items()} == expected == row["read"]
+    assert {settings["form"] for settings in read.values()} == {"text"}
+    for run, spec in specs.items():
+        if run.experiment in ("rerank", "rerank-classified"):
+            assert [needed.condition for needed in spec.needs] == ["text-filtered"]
+
+
+def test_a_users_bi_encoder_reads_documents_as_the_others_do():
+    model = [{"name": "Mine", "kind": "bi-encoder", "model": "someone/encoder"}]
+    _, rows = laid_out(grid="small", extra_models=model)
+    assert list(rows["Mine / None"]["runs"]) == ["text", "text-filtered"]
+    assert rows["Mine / MiniLM encoder, trained for reranking"]["own"]
