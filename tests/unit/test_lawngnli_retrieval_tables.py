@@ -93,7 +93,11 @@ def test_table17_has_whole_and_filtered_documents_side_by_side(made):
     found = made("table17", {
         "a": (system("MiniLM", documents=("whole", "paragraphs", "filtered"), own=True), ways),
         "b": (system("all-mpnet-base-v2", documents=BOTH), None),
+        "c": (system("BM25", documents=BOTH, reason="no GPU"), {"text": SHARES}),
     })  # fmt: skip
+    left_out = found[f"{ENTAIL} / BM25", "Long premise filtered by BM25 retrieval / Recall@1"]
+    assert (left_out.value, left_out.reason) == (None, "no GPU")
+    assert found[f"{ENTAIL} / BM25", "Long premise / Recall@10"].reason == ""
     row = f"{ENTAIL} / MiniLM"
     assert found[row, "Long premise / Recall@10"].value == 0.5
     assert found[row, "Long premise / Recall@1"].value == 0.0

@@ -18,12 +18,12 @@ MODELS = load_models(ROOT / "resources/models.yaml")
 MINILM = "all-MiniLM-L6-v2 / MiniLM encoder, trained for reranking"
 
 
-def laid_out(**values):
+def laid_out(gpu=True, table="table6", **values):
     config = load_config(
         {"papers": "lawngnli", "data": "release", "models": "paper"} | values, ["lawngnli"], ROOT
     )
-    found = plan(PAPER, Context(config, MODELS, ROOT, gpu=False))
-    return found.specs, {row["row"]: row for row in found.rows["table6"]}
+    found = plan(PAPER, Context(config, MODELS, ROOT, gpu))
+    return found.specs, {row["row"]: row for row in found.rows[table]}
 
 
 def test_a_classifier_reads_with_what_it_has_become_on_another_data_set_a_run_a_seed():
@@ -127,3 +127,16 @@ def test_a_users_bi_encoder_reads_documents_as_the_others_do():
     _, rows = laid_out(grid="small", extra_models=model)
     assert list(rows["Mine / None"]["runs"]) == ["text", "text-filtered"]
     assert rows["Mine / MiniLM encoder, trained for reranking"]["own"]
+
+
+def test_what_wants_a_gpu_is_left_out_where_there_is_none_and_says_so():
+    _, rows = laid_out(gpu=False, table="table17", grid="paper")
+    row = rows["all-mpnet-base-v2 / None"]
+    assert list(row["runs"]) == ["text"] and "wants a GPU" in row["reason"]
+    assert rows["all-MiniLM-L6-v2 / None"]["reason"] == rows["BM25 / None"]["reason"] == ""
+    assert "text-filtered" in rows["BM25 / None"]["runs"]
+    _, rows = laid_out(gpu=False, grid="paper")
+    assert "wants a GPU" in rows["all-distilroberta-v1 / BM25"]["reason"]
+    _, rows = laid_out(gpu=True, table="table17", grid="paper")
+    row = rows["all-mpnet-base-v2 / None"]
+    assert ({*row["runs"]}, row["reason"]) == ({"text", "text-filtered"}, "")

@@ -31,7 +31,9 @@ USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 # Kinds of retrievers that say how they read documents.
 READERS = ("okapi", "bi-encoder", "embedding-api")
+Reading = Literal["whole", "paragraphs", "filtered"]
 Found = dict[str, tuple[Run, ...]] | Missing
+NO_GPU = "it encodes what each query finds in its documents, which wants a GPU"
 
 
 class Retriever(Entry):
@@ -47,7 +49,8 @@ class Retriever(Entry):
     One that goes by vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose
     best counts; it and okapi may read them filtered, cut to the paragraphs that BM25 finds for the query.
     Where it reads them in several ways one job does, the first is that of most tables, and rerankers get the
-    hits of the last.
+    hits of the last.  Those that ``want_gpu`` are left out where there is none: what is cut for each query is
+    encoded for each, which takes a processor days.
     """
 
     row: str
@@ -56,14 +59,15 @@ class Retriever(Entry):
     model: str | None = None
     of: tuple[str, ...] = ()
     shares: tuple[PositiveFloat, ...] = ()
-    documents: tuple[Literal["whole", "paragraphs", "filtered"], ...] = ("whole",)
+    documents: tuple[Reading, ...] = ("whole",)
+    want_gpu: tuple[Reading, ...] = ()
     topics: PositiveInt | None = None
     penalty: PositiveFloat | None = None
     own: bool = False
     reranked: bool = True
     floor: bool = False
 
-    @field_validator("documents", mode="before")
+    @field_validator("documents", "want_gpu", mode="before")
     @classmethod
     def _several(cls, documents: Any) -> Any:
         return (documents,) if isinstance(documents, str) else documents
@@ -283,6 +287,8 @@ class RetrievalPlanner(Planner):
         missing = isinstance(outcome, Missing)
         first_stage = retriever if isinstance(retriever, Retriever) else Retriever(row="", kind="bi-encoder")
         ways = {name: read for name, (_, read) in first_stage.conditions(self.task.forms).items()}
+        # Of a first stage by itself, ways that wait for a GPU; its row has the runs of the others.
+        without = not (reranker or self.context.gpu) and {*first_stage.want_gpu} & {*ways.values()}
         second, fused = reranker.row if reranker else "None", getattr(retriever, "of", ())
         parts = [*map(self.first_stage, fused)] or [retriever, reranker]
         models = [self.model_of(system) for system in parts if system and system.model]
@@ -291,7 +297,7 @@ class RetrievalPlanner(Planner):
         return Row(
             f"{retriever.row} / {second}",
             own=own or retriever.own,
-            reason=outcome.reason if missing else "",
+            reason=outcome.reason if missing else NO_GPU if without else "",
             parameters=self.context.parameters(*models),
             trained=tuned or learnt,
             averages=self.task.averages if tuned else 1,
@@ -335,6 +341,8 @@ class RetrievalPlanner(Planner):
             settings |= {"api": self.context.config.llm} if retriever.kind == "embedding-api" else {}
         found = {}
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
+            if read in retriever.want_gpu and not self.context.gpu:
+                continue
             own = {"queries": self.wanted(form)}
             own |= {"form": form, "documents": read} if retriever.kind in READERS else {}
             found[condition] = (self.add(self.run("retrieve", key, condition), settings | own),)
@@ -345,11 +353,12 @@ class RetrievalPlanner(Planner):
         if isinstance(found, Missing):
             return found
         conditions = retriever.conditions(self.task.forms)
-        return {
-            form: found[condition]
-            for condition, (form, read) in conditions.items()
-            if read == retriever.handed_on
+        last = {
+            form: condition for condition, (form, read) in conditions.items() if read == retriever.handed_on
         }
+        if not found.keys() >= {*last.values()}:
+            return Missing(NO_GPU)
+        return {form: found[condition] for form, condition in last.items()}
 
     def first_stage(self, key: str) -> Retriever | Finetuned:
         """What a fusion calls by ``key``."""
