@@ -42,7 +42,8 @@ def timed(encode: Encode, texts: Sequence[str]) -> tuple[np.ndarray, float, floa
 
 def scores(data: Collection, documents: dict[str, np.ndarray], encode_query: Encode) -> list[float]:
     """Return the mean of each metric over the test queries."""
-    settings = {"pool": TASK.pool, "top": TASK.top, "documents": "whole", "queries": None}
+    settings = {"form": TASK.forms[0], "pool": TASK.pool, "top": TASK.top, "queries": None}
+    settings |= {"documents": "whole"}
     vectors = {text: documents[name] for name, text in data.documents.items()}
     found = dense.retrieve(
         data,

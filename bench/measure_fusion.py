@@ -60,7 +60,7 @@ def first_stages(data: Collection, top: int) -> tuple[Scores, Scores]:
     words = lexical.retrieve(everything, {"short": shared | {"index": "query", "k1": 0.9, "b": 0.4}})
     model = bi_encoder.load(place(PACKAGE + MODEL.package), CPU, MODEL.max_length)
     encode = partial(bi_encoder.encode_documents, model), partial(bi_encoder.encode_queries, model)
-    vectors = dense.retrieve(everything, {"short": shared | {"documents": "whole"}}, *encode)
+    vectors = dense.retrieve(everything, {"short": shared | {"form": "short", "documents": "whole"}}, *encode)
     return dictionaries(words["short"]), dictionaries(vectors["short"])
 
 

@@ -15,6 +15,7 @@ from lextables.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
+from lextables.tasks.retrieval.plan import Retriever
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
@@ -47,22 +48,17 @@ def made(tmp_path):
     (data / "census.json").write_text(json.dumps({"pools": pools}))
 
     def cells(table, systems: Mapping[str, Mapping]):
-        rows = [
-            row | {"runs": {"text": [f"runs/{key}"]} if shares else {}}
-            for key, (row, shares) in systems.items()
-        ]
-        for key, (_, shares) in systems.items():
-            found = [
-                {"metric": f"Recall@{cutoff}", "group": f"label: {label}", "value": value, "n": 2}
-                for (cutoff, label), value in sorted((shares or {}).items())
-            ]
-            folder = tmp_path / f"runs/{key}"
-            folder.mkdir(parents=True)
-            dataset.write(
-                SCORES,
-                sorted(found, key=lambda row: (row["metric"], row["group"])),
-                folder / "scores.parquet",
-            )
+        """``systems``: {name: a plan's row, and of each of its conditions the shares, None without runs}."""
+        rows = []
+        for key, (row, of_conditions) in systems.items():
+            rows.append(row | {"runs": {name: [f"runs/{key}/{name}"] for name in of_conditions or {}}})
+            for name, shares in (of_conditions or {}).items():
+                found = [
+                    {"metric": f"Recall@{cutoff}", "group": f"label: {label}", "value": value, "n": 2}
+                    for (cutoff, label), value in shares.items()
+                ]
+                path = tmp_path / f"runs/{key}/{name}/scores.parquet"
+                dataset.write(SCORES, sorted(found, key=lambda row: (row["metric"], row["group"])), path)
         printed = [cell for cell in PRINTED if cell.table == table]
         inputs = Inputs(data, tmp_path, rows, printed, PAPER, table)
         return {(cell.row, cell.column): cell for cell in tables.cells(table, inputs)}
@@ -70,10 +66,13 @@ def made(tmp_path):
     return cells
 
 
-def system(retriever, reranker=None, documents="whole", **changed):
+def system(retriever, reranker=None, documents=("whole",), **changed):
+    way = Retriever(row=retriever, kind="bi-encoder", documents=documents)
+    read = {name: how for name, (_, how) in way.conditions(["text"]).items()}
     return {
         "row": f"{retriever} / {reranker}", "retriever": retriever, "reranker": reranker or "None",
-        "reranked": reranker is not None, "documents": documents, "own": False, "reason": "sample data",
+        "reranked": reranker is not None, "documents": way.handed_on,
+        "read": {"text": way.handed_on} if reranker else read, "own": False, "reason": "sample data",
         "trained": False, "averages": 1, "floor": False,
     } | changed  # fmt: skip
 
@@ -85,27 +84,35 @@ SHARES = {
 }
 
 
+BOTH = ("whole", "filtered")
+WORSE = dict.fromkeys(SHARES, 0.0)
+
+
 def test_table17_has_whole_and_filtered_documents_side_by_side(made):
+    ways = {"text": SHARES, "text-paragraphs": WORSE, "text-filtered": SHARES | {(1, "entail"): 1.0}}
     found = made("table17", {
-        "a": (system("BM25"), SHARES),
-        "b": (system("BM25", documents="filtered"), SHARES | {(1, "entail"): 1.0}),
-        "c": (system("MiniLM, best paragraph", documents="paragraphs", own=True), SHARES),
-        "d": (system("all-mpnet-base-v2"), None),
+        "a": (system("MiniLM", documents=("whole", "paragraphs", "filtered"), own=True), ways),
+        "b": (system("all-mpnet-base-v2", documents=BOTH), None),
+        "c": (system("BM25", documents=BOTH, reason="no GPU"), {"text": SHARES}),
     })  # fmt: skip
-    row = f"{ENTAIL} / BM25"
+    left_out = found[f"{ENTAIL} / BM25", "Long premise filtered by BM25 retrieval / Recall@1"]
+    assert (left_out.value, left_out.reason) == (None, "no GPU")
+    assert found[f"{ENTAIL} / BM25", "Long premise / Recall@10"].reason == ""
+    row = f"{ENTAIL} / MiniLM"
     assert found[row, "Long premise / Recall@10"].value == 0.5
     assert found[row, "Long premise / Recall@1"].value == 0.0
     assert found[row, "Long premise filtered by BM25 retrieval / Recall@1"].value == 1.0
-    assert found[f"{ENTAIL} / MiniLM, best paragraph", "Long premise / Recall@100"].value == 1.0
+    assert found[f"{row}, best paragraph", "Long premise / Recall@100"].value == 0.0
+    assert (f"{row}, best paragraph", "Long premise filtered by BM25 retrieval / Recall@100") not in found
     cell = found[row, "Long premise / Recall@10"]
     assert (cell.low, cell.high) == exact_share_interval(1, 2) and cell.seeds is None
-    assert cell.runs == ("runs/a",)
+    assert cell.runs == ("runs/a/text",)
     missing = found[f"{ENTAIL} / all-mpnet-base-v2", "Long premise / Recall@1"]
     assert (missing.value, missing.reason) == (None, "sample data")
 
 
 def test_table17_says_how_many_candidates_there_are_and_what_chance_makes_of_them(made):
-    found = made("table17", {"a": (system("BM25"), SHARES)})
+    found = made("table17", {"a": (system("BM25"), {"text": SHARES})})
     column = "Long premise / Recall@10"
     assert found["N", column].value == 2
     assert found["Candidates a query", column].value == pytest.approx(65 / 4)
@@ -117,10 +124,10 @@ def test_table17_says_how_many_candidates_there_are_and_what_chance_makes_of_the
 def test_table6_names_the_first_stage_of_what_reorders_ours(made):
     column = "[Contradict hypotheses as queries] / Recall@10"
     found = made("table6", {
-        "a": (system("all-distilroberta-v1", "BM25", "filtered"), SHARES),
-        "b": (system("all-MiniLM-L6-v2", "BM25", "filtered", own=True), SHARES),
-        "c": (system("all-MiniLM-L6-v2", None, "filtered", own=True), SHARES),
-        "d": (system("all-MiniLM-L6-v2", "A classifier", "filtered", own=True, trained=True), SHARES),
+        "a": (system("all-distilroberta-v1", "BM25", BOTH), {"text": SHARES}),
+        "b": (system("all-MiniLM-L6-v2", "BM25", BOTH, own=True), {"text": SHARES}),
+        "c": (system("all-MiniLM-L6-v2", None, BOTH, own=True), {"text": WORSE, "text-filtered": SHARES}),
+        "d": (system("all-MiniLM-L6-v2", "A classifier", BOTH, own=True, trained=True), {"text": SHARES}),
     })  # fmt: skip
     assert found["BM25", column].value == 0.5
     assert found["BM25, over all-MiniLM-L6-v2", column].value == 0.5
@@ -134,11 +141,16 @@ def test_every_printed_cell_has_its_place(made, table):
     task = PAPER.tasks["lawngnli_retrieval"]
     if table == "table17":
         systems = [
-            system(one.row, documents=one.documents) for one in task.retrievers.values() if not one.own
+            (system(one.row, None, one.documents), dict.fromkeys(one.conditions(["text"]), SHARES))
+            for one in task.retrievers.values()
+            if not one.own
         ]
     else:
-        systems = [system("all-distilroberta-v1", one.row, "filtered") for one in task.rerankers.values()]
-    found = made(table, {str(at): (one, SHARES) for at, one in enumerate(systems)})
+        systems = [
+            (system("all-distilroberta-v1", one.row, BOTH), {"text": SHARES})
+            for one in task.rerankers.values()
+        ]
+    found = made(table, {str(at): one for at, one in enumerate(systems)})
     printed = [cell for cell in PRINTED if cell.table == table]
     lines = build(printed, found.values(), comparable=False)
     assert {(cell.row, cell.column) for cell in printed} <= found.keys()

@@ -123,7 +123,7 @@ def outside_the_rooms():
     """The files that may name no paper: package, rules and scripts that are not a room's own."""
     own = tuple(ROOMS)
     package = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ROOMS]
-    rules = [path for path in (ROOT / "workflow/rules").rglob("*.smk") if path.stem not in ROOMS]
+    rules = [path for path in (ROOT / "workflow/rules").rglob("*.smk") if not path.name.startswith(own)]
     scripts = [path for path in (ROOT / "workflow/scripts").glob("*.py") if not path.name.startswith(own)]
     return sorted([*package, *rules, *scripts, ROOT / "Snakefile"])
 

@@ -81,7 +81,7 @@ def alike(found, wanted):
         assert [score for _, score in found[query]] == pytest.approx([score for _, score in hits])
 
 
-SETTINGS = {"pool": "judged", "top": 5, "queries": None}
+SETTINGS = {"form": "text", "pool": "judged", "top": 5, "queries": None}
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 10_000])
@@ -208,3 +208,16 @@ def test_a_label_that_the_head_does_not_have_is_refused(classifier):
         classifying.rerank(data, {"q1": ["d00"]}, settings, classifier, SAMPLE_ENCODER, CPU)
     with pytest.raises(BadInput, match="no head 'x', only nli, entailment"):
         classifying.rerank(data, {"q1": ["d00"]}, settings | {"head": "x"}, classifier, SAMPLE_ENCODER, CPU)
+
+
+def test_documents_that_are_read_in_several_ways_are_ranked_as_in_each():
+    data = made(6)
+    ways = {f"text-{read}": SETTINGS | {"documents": read} for read in ("whole", "paragraphs", "filtered")}
+    together = dense.retrieve(data, ways, encode, encode)
+    assert list(together) == list(ways)
+    for name, way in ways.items():
+        assert together[name] == dense.retrieve(data, {name: way}, encode, encode)[name]
+    assert len({str(hits) for hits in together.values()}) == 3
+    both = {name: way for name, way in ways.items() if name != "text-paragraphs"}
+    together = okapi.retrieve(data, both)
+    assert all(together[name] == okapi.retrieve(data, {name: way})[name] for name, way in both.items())

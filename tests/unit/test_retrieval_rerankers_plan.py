@@ -18,12 +18,12 @@ MODELS = load_models(ROOT / "resources/models.yaml")
 MINILM = "all-MiniLM-L6-v2 / MiniLM encoder, trained for reranking"
 
 
-def laid_out(**values):
+def laid_out(gpu=True, table="table6", **values):
     config = load_config(
         {"papers": "lawngnli", "data": "release", "models": "paper"} | values, ["lawngnli"], ROOT
     )
-    found = plan(PAPER, Context(config, MODELS, ROOT, gpu=False))
-    return found.specs, {row["row"]: row for row in found.rows["table6"]}
+    found = plan(PAPER, Context(config, MODELS, ROOT, gpu))
+    return found.specs, {row["row"]: row for row in found.rows[table]}
 
 
 def test_a_classifier_reads_with_what_it_has_become_on_another_data_set_a_run_a_seed():
@@ -33,7 +33,8 @@ def test_a_classifier_reads_with_what_it_has_become_on_another_data_set_a_run_a_
     ]
     row = rows[MINILM]
     assert (row["own"], row["trained"], row["reranked"]) == (True, True, True)
-    assert len(row["runs"]["text"]) == 3 and {run.folder for run in runs} >= {*row["runs"]["text"]}
+    seeds = (0, 1, 2)[: PAPER.tasks["lawngnli_reranking"].grids["small"]["multi"].seeds]
+    assert len(row["runs"]["text"]) == len(seeds) and {run.folder for run in runs} >= {*row["runs"]["text"]}
     for run in runs:
         spec = specs[run]
         training = spec.weights_of
@@ -106,3 +107,36 @@ def test_okapi_reads_no_single_paragraphs():
     task["retrievers"] = {"bm25": Retriever(row="BM25", kind="okapi", documents="paragraphs").model_dump()}
     with pytest.raises(ValidationError, match="okapi reads documents whole or filtered"):
         type(PAPER.tasks["lawngnli_retrieval"]).model_validate(task)
+
+
+def test_a_retriever_that_reads_in_several_ways_has_a_run_for_each_and_hands_on_the_last():
+    specs, rows = laid_out(grid="paper")
+    row = rows["all-MiniLM-L6-v2 / None"]
+    places = {folder: name for name, (folder,) in row["runs"].items()}
+    read = {places[run.folder]: spec.settings for run, spec in specs.items() if run.folder in places}
+    expected = {"text": "whole", "text-paragraphs": "paragraphs", "text-filtered": "filtered"}
+    assert {name: settings["documents"] for name, settings in read.items()} == expected == row["read"]
+    assert {settings["form"] for settings in read.values()} == {"text"}
+    for run, spec in specs.items():
+        if run.experiment in ("rerank", "rerank-classified"):
+            assert [needed.condition for needed in spec.needs] == ["text-filtered"]
+
+
+def test_a_users_bi_encoder_reads_documents_as_the_others_do():
+    model = [{"name": "Mine", "kind": "bi-encoder", "model": "someone/encoder"}]
+    _, rows = laid_out(grid="small", extra_models=model)
+    assert list(rows["Mine / None"]["runs"]) == ["text", "text-filtered"]
+    assert rows["Mine / MiniLM encoder, trained for reranking"]["own"]
+
+
+def test_what_wants_a_gpu_is_left_out_where_there_is_none_and_says_so():
+    _, rows = laid_out(gpu=False, table="table17", grid="paper")
+    row = rows["all-mpnet-base-v2 / None"]
+    assert list(row["runs"]) == ["text"] and "wants a GPU" in row["reason"]
+    assert rows["all-MiniLM-L6-v2 / None"]["reason"] == rows["BM25 / None"]["reason"] == ""
+    assert "text-filtered" in rows["BM25 / None"]["runs"]
+    _, rows = laid_out(gpu=False, grid="paper")
+    assert "wants a GPU" in rows["all-distilroberta-v1 / BM25"]["reason"]
+    _, rows = laid_out(gpu=True, table="table17", grid="paper")
+    row = rows["all-mpnet-base-v2 / None"]
+    assert ({*row["runs"]}, row["reason"]) == ({"text", "text-filtered"}, "")

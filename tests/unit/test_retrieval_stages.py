@@ -114,7 +114,7 @@ def test_other_forms_are_ranked_for_the_queries_that_they_name():
     assert (list(found["short"]), list(found["long"])) == (["assign", "cap", "term"], ["cap"])
 
 
-VECTORS = {"documents": "whole", "pool": "judged", "top": 10, "queries": None}
+VECTORS = {"form": "short", "documents": "whole", "pool": "judged", "top": 10, "queries": None}
 
 
 def test_vectors_rank_the_pool_and_a_text_is_encoded_once():
@@ -130,13 +130,10 @@ def test_vectors_rank_the_pool_and_a_text_is_encoded_once():
 
     forms = {
         "short": VECTORS,
-        "long": VECTORS | {"queries": ["cap"]},
+        "long": VECTORS | {"form": "long", "queries": ["cap"]},
         "again": VECTORS | {"queries": []},
     }
-    given = Collection(
-        DOCUMENTS, {name: row | {"again": row["short"]} for name, row in QUERIES.items()}, JUDGED, TASK
-    )
-    found = dense.retrieve(given, forms, encode, queries)
+    found = dense.retrieve(COLLECTION, forms, encode, queries)
     assert found["short"]["cap"] == [("a", 1.0), ("b", 0.0), ("d", 0.0)]
     assert found["short"]["assign"] == [("c", 2.0), ("b", 0.0)]
     assert (list(found["long"]), found["again"]) == (["cap"], {})

@@ -24,43 +24,44 @@ FIRST_STAGES = {
 }
 SECOND_STAGES = {"cross-encoder": "rerank", "bi-encoder": "rerank_dense", "okapi": "rerank_okapi"}
 
-# All forms of a data set's queries are one job's.
+# All forms of a data set's queries are one job's, and all ways in which a retriever reads documents.
 for name, task in RETRIEVAL.items():
     for kind, stage in FIRST_STAGES.items():
+        for number, (conditions, those) in enumerate(retrievers(name, kind).items()):
 
-        rule:
-            name:
-                f"{name}_retrieve_{stage}"
-            input:
-                collection,
-            output:
-                predictions=in_forms("retrieve", "predictions.parquet", task.forms),
-                records=in_forms("retrieve", "run.json", task.forms),
-            log:
-                f"{RESULTS}/runs/{{dataset}}/retrieve/{{model}}/log.txt",
-            benchmark:
-                f"{RESULTS}/benchmarks/{{dataset}}/retrieve/{{model}}.tsv"
-            wildcard_constraints:
-                dataset=name,
-                model=retrievers(name, kind),
-            conda:
-                ENVIRONMENT
-            threads: MODEL_THREADS if stage in ("dense", "linear") else 1
-            resources:
-                gpu=MODEL_GPU if stage in ("dense", "linear") else 0,
-                mem_mb=8000,
-                runtime=120,
-            params:
-                settings=forms_of("retrieve"),
-                task=retrieval_task,
-                device=CONFIG.device,
-                vectors=KEPT_VECTORS,
-                kind=stage,
-                code=code(f"retrieval_{stage}.py"),
-            message:
-                "Ranking the documents of every query of {wildcards.dataset} with {wildcards.model}."
-            script:
-                "../scripts/retrieval_{params.kind}.py"
+            rule:
+                name:
+                    f"{name}_retrieve_{stage}" + (f"_{number}" if number else "")
+                input:
+                    collection,
+                output:
+                    predictions=in_forms("retrieve", "predictions.parquet", conditions),
+                    records=in_forms("retrieve", "run.json", conditions),
+                log:
+                    f"{RESULTS}/runs/{{dataset}}/retrieve/{{model}}/log.txt",
+                benchmark:
+                    f"{RESULTS}/benchmarks/{{dataset}}/retrieve/{{model}}.tsv"
+                wildcard_constraints:
+                    dataset=name,
+                    model=those,
+                conda:
+                    ENVIRONMENT
+                threads: MODEL_THREADS if stage in ("dense", "linear") else 1
+                resources:
+                    gpu=MODEL_GPU if stage in ("dense", "linear") else 0,
+                    mem_mb=8000,
+                    runtime=120,
+                params:
+                    settings=forms_of("retrieve"),
+                    task=retrieval_task,
+                    device=CONFIG.device,
+                    vectors=KEPT_VECTORS,
+                    kind=stage,
+                    code=code(f"retrieval_{stage}.py"),
+                message:
+                    "Ranking the documents of every query of {wildcards.dataset} with {wildcards.model}."
+                script:
+                    "../scripts/retrieval_{params.kind}.py"
 
     for kind, stage in SECOND_STAGES.items():
 

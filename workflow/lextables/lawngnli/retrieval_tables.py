@@ -17,8 +17,8 @@ from lextables.tables.inputs import Inputs, about
 CUTOFFS = (1, 10, 100)
 LABELS = {ENTAIL: "Entail hypotheses as queries", CONTRADICT: "Contradict hypotheses as queries"}
 WHOLE, FILTERED = "Long premise", "Long premise filtered by BM25 retrieval"
-# Table 17 has two groups of columns; what reads every paragraph reads the premise as it is.
-COLUMNS = {"whole": WHOLE, "paragraphs": WHOLE, "filtered": FILTERED}
+# Table 17 has two groups of columns.  What reads every paragraph has a row of our own in the first.
+COLUMNS = {"whole": (WHOLE, ""), "paragraphs": (WHOLE, ", best paragraph"), "filtered": (FILTERED, "")}
 RANDOM = "a random order, as expected"
 System = Mapping[str, Any]
 
@@ -28,11 +28,10 @@ def table17(inputs: Inputs) -> list[Cell]:
     cells = []
     for label, group in LABELS.items():
         for system in inputs.rows:
-            for cutoff in CUTOFFS:
-                column = f"{COLUMNS[system['documents']]} / Recall@{cutoff}"
-                cells.append(
-                    _recall(inputs, system, label, cutoff, f"{group} / {system['retriever']}", column)
-                )
+            for condition, documents in system["read"].items():
+                columns, words = COLUMNS[documents]
+                place = f"{group} / {system['retriever']}{words}", columns
+                cells += _recalls(inputs, system, condition, label, *place)
     for at, column in enumerate((WHOLE, FILTERED)):
         for cutoff in CUTOFFS:
             cells += _counted(inputs, f"{column} / Recall@{cutoff}", cutoff, again=at > 0)
@@ -44,20 +43,30 @@ def table6(inputs: Inputs) -> list[Cell]:
     printed, cells = inputs.entry.names["retriever"], []
     for system in inputs.rows:
         row = system["reranker"] if system["reranked"] else "no reranker"
+        (condition,) = (name for name, way in system["read"].items() if way == system["documents"])
         if system["retriever"] != printed:
             row = f"{row}, over {system['retriever']}"
         for label, group in LABELS.items():
-            for cutoff in CUTOFFS:
-                cells.append(_recall(inputs, system, label, cutoff, row, f"[{group}] / Recall@{cutoff}"))
+            cells += _recalls(inputs, system, condition, label, row, f"[{group}]")
     counts = Counter(_queries(inputs.data)[0].values())
     for label, group in LABELS.items():
         cells += [Cell("N", f"[{group}] / Recall@{cutoff}", float(counts[label])) for cutoff in CUTOFFS]
     return cells
 
 
-def _recall(inputs: Inputs, system: System, label: str, cutoff: int, row: str, column: str) -> Cell:
-    """One share of the queries of a label, the mean over a system's runs, with its exact interval."""
-    folders = tuple(folder for runs in system["runs"].values() for folder in runs)
+def _recalls(
+    inputs: Inputs, system: System, condition: str, label: str, row: str, columns: str
+) -> Iterator[Cell]:
+    """The cells of a system's runs of one condition on the queries of a label."""
+    folders = tuple(system["runs"].get(condition, ()))
+    for cutoff in CUTOFFS:
+        yield _recall(inputs, system, folders, label, cutoff, row, f"{columns} / Recall@{cutoff}")
+
+
+def _recall(
+    inputs: Inputs, system: System, folders: tuple[str, ...], label: str, cutoff: int, row: str, column: str
+) -> Cell:
+    """One share of the queries of a label, the mean over runs, with its exact interval."""
     said = about(system, f"{column}, {label}", row)
     if not folders:
         return Cell(row, column, None, reason=system["reason"], **said)

@@ -22,12 +22,19 @@ def scored_task(wildcards):
     return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=SCORED_BY)
 
 
+# {(experiment, data set, model): the conditions of its runs}: the forms of the queries, and of a retriever that
+# reads documents in several ways these too.
+CONDITIONS = {}
+for planned in SPECS:
+    CONDITIONS.setdefault((planned.experiment, planned.paper, planned.model), []).append(planned.condition)
+
+
 def forms_of(experiment):
-    """{form: settings} of the runs that one job makes, so that documents are encoded or analysed once."""
+    """{condition: settings} of the runs that one job makes, so that documents are encoded or analysed once."""
 
     def by_form(wildcards):
-        forms = RETRIEVAL[wildcards.dataset].forms
-        return {form: settings(wildcards, experiment=experiment, condition=form) for form in forms}
+        found = CONDITIONS[experiment, wildcards.dataset, wildcards.model]
+        return {name: settings(wildcards, experiment=experiment, condition=name) for name in found}
 
     return by_form
 
@@ -39,24 +46,27 @@ def first_hits(wildcards):
 
 
 def in_forms(experiment, file, forms):
-    """A file of each form's run."""
+    """A file of each form's run, or of each condition's."""
     return [f"{run_folder(experiment, condition=form, seed=0)}/{file}" for form in forms]
 
 
 def retrievers(name, kind):
-    """The pattern of the models of a data set's retrievers of one kind."""
-    return systems("retrieve", name, kind)
+    """{conditions: the pattern of the models of a data set's retrievers of one kind that rank under these}."""
+    alike = {}
+    for model in systems("retrieve", name, kind):
+        alike.setdefault(tuple(CONDITIONS["retrieve", name, model]), set()).add(re.escape(model))
+    return {conditions: any_of(those) for conditions, those in sorted(alike.items())}
 
 
 def rerankers(name, kind):
     """The pattern of a data set's rerankers of one kind, each with the retriever whose hits it reorders."""
-    return systems("rerank", name, kind)
+    return any_of(map(re.escape, systems("rerank", name, kind)))
 
 
 def systems(experiment, name, kind):
-    """The pattern of the models of a data set's runs of this experiment and kind."""
+    """The models of a data set's runs of this experiment and kind."""
     found = (run for run in SPECS if run.experiment == experiment and run.paper == name)
-    return any_of({re.escape(run.model) for run in found if SPECS[run].settings["kind"] == kind})
+    return {run.model for run in found if SPECS[run].settings["kind"] == kind}
 
 
 def tuning(experiment):

@@ -13,7 +13,7 @@ from lextables.tasks.retrieval.schema import Hits
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 Parts = Sequence[str]  # the texts of a document that are encoded, of which the nearest counts
-Asked = tuple[str, str]  # a form and the id of a query
+Asked = tuple[str, str]  # a condition and the id of a query
 
 # Texts that are encoded at once: enough of them are of one length, and those that a query cuts out of its
 # documents are some 50 MB.
@@ -26,18 +26,34 @@ def retrieve(
     encode_document: Encode,
     encode_query: Encode,
 ) -> dict[str, Hits]:
-    """Rank the pool of each validation and test query, ties by document id ascending; {form: hits}.
+    """Rank the pool of each validation and test query, ties by document id ascending; {condition: hits}.
 
-    What is read of a document is what ``documents`` says (`READ`).  The encoders give float32 arrays (texts,
+    Each of ``settings``, by condition, names a form of the queries; what is read of a document is what its
+    ``documents`` says (`READ`).  The encoders give float32 arrays (texts,
     dimensions) of unit vectors; a text is encoded once, whatever the number of forms and queries.  Documents
     are taken up one after another, so that memory is bounded by `AT_ONCE` texts and a number for each
     document of each pool.
     """
+    hits: dict[str, Hits] = {}
+    for read in sorted({run["documents"] for run in settings.values()}):
+        alike = {name: run for name, run in settings.items() if run["documents"] == read}
+        hits |= _retrieve(collection, alike, READ[read], encode_document, encode_query)
+    return {name: hits[name] for name in settings}
+
+
+def _retrieve(
+    collection: Collection,
+    settings: Mapping[str, Mapping[str, Any]],
+    read: Callable[[str], Callable[[str], Parts]],
+    encode_document: Encode,
+    encode_query: Encode,
+) -> dict[str, Hits]:
+    """`retrieve` for conditions under which documents are read alike."""
     first = next(iter(settings.values()))
     texts = {
-        (form, query_id): text
-        for form, run in settings.items()
-        for query_id, text in collection.texts(form, ("validation", "test"), run["queries"]).items()
+        (name, query_id): text
+        for name, run in settings.items()
+        for query_id, text in collection.texts(run["form"], ("validation", "test"), run["queries"]).items()
     }
     wanted = sorted(set(texts.values()))
     vectors = dict(zip(wanted, np.ascontiguousarray(encode_query(wanted)), strict=True))
@@ -46,7 +62,6 @@ def retrieve(
         for document in collection.pool(asked[1], first["pool"]):
             askers[document].append(asked)
 
-    read = READ[first["documents"]]
     cut = (
         (document, {text: parts(text) for text in {texts[asked]: None for asked in askers[document]}})
         for document, parts in ((name, read(collection.documents[name])) for name in sorted(askers))
@@ -64,10 +79,10 @@ def retrieve(
             }
             for asked in askers[document]:
                 found[asked][document] = scores[texts[asked]]
-    hits: dict[str, Hits] = {form: {} for form in settings}
-    for form, query_id in texts:
-        scored = sorted(found[form, query_id].items(), key=lambda hit: (-hit[1], hit[0]))
-        hits[form][query_id] = scored[: first["top"]]
+    hits: dict[str, Hits] = {name: {} for name in settings}
+    for name, query_id in texts:
+        scored = sorted(found[name, query_id].items(), key=lambda hit: (-hit[1], hit[0]))
+        hits[name][query_id] = scored[: first["top"]]
     return hits
 
 

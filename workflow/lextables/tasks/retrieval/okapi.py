@@ -14,13 +14,12 @@ AT_ONCE = 64
 
 
 def retrieve(collection: Collection, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Hits]:
-    """Rank the pool of each validation and test query, ties by document id ascending; {form: hits}."""
-    first = next(iter(settings.values()))
+    """Rank the pool of each validation and test query, ties by document id ascending; {condition: hits}."""
     found: dict[str, Hits] = {}
-    for form, run in settings.items():
-        texts = collection.texts(form, ("validation", "test"), run["queries"])
-        pools = {query_id: sorted(collection.pool(query_id, first["pool"])) for query_id in texts}
-        found[form] = ranked(collection.documents, texts, pools, first["documents"], first["top"])
+    for name, run in settings.items():
+        texts = collection.texts(run["form"], ("validation", "test"), run["queries"])
+        pools = {query_id: sorted(collection.pool(query_id, run["pool"])) for query_id in texts}
+        found[name] = ranked(collection.documents, texts, pools, run["documents"], run["top"])
     return found
 
 

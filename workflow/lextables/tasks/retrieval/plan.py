@@ -29,7 +29,11 @@ from lextables.tasks.plan import (
 
 USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
+# Kinds of retrievers that say how they read documents.
+READERS = ("okapi", "bi-encoder", "embedding-api")
+Reading = Literal["whole", "paragraphs", "filtered"]
 Found = dict[str, tuple[Run, ...]] | Missing
+NO_GPU = "it encodes what each query finds in its documents, which wants a GPU"
 
 
 class Retriever(Entry):
@@ -37,12 +41,16 @@ class Retriever(Entry):
 
     ``okapi`` is gensim's BM25, whose collection is a query's pool (`lextables.models.okapi`).  A fusion ranks
     by the mean of the standardised scores of those that it is ``of``: keys of other retrievers, or of
-    fine-tuned bi-encoders; they count by their ``shares``, or alike.  One that goes by vectors reads
-    ``documents`` whole, cut at its model's length, or by paragraphs, whose best counts; it and okapi may read
-    them ``filtered``, cut to the paragraphs that BM25 finds for the query.  A linear one learns from the
-    judgements of the training and validation queries, by words in so many ``topics`` and, where it names a
-    ``model``, by its vectors; ``penalty`` is scikit-learn's C.  A ``floor`` row says what a score is
-    worth: to reach no more than it says nothing.
+    fine-tuned bi-encoders; they count by their ``shares``, or alike.  A linear one learns from the judgements
+    of the training and validation queries, by words in so many ``topics`` and, where it names a ``model``, by
+    its vectors; ``penalty`` is scikit-learn's C.  A ``floor`` row says what a score is worth: to reach no
+    more than it says nothing.
+
+    One that goes by vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose
+    best counts; it and okapi may read them filtered, cut to the paragraphs that BM25 finds for the query.
+    Where it reads them in several ways one job does, the first is that of most tables, and rerankers get the
+    hits of the last.  Those that ``want_gpu`` are left out where there is none: what is cut for each query is
+    encoded for each, which takes a processor days.
     """
 
     row: str
@@ -51,12 +59,31 @@ class Retriever(Entry):
     model: str | None = None
     of: tuple[str, ...] = ()
     shares: tuple[PositiveFloat, ...] = ()
-    documents: Literal["whole", "paragraphs", "filtered"] = "whole"
+    documents: tuple[Reading, ...] = ("whole",)
+    want_gpu: tuple[Reading, ...] = ()
     topics: PositiveInt | None = None
     penalty: PositiveFloat | None = None
     own: bool = False
     reranked: bool = True
     floor: bool = False
+
+    @field_validator("documents", "want_gpu", mode="before")
+    @classmethod
+    def _several(cls, documents: Any) -> Any:
+        return (documents,) if isinstance(documents, str) else documents
+
+    @property
+    def handed_on(self) -> str:
+        """How the documents were read for the hits that rerankers get."""
+        return self.documents[-1]
+
+    def conditions(self, forms: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """{condition: the form of the queries and how documents are read} of its runs."""
+        return {
+            form if read == self.documents[0] else f"{form}-{read}": (form, read)
+            for form in forms
+            for read in self.documents
+        }
 
 
 class Reranker(Entry):
@@ -180,9 +207,9 @@ class RetrievalTask(Entry):
                 raise ValueError(
                     f"retrievers.{key}: a linear one wants topics, a penalty and reranked: false"
                 )
-            if retriever.documents != "whole" and retriever.kind in ("bm25", "fusion", "linear"):
+            if retriever.documents != ("whole",) and retriever.kind in ("bm25", "fusion", "linear"):
                 raise ValueError(f"retrievers.{key}: {retriever.kind} reads documents whole")
-            if retriever.documents == "paragraphs" and retriever.kind == "okapi":
+            if "paragraphs" in retriever.documents and retriever.kind == "okapi":
                 raise ValueError(f"retrievers.{key}: okapi reads documents whole or filtered")
             if len(retriever.shares) not in (0, len(retriever.of)):
                 raise ValueError(f"retrievers.{key}: a share for each system that it is `of`, or none")
@@ -207,17 +234,22 @@ class RetrievalPlanner(Planner):
 
     def rows(self) -> list[Row]:
         retrievers = dict(self.task.retrievers)
+        of_vectors = (one.documents for one in retrievers.values() if one.kind == "bi-encoder")
+        documents = next(of_vectors, ("whole",))
         for extra in self.own_models("bi-encoder"):
-            retrievers[extra.key] = Retriever(row=extra.name, kind="bi-encoder", model=extra.key, own=True)
+            retrievers[extra.key] = Retriever(
+                row=extra.name, kind="bi-encoder", model=extra.key, own=True, documents=documents
+            )
         fusions = {key: retrievers.pop(key) for key in [*retrievers] if retrievers[key].kind == "fusion"}
         first = {key: self.retrieve(key, retriever) for key, retriever in retrievers.items()}
         for key, retriever in retrievers.items():
             self.found.append(self.system(retriever, None, first[key]))
             if retriever.kind == "embedding-api" or not retriever.reranked or retriever.index == "corpus":
                 continue
-            self.zero_shot(key, retriever, first[key])
+            hits = self.handed_on(retriever, first[key])
+            self.zero_shot(key, retriever, hits)
             if not retriever.own:
-                self.tuned(key, retriever, first[key])
+                self.tuned(key, retriever, hits)
         for key, tuned in self.finetuned("bi-encoder").items():
             first[key] = self.tuned_retriever(key, tuned)
             self.found.append(self.system(tuned, None, first[key]))
@@ -240,6 +272,7 @@ class RetrievalPlanner(Planner):
                 "fused": False,
                 "pairwise": False,
                 "documents": "whole",
+                "read": {self.MAIN: "whole"},
                 "model": None,
             },
         )
@@ -252,6 +285,10 @@ class RetrievalPlanner(Planner):
         own: bool = False, pairwise: bool = False,
     ) -> Row:  # fmt: skip
         missing = isinstance(outcome, Missing)
+        first_stage = retriever if isinstance(retriever, Retriever) else Retriever(row="", kind="bi-encoder")
+        ways = {name: read for name, (_, read) in first_stage.conditions(self.task.forms).items()}
+        # Of a first stage by itself, ways that wait for a GPU; its row has the runs of the others.
+        without = not (reranker or self.context.gpu) and {*first_stage.want_gpu} & {*ways.values()}
         second, fused = reranker.row if reranker else "None", getattr(retriever, "of", ())
         parts = [*map(self.first_stage, fused)] or [retriever, reranker]
         models = [self.model_of(system) for system in parts if system and system.model]
@@ -260,7 +297,7 @@ class RetrievalPlanner(Planner):
         return Row(
             f"{retriever.row} / {second}",
             own=own or retriever.own,
-            reason=outcome.reason if missing else "",
+            reason=outcome.reason if missing else NO_GPU if without else "",
             parameters=self.context.parameters(*models),
             trained=tuned or learnt,
             averages=self.task.averages if tuned else 1,
@@ -273,7 +310,8 @@ class RetrievalPlanner(Planner):
                 "tuned": tuned,
                 "fused": bool(fused),
                 "pairwise": pairwise,
-                "documents": retriever.documents if isinstance(retriever, Retriever) else "whole",
+                "documents": first_stage.handed_on,
+                "read": dict.fromkeys(self.task.forms, first_stage.handed_on) if reranker else ways,
                 "model": (reranker or retriever).model,
             },
         )
@@ -292,8 +330,6 @@ class RetrievalPlanner(Planner):
         settings: dict[str, Any] = {"kind": retriever.kind, "pool": self.task.pool, "top": self.task.top}
         if retriever.kind == "bm25":
             settings |= {"index": retriever.index or "corpus"} | BM25
-        elif retriever.kind == "okapi":
-            settings |= {"documents": retriever.documents}
         elif retriever.kind == "linear":
             settings |= {"topics": retriever.topics, "penalty": retriever.penalty} | BM25
         if retriever.model:
@@ -302,12 +338,27 @@ class RetrievalPlanner(Planner):
                 return weights
             settings |= model_settings(retriever.model, weights)
             settings |= {"max_length": self.max_length(retriever.model)}
-            settings |= {"documents": retriever.documents} if retriever.kind != "linear" else {}
             settings |= {"api": self.context.config.llm} if retriever.kind == "embedding-api" else {}
-        return {
-            form: (self.add(self.run("retrieve", key, form), settings | {"queries": self.wanted(form)}),)
-            for form in self.task.forms
+        found = {}
+        for condition, (form, read) in retriever.conditions(self.task.forms).items():
+            if read in retriever.want_gpu and not self.context.gpu:
+                continue
+            own = {"queries": self.wanted(form)}
+            own |= {"form": form, "documents": read} if retriever.kind in READERS else {}
+            found[condition] = (self.add(self.run("retrieve", key, condition), settings | own),)
+        return found
+
+    def handed_on(self, retriever: Retriever, found: Found) -> Found:
+        """{form: the hits that rerankers get}."""
+        if isinstance(found, Missing):
+            return found
+        conditions = retriever.conditions(self.task.forms)
+        last = {
+            form: condition for condition, (form, read) in conditions.items() if read == retriever.handed_on
         }
+        if not found.keys() >= {*last.values()}:
+            return Missing(NO_GPU)
+        return {form: found[condition] for form, condition in last.items()}
 
     def first_stage(self, key: str) -> Retriever | Finetuned:
         """What a fusion calls by ``key``."""
@@ -352,7 +403,7 @@ class RetrievalPlanner(Planner):
                     continue  # a row that nobody printed and nothing can fill
                 outcome: Found = weights if isinstance(weights, Missing) else first
             else:
-                settings: dict[str, Any] = {"kind": reranker.kind, "documents": retriever.documents}
+                settings: dict[str, Any] = {"kind": reranker.kind, "documents": retriever.handed_on}
                 settings |= {"pool": "judged", "top": self.task.top}
                 if weights:
                     settings |= model_settings(reranker.model, weights)
@@ -361,7 +412,7 @@ class RetrievalPlanner(Planner):
                     form: (
                         self.add(
                             self.run("rerank", f"{key}+{name}", form),
-                            settings | {"queries": self.wanted(form)},
+                            settings | {"form": form, "queries": self.wanted(form)},
                             needs=hits,
                         ),
                     )
@@ -384,7 +435,7 @@ class RetrievalPlanner(Planner):
             form: tuple(
                 self.add(
                     self.run("rerank-classified", f"{key}+{name}", form, training.seed),
-                    self.judged_by(reranker, training) | {"documents": retriever.documents, "form": form},
+                    self.judged_by(reranker, training) | {"documents": retriever.handed_on, "form": form},
                     needs=hits,
                     weights_of=training,
                 )
@@ -458,7 +509,8 @@ class RetrievalPlanner(Planner):
         runs = []
         for training in self.trained(name, tuned, weights, name):
             reading = self.run("retrieve-tuned", name, self.context.grid, training.seed)
-            kept = {"pool": self.task.pool, "top": self.task.top, "documents": "whole"}
+            kept = {"pool": self.task.pool, "top": self.task.top}
+            kept |= {"form": self.MAIN, "documents": "whole"}
             runs.append(self.add(reading, self.read(training) | kept, weights_of=training))
         return {self.MAIN: tuple(runs)}
 
