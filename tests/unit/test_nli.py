@@ -353,6 +353,10 @@ def test_a_member_that_is_not_there_and_a_damaged_zip_are_said_so(tmp_path):
     given.file("docnli").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(BadInput, match=r"^docnli: the zip is cut short or damaged \(.*\); fetch it again\.$"):
         raw.read("docnli", given)
+    # One letter of one text is another.
+    given.file("docnli").write_bytes(whole.replace(b"A place.", b"A plane."))
+    with pytest.raises(BadInput, match=r"^docnli: the zip is cut short or damaged \(Bad CRC-32 for "):
+        raw.read("docnli", given)
 
 
 def test_what_was_put_on_the_disk_goes_with_the_rows(tmp_path, monkeypatch):
