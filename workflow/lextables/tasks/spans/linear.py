@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
+from threadpoolctl import threadpool_limits
 
 from lextables.dataset import Row, read, write
 from lextables.errors import BadInput
@@ -122,6 +123,9 @@ def _second(
     return weighed(described, counted, words, everything), scores
 
 
+# Sums of several threads are not the same to the bit, and of so few numbers they take longer: where other
+# work keeps the cores busy, the threads wait for each other many times as long as one takes.
+@threadpool_limits.wrap(limits=1)
 def _weighed(
     described: Sequence[np.ndarray], counted: Sequence[np.ndarray], words: Sequence[csr_matrix | None],
     rows: Sequence[np.ndarray], *, likened: Set[int], penalty: float, near: float,
