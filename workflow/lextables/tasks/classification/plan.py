@@ -231,6 +231,8 @@ class ClassificationPlanner(Planner):
     task: ClassificationTask
 
     def rows(self) -> list[Row]:
+        if self.task.views and not any(self.task.readings.values()):
+            return []  # models are only trained on it
         panels = dict(self.task.models)
         encoders = [panel for panel in panels.values() if panel.kind == "encoder"]
         wanted = {name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS}
@@ -406,7 +408,7 @@ class ClassificationPlanner(Planner):
         if panel.kind == "linear" and panel.features not in OF_VECTORS:
             return Start(None)
         weights = self.context.weights(panel.model)
-        return weights if isinstance(weights, Missing) else Start(weights, weights)
+        return weights if isinstance(weights, Missing) else Start(weights, weights, panel.model)
 
     def made(self, model: str) -> "Start | Missing":
         """What a model has become by training on this data set, for a training on another one."""
@@ -419,7 +421,7 @@ class ClassificationPlanner(Planner):
         if panel.checkpoint:
             ready = self.context.weights(panel.checkpoint)
             if isinstance(ready, Weights):
-                return Start(ready, ready)
+                return Start(ready, ready, panel.checkpoint)
         if self.name in self.context.absent:
             return Missing(self.context.absent[self.name])
         start = self.start(panel)
@@ -428,7 +430,7 @@ class ClassificationPlanner(Planner):
         (view,) = self.trained_on(panel)
         run = self.training(key, panel, start, view, self.seeds(self.grid(panel, "multi"))[0])
         weights = Weights(self.weights_folder(run), None, f"{start.weights.found}, then {self.name}")
-        return Start(weights, start.tokenizer, run)
+        return Start(weights, start.tokenizer, start.cut_by, run)
 
     def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
         """The trainings of a model of the panel under a view, one a seed, for who reads by their weights."""
@@ -468,7 +470,7 @@ class ClassificationPlanner(Planner):
             "only": self.heads(panel),
             "where": panel.where,
             "tried": 1,
-            "tokenizer": model_settings(panel.model, start.tokenizer),
+            "tokenizer": model_settings(start.cut_by, start.tokenizer),
             "learning_rate": grid.learning_rates[0],
             "updates": grid.tried[:1],
         }
@@ -497,7 +499,7 @@ class ClassificationPlanner(Planner):
             run = self.run("read", key, self.context.grid, seed)
             settings = {"setting": "multi", "grid": self.context.grid, "only": self.heads(panel)}
             settings |= model_settings(panel.model, start.weights)
-            settings |= {"tokenizer": model_settings(panel.model, start.tokenizer)}
+            settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)}
         self.specs[run] = plan.Spec(settings | {"readings": readings}, sources=tuple(trainings.values()))
         return run
 
@@ -511,8 +513,12 @@ class ClassificationPlanner(Planner):
 
 @dataclass(frozen=True)
 class Start:
-    """What a training starts from: weights, where their tokenizer is, and the run that makes them, if any."""
+    """What a training starts from: weights, their tokenizer, and the run that makes them, if one does.
+
+    ``cut_by`` is the registered model that the ``tokenizer`` belongs to.
+    """
 
     weights: Weights | None
     tokenizer: Weights | None = None
+    cut_by: str = ""
     run: Run | None = None

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from lextables.dataset import Row, read
+from lextables.errors import BadInput
 from lextables.models import multi_head
 from lextables.models.multi_head import MultiHead
 from lextables.tasks.classification.examples import Key, by_head, key_of, of_splits, shown
@@ -58,6 +59,9 @@ def read_views(
         asked = by_head(shown(rows, reading["view"]), heads)
         wanted = {key_of(row) for those in asked.values() for row in those}
         given = read_tokens(tokens[lengths.index(reading["max_length"])], wanted)
+        if missing := sorted(wanted - given.position.keys()):
+            named = " with ".join(repr(text_id) for text_id in missing[0] if text_id)
+            raise BadInput(f"text {named} has no tokens", where=reading["condition"])
         for row in read_heads(model, list(heads), asked, given, device):
             yield {"condition": reading["condition"], **row}
 
