@@ -104,7 +104,7 @@ def test_a_reranker_has_what_its_kind_wants(fields, fault):
 
 def test_okapi_reads_no_single_paragraphs():
     task = PAPER.tasks["lawngnli_retrieval"].model_dump()
-    task["retrievers"] = {"bm25": Retriever(row="BM25", kind="okapi", documents="paragraphs").model_dump()}
+    task["retrievers"] = {"bm25": Retriever(row="BM25", kind="okapi", documents=("paragraphs",)).model_dump()}
     with pytest.raises(ValidationError, match="okapi reads documents whole or filtered"):
         type(PAPER.tasks["lawngnli_retrieval"]).model_validate(task)
 

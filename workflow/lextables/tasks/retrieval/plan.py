@@ -67,11 +67,6 @@ class Retriever(Entry):
     reranked: bool = True
     floor: bool = False
 
-    @field_validator("documents", "want_gpu", mode="before")
-    @classmethod
-    def _several(cls, documents: Any) -> Any:
-        return (documents,) if isinstance(documents, str) else documents
-
     @property
     def handed_on(self) -> str:
         """How the documents were read for the hits that rerankers get."""
