@@ -43,7 +43,7 @@ rule data:
         [
             f"{RESULTS}/data/{name}/census.json"
             for paper in CONFIG.papers
-            for name in {paper, *PAPERS[paper].data} - ABSENT.keys()
+            for name in {paper, *PAPERS[paper].data, *PAPERS[paper].tasks} - ABSENT.keys()
         ],
 
 
