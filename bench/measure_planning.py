@@ -8,7 +8,6 @@ have many and most have few.  No volume is there: every job is still to be done.
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
@@ -19,6 +18,14 @@ from tempfile import TemporaryDirectory
 from lextables import ROOT
 from lextables.caselaw.volumes import LIST, MOST, REPORTERS
 
+# A process of its own, since what is started counts what its starter held as its own.
+WATCHED = """
+import resource, subprocess, sys
+ended = subprocess.run(sys.argv[1:]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+sys.exit(ended)
+"""
 TARGET = "results/data/lawngnli/census.json"
 
 
@@ -63,14 +70,15 @@ def planned(folder: Path, volumes_a_job: int) -> tuple[int, float, float, int]:
         *("--config", *(f"{key}={value}" for key, value in values.items()), "--", TARGET),
     ]
     start = time.monotonic()
-    with (folder / "said").open("w") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
-        _, status, used = os.wait4(process.pid, 0)
-    seconds, text = time.monotonic() - start, (folder / "said").read_text()
-    jobs = re.search(r"^total +(\d+)$", text, re.MULTILINE)
-    if status or not jobs:
-        sys.exit(text)
-    return int(jobs[1]), seconds, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024
+    found = subprocess.run(
+        [sys.executable, "-c", WATCHED, *map(str, command)], capture_output=True, text=True
+    )
+    seconds = time.monotonic() - start
+    jobs = re.search(r"^total +(\d+)$", found.stdout + found.stderr, re.MULTILINE)
+    if found.returncode or not jobs:
+        sys.exit(found.stdout + found.stderr)
+    processor, kilobytes = found.stdout.splitlines()[-1].split()
+    return int(jobs[1]), seconds, float(processor), int(kilobytes) // 1024
 
 
 def main() -> None:

@@ -113,7 +113,7 @@ def test_what_lacks_a_model_is_not_run():
 def test_documents_are_read_whole_or_by_paragraphs_and_never_by_words():
     task = PAPER.tasks["acord"].model_dump(mode="json")
     task["retrievers"]["by-paragraphs"] = task["retrievers"]["bi-encoder-minilm"] | {
-        "row": "MiniLM by paragraphs", "documents": "paragraphs", "own": True,
+        "row": "MiniLM by paragraphs", "documents": ["paragraphs"], "own": True,
     }  # fmt: skip
     specs, rows = laid_out(RetrievalTask.model_validate(task))
     read = {
@@ -121,7 +121,7 @@ def test_documents_are_read_whole_or_by_paragraphs_and_never_by_words():
     }
     assert (read["bi-encoder-minilm"], read["by-paragraphs"]) == ("whole", "paragraphs")
     assert rows["MiniLM by paragraphs / None"].runs and "bm25" not in read
-    task["retrievers"]["bm25"]["documents"] = "paragraphs"
+    task["retrievers"]["bm25"]["documents"] = ["paragraphs"]
     with pytest.raises(ValidationError, match="bm25: bm25 reads documents whole"):
         RetrievalTask.model_validate(task)
 

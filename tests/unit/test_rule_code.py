@@ -45,7 +45,10 @@ def rules():
 
 # A rule that is made for each kind of model names its script by a param; its fingerprint is of the same name.
 BY_PARAM = {
-    "retrieval_{params.kind}": {f"retrieval_{kind}" for kind in ("lexical", "dense", "api", "linear")}
+    "retrieval_{params.kind}": {
+        f"retrieval_{kind}"
+        for kind in ("lexical", "okapi", "dense", "api", "linear", "rerank", "rerank_dense", "rerank_okapi")
+    }
 }
 
 

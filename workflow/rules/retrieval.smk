@@ -240,7 +240,7 @@ rule retrieval_rerank_tuned:
         "../scripts/retrieval_rerank_tuned.py"
 
 
-CLASSIFIED = run_folder("rerank-classified")
+RERANK_CLASSIFIED = run_folder("rerank-classified")
 
 
 rule retrieval_rerank_classified:
@@ -249,10 +249,10 @@ rule retrieval_rerank_classified:
         hits=needed_by("rerank-classified"),
         weights=weights_for("rerank-classified"),
     output:
-        predictions=f"{CLASSIFIED}/predictions.parquet",
-        record=f"{CLASSIFIED}/run.json",
+        predictions=f"{RERANK_CLASSIFIED}/predictions.parquet",
+        record=f"{RERANK_CLASSIFIED}/run.json",
     log:
-        f"{CLASSIFIED}/log.txt",
+        f"{RERANK_CLASSIFIED}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/rerank-classified/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
