@@ -11,7 +11,6 @@ The long premise has its last paragraphs once more before it (A.1.9); it is filt
 released code.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -25,6 +24,7 @@ from lextables.lawngnli.labels import ENTAIL, LABELS
 from lextables.lawngnli.readings import pair_name
 from lextables.lawngnli.schema.pairs import HEADS, PAIRS, TEXTS
 from lextables.models.paragraph_filter import Paragraphs
+from lextables.tasks.classification.texts import content_id
 
 Row = dict[str, Any]
 
@@ -86,11 +86,7 @@ def _texts_of(row: Row) -> dict[str, tuple[str, str]]:
         "long": "\n".join((*closing, opinion["text"])),
         "long_bm25": opinion["paragraphs"].best(hypothesis),
     }
-    return {column: (_text_id(text), text) for column, text in found.items()}
-
-
-def _text_id(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
+    return {column: (content_id(text), text) for column, text in found.items()}
 
 
 def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:

@@ -8,7 +8,6 @@ of the jurisdiction of the case that the hypothesis is about, as pools are; the 
 name.
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from lextables.lawngnli.labels import LABELS, NEUTRAL, draw
 from lextables.lawngnli.retrieval_pools import TWIN, Encode, case_of, searched
 from lextables.lawngnli.schema.reranking import EXAMPLES, HEADS, TEXTS
 from lextables.models.paragraph_filter import Paragraphs
+from lextables.tasks.classification.texts import content_id
 
 NLI = "nli"
 CANDIDATES = 100
@@ -95,7 +95,7 @@ def _texts(
             paragraphs = Paragraphs(opinion["text"]) if rows else None
             for row in rows:
                 premise = paragraphs.best(row["text"])
-                ids = [_text_id(text) for text in (premise, row["text"])]
+                ids = [content_id(text) for text in (premise, row["text"])]
                 written.append(_example(row, opinion["opinion_id"], *ids))
                 for text_id, text in zip(ids, (premise, row["text"]), strict=True):
                     if text_id not in known:
@@ -114,7 +114,3 @@ def _example(row: Row, opinion_id: str, text_id: str, pair_id: str) -> Row:
         "opinion_id": opinion_id,
         "analysis": row["analysis"],
     }
-
-
-def _text_id(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:20]

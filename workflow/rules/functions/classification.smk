@@ -40,16 +40,21 @@ def tokenised_views(wildcards):
     return each_once(reading.get("view") for reading in here)
 
 
-def encoded_views(wildcards):
-    """The same for the vectors that linear models read of an encoder."""
-    given = [
+def linear_readers_of(wildcards):
+    """The settings of the linear models that read the vectors that an encoder makes of a data set's texts."""
+    return [
         entry.settings
         for run, entry in SPECS.items()
         if run.paper == wildcards.dataset
         and entry.settings.get("kind") == "linear"
         and entry.settings.get("model") == wildcards.encoder
     ]
-    return each_once(reading.get("view") for of_run in given for reading in of_run.get("readings", [of_run]))
+
+
+def encoded_views(wildcards):
+    """The views under which linear models read an encoder's vectors, as `tokenised_views`."""
+    read = [reading for given in linear_readers_of(wildcards) for reading in given.get("readings", [given])]
+    return each_once(reading.get("view") for reading in read)
 
 
 def each_once(views):
@@ -73,13 +78,7 @@ def classified_texts(wildcards):
 
 def encoder_of(wildcards):
     """The settings of the weights that encode the texts of a data set for its linear models."""
-    found = next(
-        entry.settings
-        for run, entry in SPECS.items()
-        if run.paper == wildcards.dataset
-        and entry.settings.get("kind") == "linear"
-        and entry.settings.get("model") == wildcards.encoder
-    )
+    found = linear_readers_of(wildcards)[0]
     length = MODELS[wildcards.encoder].max_length
     return identified({name: found[name] for name in ("model", "weights", "revision", "found")}) | {
         "max_length": length

@@ -194,7 +194,7 @@ def train(
     examples, heads, texts = files
     answers = {row["head_id"]: len(row["answers"]) for row in read(heads)}
     answers = {head: size for head, size in answers.items() if head in (settings["only"] or answers)}
-    rows = list(learnt_from(_asked(examples, final, settings, settings["view"]), final, settings["where"]))
+    rows = list(_asked(learnt_from(read(examples), final, settings["where"]), settings, settings["view"]))
     several = settings["multi_label"]
     if not rows:
         raise BadInput(f"no example is in {' or '.join(final)}", where="examples", do="check the splits")
@@ -224,7 +224,7 @@ def read_examples(
 
     Examples of heads that were not learnt are left out and counted.
     """
-    rows, left = _read(files, vectors, test, settings, weights, None)
+    rows, left = _read(files, _vectors(vectors), test, settings, weights, None)
     write(PREDICTIONS, rows, output)
     return {"heads_left_out": left}
 
@@ -241,11 +241,11 @@ def read_views(
 
     ``weights`` are those of the trainings, of which a reading names its own by place (``source``).
     """
-    found, left = [], {}
+    known, found, left = _vectors(vectors), [], {}
     for reading in sorted(settings["readings"], key=itemgetter("condition")):
         under = reading["condition"]
         source = weights[reading["source"]]
-        rows, left[under] = _read(files, vectors, test, settings, source, reading["view"])
+        rows, left[under] = _read(files, known, test, settings, source, reading["view"])
         found += [{"condition": under, **row} for row in rows]
     write(READINGS, found, output)
     return {"heads_left_out": left}
@@ -253,7 +253,7 @@ def read_views(
 
 def _read(
     files: Sequence[str | Path],
-    vectors: Sequence[str | Path],
+    vectors: Vectors | None,
     test: Sequence[str],
     settings: Settings,
     weights: str | Path,
@@ -262,19 +262,18 @@ def _read(
     """The predictions under a view, and how many heads that are asked were not learnt."""
     examples, heads, texts = files
     model = load(Path(weights) / WEIGHTS)
-    asked = by_head(_asked(examples, test, settings, view), [row["head_id"] for row in read(heads)])
+    asked = by_head(
+        _asked(of_splits(read(examples), test), settings, view), [row["head_id"] for row in read(heads)]
+    )
     learnt = {head: rows for head, rows in asked.items() if head in model.heads}
     given = _texts_of(learnt, examples, texts, view)
     left = sum(bool(rows) for head, rows in asked.items() if head not in learnt)
-    return predict(model, given, learnt, settings, _vectors(vectors)), left
+    return predict(model, given, learnt, settings, vectors), left
 
 
-def _asked(
-    examples: str | Path, splits: Sequence[str], settings: Settings, view: View | None
-) -> Iterator[Row]:
-    """The examples of these splits and of the heads that the settings name, as a view shows them."""
-    rows = shown(of_splits(read(examples), splits), view)
-    return (row for row in rows if row["head_id"] in (settings["only"] or (row["head_id"],)))
+def _asked(rows: Iterable[Row], settings: Settings, view: View | None) -> Iterator[Row]:
+    """The examples of the heads that the settings name, as a view shows them."""
+    return (row for row in shown(rows, view) if row["head_id"] in (settings["only"] or (row["head_id"],)))
 
 
 def _texts_of(

@@ -1,5 +1,6 @@
 """The texts, or pairs of texts, that the examples of a data set ask about."""
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ class Text:
     key: Key
     text: str
     second: str | None = None
+
+
+def content_id(text: str) -> str:
+    """Return an id for a text by what it says, so that it stands once in a data set: 80 bits in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def texts_of(examples: str | Path, texts: str | Path, views: Iterable[View] = ()) -> Iterator[Text]:

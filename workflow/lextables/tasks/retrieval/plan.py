@@ -456,10 +456,9 @@ class RetrievalPlanner(Planner):
     def judged_by(self, reranker: Reranker, training: Run) -> dict[str, Any]:
         """The settings of a reading with a classifier: its weights and tokenizer, and which answer counts."""
         learnt = self.others[reranker.of].specs[training].settings
-        own = {name: learnt[name] for name in ("model", "weights", "revision", "found")}
         return {
             "weights_of": training.folder,
-            "tokenizer": learnt.get("tokenizer", own),
+            "tokenizer": learnt["tokenizer"],
             "max_length": reranker.max_length or learnt["max_length"],
             "head": reranker.head,
             "by": reranker.by,
