@@ -1,7 +1,7 @@
 """What the task of answers reads and predicts: questions with options about documents.
 
 A person who answered, or a model, gives each question of a document a distribution over the question's
-options, and may mark the sentences that say so.
+options, and may mark the paragraphs that say so.
 """
 
 import pyarrow as pa
@@ -13,22 +13,30 @@ DOCUMENTS = Table(
     "The documents that are asked about.",
     (
         Column("document_id", pa.string(), "the document"),
-        Column("split", pa.string(), "the split that it is in"),
-        Column("text", pa.string(), "the document as published"),
+        Column("paragraphs", pa.int32(), "how many paragraphs it has; 0 where its text is not here"),
     ),
     key=("document_id",),
-    labels=("split",),
-    # Documents run to hundreds of KB.
-    row_group=16,
+)
+PARAGRAPHS = Table(
+    "paragraphs",
+    "The paragraphs of the documents, in reading order; with blank lines between them they are the text.",
+    (
+        Column("document_id", pa.string(), "the document"),
+        Column("paragraph_id", pa.string(), "the paragraph, unlike any of another document"),
+        Column("place", pa.int32(), "its place in the document, from 0"),
+        Column("text", pa.string(), "the paragraph as published"),
+    ),
+    key=("document_id", "place"),
 )
 QUESTIONS = Table(
     "questions",
-    "What is asked, and the options that there are.",
+    "What is asked of every document, and the options that there are.",
     (
         Column("question_id", pa.string(), "the question"),
         Column("category", pa.string(), "what it is about"),
         Column("question", pa.string(), "its wording"),
         Column("options", pa.list_(pa.string()), "the answers that may be given, in order"),
+        Column("several", pa.bool_(), "whether more than one option may be chosen"),
     ),
     key=("question_id",),
     labels=("category",),
@@ -39,23 +47,24 @@ RESPONSES = Table(
     (
         Column("document_id", pa.string(), "the document"),
         Column("question_id", pa.string(), "the question"),
-        Column("reader_id", pa.string(), "who answered"),
-        Column("option", pa.int32(), "place of the answer among the question's options"),
+        Column("response", pa.int32(), "the place of the response among those to the question, from 0"),
+        Column("reader_id", pa.string(), "who answered, as published"),
+        Column("options", pa.list_(pa.int32()), "places of the chosen options, ascending; may be empty"),
         Column("confidence", pa.float64(), "the reader's own, 0 to 1", nullable=True),
     ),
-    key=("document_id", "question_id", "reader_id", "option"),
+    key=("document_id", "question_id", "response"),
 )
 HIGHLIGHTS = Table(
     "highlights",
-    "The passages that a reader marked for an answer.",
+    "The sentences that a reader marked for an answer, by their paragraphs.",
     (
         Column("document_id", pa.string(), "the document"),
         Column("question_id", pa.string(), "the question"),
-        Column("reader_id", pa.string(), "who marked it"),
-        Column("start", pa.int32(), "first character of the passage in the document's text"),
-        Column("end", pa.int32(), "character after the last"),
+        Column("response", pa.int32(), "the response that they were marked for"),
+        Column("paragraph_id", pa.string(), "the paragraph"),
+        Column("sentence", pa.int32(), "place of the sentence in it, from 0"),
     ),
-    key=("document_id", "question_id", "reader_id", "start", "end"),
+    key=("document_id", "question_id", "response", "paragraph_id", "sentence"),
 )
 PREDICTIONS = Table(
     "predictions",
@@ -69,13 +78,12 @@ PREDICTIONS = Table(
 )
 MARKED = Table(
     "marked",
-    "The passages that a model marks for an answer.",
+    "How relevant a model finds the paragraphs of a document to a question.",
     (
         Column("document_id", pa.string(), "the document"),
         Column("question_id", pa.string(), "the question"),
-        Column("start", pa.int32(), "first character of the passage in the document's text"),
-        Column("end", pa.int32(), "character after the last"),
-        Column("probability", pa.float64(), "that a reader would mark it"),
+        Column("paragraph_id", pa.string(), "the paragraph"),
+        Column("probability", pa.float64(), "that a reader would mark something in it"),
     ),
-    key=("document_id", "question_id", "start", "end"),
+    key=("document_id", "question_id", "paragraph_id"),
 )
