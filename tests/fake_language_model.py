@@ -1,0 +1,42 @@
+"""A language model that a test thinks up: what it answers is a function of the prompt's text."""
+
+import math
+
+from lextables.models.language_model import Weighed, Written
+
+
+def text_of(prompt):
+    """All that a prompt shows, its parts a blank line apart."""
+    return "\n\n".join(message.content for message in prompt)
+
+
+class FakeModel:
+    """Answers by two functions, and keeps the prompts that it was asked.
+
+    ``weighs(text)`` is {continuation: probability}, what is not in it has none; None: no probabilities are
+    told.  ``writes(text, seed)`` is a text.  A word is a token.
+    """
+
+    name = "fake"
+
+    def __init__(self, weighs=None, writes=None, window=None):
+        self.weighs, self.writes, self.window = weighs, writes, window
+        self.weighed, self.written = [], []
+
+    def tokens(self, prompt):
+        return len(text_of(prompt).split())
+
+    def weigh(self, choices):
+        self.weighed += [choice.prompt for choice in choices]
+        return [self._weighed(choice) for choice in choices]
+
+    def _weighed(self, choice):
+        if self.weighs is None:
+            return Weighed(None)
+        told = self.weighs(text_of(choice.prompt))
+        found = (told.get(continuation, 0) for continuation in choice.continuations)
+        return Weighed(tuple(math.log(share) if share else -math.inf for share in found))
+
+    def write(self, requests):
+        self.written += [request.prompt for request in requests]
+        return [Written(self.writes(text_of(request.prompt), request.seed)) for request in requests]

@@ -1,0 +1,91 @@
+"""Prompts as text files: what a language model is told, with fields for the texts that it is asked about.
+
+A file of `resources/prompts` has a part for the role `system` and one for `user`, with a line `---` between
+them; a file without such a line is the user's part alone.  Fields are those of `string.Template`, as ${text}.
+
+Texts are data and may give orders of their own, or hold what looks like a field or like the end of a text.
+They are put in once, so a field within them stays as it is; and ${fence} is a line that none of them has,
+with which a prompt says where a text begins and ends.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template as _Template
+
+from lextables.errors import BadInput
+from lextables.models.language_model import Message, Prompt
+
+FENCE = "fence"
+_SHORTEST_FENCE = 5
+_PARTS = re.compile(r"^---[ \t]*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A prompt with fields: the text of each part by its role, without the blanks around it."""
+
+    parts: tuple[Message, ...]
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The names of the texts that it wants."""
+        found = (name for part in self.parts for name in _Template(part.content).get_identifiers())
+        return frozenset(found) - {FENCE}
+
+    @property
+    def digest(self) -> str:
+        """What tells this wording from any other: 16 hex digits."""
+        return hashlib.sha256(repr(self.parts).encode("utf-8")).hexdigest()[:16]
+
+    def filled(self, **texts: str) -> Prompt:
+        """Return the prompt with a text in each field.
+
+        `BadInput` where a field has no text, or a text no field: the model would not be shown it.
+        """
+        if odd := self.fields ^ texts.keys():
+            what = "is asked for but not given" if min(odd) in self.fields else "has no place in it"
+            raise BadInput(f"${{{min(odd)}}} {what}", where="a prompt", do="name the fields as the task does")
+        values = {**texts, FENCE: fence(*texts.values())}
+        return tuple(Message(role, _Template(content).substitute(values)) for role, content in self.parts)
+
+
+def load(path: str | Path) -> Template:
+    """Read a prompt's file.
+
+    `BadInput` where it has no text, too many parts or a ``$`` that begins no field.
+    """
+    *system, user = (part.strip() for part in _PARTS.split(Path(path).read_text(encoding="utf-8")))
+    if len(system) > 1 or not user or not all(system):
+        raise BadInput(
+            "a prompt has a part for the user, and at most one before it for the system",
+            where=str(path),
+            do="put one line --- between them",
+        )
+    parts = (*(Message("system", part) for part in system), Message("user", user))
+    if not all(_Template(part.content).is_valid() for part in parts):
+        raise BadInput("a $ begins no field", where=str(path), do="write ${name}, or $$ for the sign itself")
+    return Template(parts)
+
+
+def fence(*texts: str) -> str:
+    """Return a line of ``=`` that is longer than any run of them in ``texts``."""
+    longest = max((len(run) for text in texts for run in re.findall("=+", text)), default=0)
+    return "=" * max(_SHORTEST_FENCE, longest + 1)
+
+
+def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
+    """Return the longest beginning of ``text``, in whole words, that ``fits``; it may be empty.
+
+    ``fits`` holds for every beginning of what it holds for.
+    """
+    if fits(text):
+        return text
+    ends = [0, *(word.end() for word in re.finditer(r"\S+", text))]
+    least, most = 0, len(ends) - 1
+    while least < most - 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if fits(text[: ends[middle]]) else (least, middle)
+    return text[: ends[least]]
