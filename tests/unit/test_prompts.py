@@ -1,12 +1,14 @@
 """Prompts: files of two parts, and texts that cannot get out of their place."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from fake_language_model import FakeModel
 from lextables.errors import BadInput
 from lextables.models.language_model import Message
-from lextables.models.prompts import cut_to_fit, fence, load
+from lextables.models.prompts import fence, fitted, load, plain_template
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,12 +70,25 @@ def test_the_digest_is_of_the_wording(written):
     assert load(written("Read!\n---\n${text}")).digest != first
 
 
-def test_a_text_is_cut_at_the_last_word_that_fits():
-    text = "one  two\nthree four"
-    assert cut_to_fit(text, lambda part: len(part) <= 100) == text
-    assert cut_to_fit(text, lambda part: len(part.split()) <= 3) == "one  two\nthree"
-    assert cut_to_fit(text, lambda part: len(part.split()) <= 1) == "one"
-    assert cut_to_fit(text, lambda part: not part) == ""
+def test_a_prompt_is_a_runs_setting_as_plain_values(written):
+    template = load(written("Read.\n---\n${text}\n"))
+    assert plain_template(json.loads(json.dumps(template.plain()))) == template
+
+
+def test_texts_are_cut_alike_until_the_prompt_fits(written):
+    template = load(written("${first}\n${second}\n${question}"))
+    texts = {"first": "one  two\nthree four", "second": "five six", "question": "And why is that?"}
+
+    def shown(window, *cut):
+        prompt, short = fitted(FakeModel(window=window), template, 5, cut, **texts)
+        return prompt[0].content, short
+
+    whole = "one  two\nthree four\nfive six\nAnd why is that?"
+    assert shown(None, "first") == (whole, False)
+    assert shown(15, "first") == (whole, False)
+    assert shown(14, "first", "second") == ("one  two\nthree\nfive six\nAnd why is that?", True)
+    assert shown(12, "first", "second") == ("one\nfive\nAnd why is that?", True)
+    assert shown(5, "first", "second") == ("\n\nAnd why is that?", True)
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,11 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class _Order:
-    """The answer to a question in one order of its options; ``shares`` add up to one, or all are 0."""
+class Picked:
+    """What a model picks of the options as a prompt lists them; ``shares`` add up to one, or all are 0.
+
+    The rest is as `Answered` has it.
+    """
 
     shares: tuple[float, ...]
     outside: float = 0.0
@@ -98,7 +101,7 @@ def ask(model: LanguageModel, questions: Sequence[Question], samples: int, order
         for question in questions
         for turned in ways
     ]
-    answers = _answers(model, asked, samples)
+    answers = pick(model, asked, samples)
     return [_averaged(answers[start : start + len(ways)]) for start in range(0, len(answers), len(ways))]
 
 
@@ -144,14 +147,16 @@ def counts(answers: Iterable[Answered]) -> dict[str, Any]:
     }
 
 
-def _answers(
-    model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], samples: int
-) -> list[_Order]:
-    weighed = model.weigh([Choice(prompt, _continuations(len(options))) for prompt, options in asked])
-    answers = [_weighed(told.log_probabilities) for told in weighed]
+def pick(model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], samples: int) -> list[Picked]:
+    """Return what a model picks for each prompt, which lists the options beside it under letters.
+
+    Of several ``samples`` each is drawn; a single one is the likeliest answer.
+    """
+    letters = [ascii_uppercase[: len(options)] for _, options in asked]
+    answers = weighed(model, [prompt for prompt, _ in asked], letters)
     untold = [place for place, answer in enumerate(answers) if answer is None]
     requests = [
-        Request(asked[place][0], ANSWER_TOKENS, temperature=1.0, seed=seed)
+        Request(asked[place][0], ANSWER_TOKENS, temperature=1.0 if samples > 1 else 0.0, seed=seed)
         for place in untold
         for seed in range(samples)
     ]
@@ -163,30 +168,36 @@ def _answers(
     return [drawn[place] if answer is None else answer for place, answer in enumerate(answers)]
 
 
-def _continuations(options: int) -> tuple[str, ...]:
-    """The letters, and the letters with a blank before them, since models differ in how an answer begins."""
-    letters = tuple(ascii_uppercase[:options])
-    return letters + tuple(f" {letter}" for letter in letters)
+def weighed(model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[str]) -> list[Picked | None]:
+    """Return how a model that tells probabilities shares each prompt's answer among its ``signs``.
+
+    Those are single characters, each with what the model gives it with or without a blank before it, since
+    models differ in how an answer begins.  None where it tells nothing.
+    """
+    choices = [
+        Choice(prompt, (*those, *(f" {sign}" for sign in those)))
+        for prompt, those in zip(prompts, signs, strict=True)
+    ]
+    return [_shared(told.log_probabilities) for told in model.weigh(choices)]
 
 
-def _weighed(log_probabilities: Sequence[float] | None) -> _Order | None:
+def _shared(log_probabilities: Sequence[float] | None) -> Picked | None:
     if log_probabilities is None:
         return None
     half = len(log_probabilities) // 2
     both = zip(log_probabilities[:half], log_probabilities[half:], strict=True)
     masses = [math.exp(bare) + math.exp(blank) for bare, blank in both]
-    inside = sum(masses)
-    return _Order(_normalised(masses), outside=max(0.0, 1 - inside))
+    return Picked(_normalised(masses), outside=max(0.0, 1 - sum(masses)))
 
 
-def _drawn(texts: Sequence[str], options: Sequence[str]) -> _Order:
+def _drawn(texts: Sequence[str], options: Sequence[str]) -> Picked:
     places = [parsed(text, options) for text in texts]
     votes = [float(places.count(place)) for place in range(len(options))]
     unparseable = places.count(None)
-    return _Order(_normalised(votes), unparseable / len(places), len(places), unparseable)
+    return Picked(_normalised(votes), unparseable / len(places), len(places), unparseable)
 
 
-def _averaged(orders: Sequence[_Order]) -> Answered:
+def _averaged(orders: Sequence[Picked]) -> Answered:
     """The answer over the orders of a question, the second of which is turned about."""
     options = len(orders[0].shares)
     straight = [order.shares[:: -1 if turned else 1] for turned, order in enumerate(orders)]

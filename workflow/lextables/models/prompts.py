@@ -10,13 +10,13 @@ with which a prompt says where a text begins and ends.
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template as _Template
 
 from lextables.errors import BadInput
-from lextables.models.language_model import Message, Prompt
+from lextables.models.language_model import LanguageModel, Message, Prompt
 
 FENCE = "fence"
 _SHORTEST_FENCE = 5
@@ -39,6 +39,10 @@ class Template:
     def digest(self) -> str:
         """What tells this wording from any other: 16 hex digits."""
         return hashlib.sha256(repr(self.parts).encode("utf-8")).hexdigest()[:16]
+
+    def plain(self) -> list[list[str]]:
+        """It as plain values, for the settings of a run; `plain_template` turns it back."""
+        return [[part.role, part.content] for part in self.parts]
 
     def filled(self, **texts: str) -> Prompt:
         """Return the prompt with a text in each field.
@@ -76,16 +80,30 @@ def fence(*texts: str) -> str:
     return "=" * max(_SHORTEST_FENCE, longest + 1)
 
 
-def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest beginning of ``text``, in whole words, that ``fits``; it may be empty.
+def plain_template(parts: Iterable[Iterable[str]]) -> Template:
+    """Return the template whose `Template.plain` this is."""
+    return Template(tuple(Message(*part) for part in parts))
 
-    ``fits`` holds for every beginning of what it holds for.
+
+def fitted(
+    model: LanguageModel, template: Template, room: int, cut: Sequence[str], **texts: str
+) -> tuple[Prompt, bool]:
+    """Return the prompt that leaves ``room`` tokens of the model's window, and whether texts were cut for it.
+
+    The texts of the fields ``cut`` are cut to beginnings of as many words each, as long as will do.
     """
-    if fits(text):
-        return text
-    ends = [0, *(word.end() for word in re.finditer(r"\S+", text))]
-    least, most = 0, len(ends) - 1
+    prompt = template.filled(**texts)
+    if model.window is None or model.tokens(prompt) + room <= model.window:
+        return prompt, False
+    ends = {name: [0, *(word.end() for word in re.finditer(r"\S+", texts[name]))] for name in cut}
+
+    def of_words(most: int) -> Prompt:
+        parts = {name: texts[name][: of[min(most, len(of) - 1)]] for name, of in ends.items()}
+        return template.filled(**texts | parts)
+
+    least, most = 0, max(map(len, ends.values()))
     while least < most - 1:
         middle = (least + most) // 2
-        least, most = (middle, most) if fits(text[: ends[middle]]) else (least, middle)
-    return text[: ends[least]]
+        fits = model.tokens(of_words(middle)) + room <= model.window
+        least, most = (middle, most) if fits else (least, middle)
+    return of_words(least), True
