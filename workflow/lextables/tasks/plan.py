@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lextables.config import Config
+from lextables.models import prompts
 from lextables.models.resolve import STANDS_IN, Missing, Model, Weights, find
 from lextables.registry import Entry
 from lextables.run import Run
@@ -21,6 +22,9 @@ from lextables.run import Run
 PAPER_GRID = "paper"  # the entry of a registry's grids that holds the paper's own settings
 WHOLE = 100  # per cent of the training examples
 GIVEN = "given"  # the experiment of predictions that a user has already
+LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of a user's own models
+ASK = "ask"  # the experiment of what a language model is asked
+ASKED_ON_A_GPU = "without a GPU it takes days to ask it: name it in extra_models to do so"
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
@@ -85,7 +89,8 @@ class Spec:
 class Row:
     """A row of the tables: ``runs`` maps a condition to its runs, one a seed; else a ``reason``.
 
-    ``given`` rows are made of predictions that a user had already.  ``parameters`` counts those of a row's
+    ``given`` rows are made of predictions that a user had already, ``asked`` ones of what a language model
+    answers as it is.  ``parameters`` counts those of a row's
     models together, None where a count is not known.  ``trained`` rows were trained here, and ``averages`` is
     how many runs a printed score of one is the mean of.  ``about`` is what the tables of its task know it by.
     """
@@ -93,6 +98,7 @@ class Row:
     row: str
     own: bool = False
     given: bool = False
+    asked: bool = False
     reason: str = ""
     parameters: int | None = None
     trained: bool = False
@@ -103,7 +109,7 @@ class Row:
 
     def plain(self) -> dict[str, Any]:
         """The row as plain values, for the params of a rule."""
-        names = ("row", "own", "given", "reason", "parameters", "trained", "averages", "floor")
+        names = ("row", "own", "given", "asked", "reason", "parameters", "trained", "averages", "floor")
         runs = {name: [run.folder for run in runs] for name, runs in sorted(self.runs.items())}
         return self.about | {name: getattr(self, name) for name in names} | {"runs": runs}
 
@@ -179,6 +185,10 @@ class Context:
         """The weights of a registered or a user's own model, or why there are none."""
         return find(model, self.config, self.models, self.mirrors)
 
+    def prompt(self, name: str) -> list[list[str]]:
+        """A prompt of the project as a run's settings have it, whole: another wording is another run."""
+        return prompts.load(self.root / f"resources/prompts/{name}.txt").plain()
+
     def parameters(self, *models: str) -> int | None:
         """How many parameters models have together; None where one's count is not public."""
         counts = [
@@ -231,6 +241,24 @@ class Planner(ABC):
     def own_models(self, *kinds: str) -> list[Any]:
         """The user's own models of these kinds."""
         return [extra for extra in self.context.config.extra_models if extra.kind in kinds]
+
+    def language_model(self, model: str) -> dict[str, Any] | Missing:
+        """The settings of a language model that is asked, or why it is not.
+
+        A registered one whose weights run here is asked where there is a GPU, or on the sample's data.
+        """
+        weights = self.context.weights(model)
+        if isinstance(weights, Missing):
+            return weights
+        config, known = self.context.config, self.context.models.get(model)
+        settings = model_settings(model, weights)
+        if weights.found == API:
+            extra = next((extra for extra in config.extra_models if extra.key == model), None)
+            endpoint = (extra or known).endpoint or CHAT
+            return settings | {"api": config.llm, "endpoint": endpoint}
+        if known and not self.context.gpu and config.data != "sample":
+            return Missing(ASKED_ON_A_GPU)
+        return settings
 
     def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
         return Run(self.name, experiment, model, condition, seed)

@@ -13,7 +13,9 @@ from lextables.own import Key
 from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks.plan import (
+    ASK,
     GIVEN,
+    LANGUAGE_MODELS,
     PAPER_GRID,
     Difference,
     Given,
@@ -33,6 +35,8 @@ BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 READERS = ("okapi", "bi-encoder", "embedding-api")
 Reading = Literal["whole", "paragraphs", "filtered"]
 Found = dict[str, tuple[Run, ...]] | Missing
+NO_PROMPT = "the paper prints no prompt, and with another one it is another row"
+OUR_PROMPT = [Difference("the paper's prompt", "our prompt")]
 NO_GPU = "it encodes what each query finds in its documents, which wants a GPU"
 
 
@@ -113,6 +117,19 @@ class Reranker(Entry):
         return self
 
 
+class Asking(Entry):
+    """How language models are asked to rerank, by the names of the prompts for each way.
+
+    Pairs are compared in so many ``passes``.  Under a grid they are asked about the first ``hits`` of a query
+    (none: all that a retriever hands on).
+    """
+
+    pointwise: str
+    pairwise: str
+    passes: PositiveInt = 1
+    hits: Mapping[str, PositiveInt] = {}
+
+
 class RetrievalGrid(Grid):
     """``updates`` are the numbers of updates that are tried, all of them in one training."""
 
@@ -171,6 +188,7 @@ class RetrievalTask(Entry):
     choose_by: str = "NDCG@10"
     retrievers: Mapping[Key, Retriever]
     rerankers: Mapping[Key, Reranker] = {}
+    asking: Asking | None = None
     finetuned: Mapping[Key, Finetuned] = {}
     weight_decay: float = 0.01
     averages: PositiveInt = 1
@@ -188,6 +206,8 @@ class RetrievalTask(Entry):
 
     @model_validator(mode="after")
     def _first_stages(self) -> Self:
+        if not self.asking and any(one.kind == "language-model" for one in self.rerankers.values()):
+            raise ValueError("rerankers that are language models want asking, with the names of prompts")
         tuned = {key for key, tuned in self.finetuned.items() if tuned.kind == "bi-encoder"}
         if twice := tuned & self.retrievers.keys():
             raise ValueError(
@@ -218,7 +238,9 @@ class RetrievalTask(Entry):
 class RetrievalPlanner(Planner):
     """Lays out a retrieval task; a row is called `<retriever> / <reranker>`."""
 
-    STAGES = ("retrieve", "rerank", "rerank-tuned", "rerank-classified", "retrieve-tuned", "fuse", GIVEN)
+    STAGES = (
+        "retrieve", "rerank", "rerank-tuned", "rerank-classified", "retrieve-tuned", "fuse", ASK, GIVEN,
+    )  # fmt: skip
     FORMS: ClassVar = {"trec": (".txt", ".run", ".trec"), "csv": (".csv",), "jsonl": (".jsonl",)}
     task: RetrievalTask
 
@@ -292,6 +314,7 @@ class RetrievalPlanner(Planner):
         return Row(
             f"{retriever.row} / {second}",
             own=own or retriever.own,
+            asked=getattr(reranker, "kind", None) == "language-model",
             reason=outcome.reason if missing else NO_GPU if without else "",
             parameters=self.context.parameters(*models),
             trained=tuned or learnt,
@@ -388,9 +411,14 @@ class RetrievalPlanner(Planner):
         rerankers = dict(self.task.rerankers)
         for extra in self.own_models("cross-encoder"):
             rerankers[extra.key] = Reranker(row=extra.name, kind="cross-encoder", model=extra.key)
+        for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
+            rerankers[extra.key] = Reranker(row=extra.name, kind="language-model", model=extra.key, own=True)
         for name, reranker in rerankers.items():
             if reranker.kind == "classifier":
                 self.classified(key, name, retriever, reranker, first)
+                continue
+            if reranker.kind == "language-model":
+                self.asked(key, name, retriever, reranker, first)
                 continue
             weights = self.context.weights(reranker.model) if reranker.model else None
             if isinstance(weights, Missing) or isinstance(first, Missing):
@@ -415,8 +443,53 @@ class RetrievalPlanner(Planner):
                 }
             own = reranker.own or name not in self.task.rerankers
             self.found.append(self.system(retriever, reranker, outcome, own=own))
-            if reranker.kind == "language-model" and retriever.kind == "bm25":
-                self.found.append(self.system(retriever, reranker, outcome, pairwise=True))
+
+    def asked(self, key: str, name: str, retriever: Retriever, reranker: Reranker, first: Found) -> None:
+        """The rows of a language model over a retriever's hits, pairwise over BM25's alone.
+
+        A printed one stays empty, with a row of our own beside it that says so: no paper prints its prompt.
+        What is ours reads BM25's hits.
+        """
+        if retriever.own or (reranker.own and retriever.kind != "bm25"):
+            return
+        ways = {"pointwise": self.task.forms} | ({"pairwise": [self.MAIN]} if retriever.kind == "bm25" else {})
+        for way in ways if not reranker.own else ():
+            self.found.append(
+                self.system(retriever, reranker, Missing(NO_PROMPT), pairwise=way == "pairwise")
+            )
+        model = self.language_model(reranker.model)
+        if isinstance(model, Missing) or isinstance(first, Missing):
+            return  # a row that nobody printed and nothing can fill
+        if not reranker.own:
+            reranker = reranker.model_copy(
+                update={"row": own_name(reranker.row, OUR_PROMPT), "own": True}
+            )
+        for way, forms in ways.items():
+            outcome: Found = {
+                form: (
+                    self.add(
+                        self.run(ASK, f"{key}+{name}", f"{form}-{way}"),
+                        model | self.question(way) | {"form": form, "queries": self.wanted(form)},
+                        needs=first[form],
+                    ),
+                )
+                for form in forms
+            }
+            self.found.append(
+                self.system(retriever, reranker, outcome, own=True, pairwise=way == "pairwise")
+            )
+
+    def question(self, way: str) -> dict[str, Any]:
+        """What a language model is asked in this way."""
+        asking = self.task.asking
+        return {
+            "kind": "language-model",
+            "way": way,
+            "prompt": self.context.prompt(getattr(asking, way)),
+            "passes": asking.passes if way == "pairwise" else 1,
+            "hits": asking.hits.get(self.context.grid, self.task.top),
+            "documents": "whole",
+        }
 
     def classified(self, key: str, name: str, retriever: Retriever, reranker: Reranker, first: Found) -> None:
         """The row of a classifier over a retriever's hits, a run for each seed that it was trained with."""
