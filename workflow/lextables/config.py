@@ -12,13 +12,32 @@ from lextables.errors import BadInput
 
 
 class ExtraModel(BaseModel):
-    """A user's own model: becomes the row ``name`` in every table that a model of its kind fits."""
+    """A user's own model: becomes the row ``name`` in every table that a model of its kind fits.
+
+    ``model`` is a folder, a hub id, of a `language-model` also a GGUF file, and of a `language-model-api` its
+    name on the server that config key ``llm`` names.  ``endpoint`` says how a language model is asked: in
+    turns of a conversation (`chat`, where nothing is said), or to go on with a text (`completions`).
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = Field(pattern=r"^[^/\n]{1,60}$")
-    kind: Literal["bi-encoder", "cross-encoder", "encoder", "question-answering"]
+    kind: Literal[
+        "bi-encoder",
+        "cross-encoder",
+        "encoder",
+        "question-answering",
+        "language-model",
+        "language-model-api",
+    ]
     model: str = Field(min_length=1)
     revision: str | None = None
+    endpoint: Literal["chat", "completions"] | None = None
+
+    @model_validator(mode="after")
+    def _endpoint_of_a_language_model(self) -> "ExtraModel":
+        if self.endpoint and not self.kind.startswith("language-model"):
+            raise ValueError(f"endpoint is for language models, and the kind is {self.kind}")
+        return self
 
     @property
     def key(self) -> str:
@@ -86,7 +105,12 @@ class Config(BaseModel):
     )
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    llm: str = Field(default="", pattern=r"^(https?://.*)?$")
+    # A name or a password in an address would stand in records and logs.
+    llm: str = Field(default="", pattern=r"^(https?://[^@\s?#]+)?$")
+    llm_budget: float = Field(default=5.0, ge=0, allow_inf_nan=False)
+    llm_tokens: int = Field(default=0, strict=True, ge=0)
+    llm_concurrency: int = Field(default=4, strict=True, gt=0)
+    llm_requests_a_minute: int = Field(default=0, strict=True, ge=0)
 
     @field_validator("mirror", mode="before")
     @classmethod
@@ -184,7 +208,7 @@ PATTERNS = {
     "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
     "edgar_base": "an address with a slash at its end, such as https://www.sec.gov/Archives/",
     "contract": "a path without braces",
-    "llm": "an address that begins with http:// or https://, or nothing",
+    "llm": "an address that begins with http:// or https:// and holds no @, ? or #, or nothing",
     "name": "1 to 60 characters, no slash and no line end among them",
 }
 # What a value of a kind is, by pydantic's name for the fault, in words that name no Python.
@@ -201,6 +225,13 @@ KINDS = {
     "string_type": "text; put quotes around it where it reads as a number, a date, true or false",
     "too_short": "one at least",
     "tuple_type": "one value or a list",
+}
+# What the number of a key is, whatever is amiss with it.
+NUMBERS = {
+    "llm_budget": "dollars, 0 or more",
+    "llm_tokens": "a whole number, 0 or more",
+    "llm_concurrency": "a whole number above 0",
+    "llm_requests_a_minute": "a whole number, 0 or more",
 }
 # What an entry of a key that holds several looks like.
 ENTRIES = {"extra_models": ExtraModel, "extra_predictions": ExtraPredictions}
@@ -220,12 +251,12 @@ def _sentence(fault: Mapping[str, Any]) -> str:
         return f"{key} = {fault['input']!r} is not allowed (allowed: {allowed})"
     if fault["type"] == "missing":
         return f"{key} is missing"
-    if not fault["loc"]:  # a fault of the names together: its words say it all
+    if fault["type"] == "value_error":  # a fault of several values together: its words say it all
         return f"{key}: {fault['ctx']['error']}"
     name = next(str(part) for part in reversed(fault["loc"]) if not isinstance(part, int))
     pattern = fault["type"] == "string_pattern_mismatch"
     said = {"msg": fault["msg"], "keys": _keys(fault)} | fault.get("ctx", {})
-    kind = KINDS.get(fault["type"], "{msg}").format(**said)
+    kind = NUMBERS.get(name) or KINDS.get(fault["type"], "{msg}").format(**said)
     allowed = PATTERNS[name] if pattern else kind
     return f"{key} = {fault['input']!r} is not allowed (allowed: {allowed})"
 

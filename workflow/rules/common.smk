@@ -222,6 +222,20 @@ def work(experiment, **fixed):
 KEPT_VECTORS = f"{RESULTS}/work/vectors"
 
 
+def ASKING(wildcards, threads):
+    """How language models are asked: the folder of kept calls, and what may be spent and how fast.
+
+    It changes no answer, and nothing runs anew for it: Snakemake compares no param that goes by the threads.
+    """
+    limits = {
+        "dollars": CONFIG.llm_budget,
+        "tokens": CONFIG.llm_tokens,
+        "concurrency": CONFIG.llm_concurrency,
+        "requests_a_minute": CONFIG.llm_requests_a_minute,
+    }
+    return {"kept": f"{RESULTS}/work/calls", "limits": limits}
+
+
 def needs(wildcards, **fixed):
     """The predictions that the run reads that `run_of` finds."""
     found = spec(run_of(wildcards, **fixed)).needs

@@ -1,0 +1,130 @@
+"""What was asked of models and what they answered, kept on disk: nothing is asked, or paid, twice.
+
+A call is known by its content (who is asked, and the whole of the question), so neither the code that asks
+nor the order of asking matters.  The files lie beside the results, as checkpoints do: no rule declares them.
+"""
+
+import gzip
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+from zlib import error as ZlibError
+
+from tqdm import tqdm
+
+from lextables.atomic import replacing
+from lextables.models.language_model import Choice, LanguageModel, Prompt, Request, Weighed, Written
+
+Asked = TypeVar("Asked", Choice, Request)
+Answered = TypeVar("Answered")
+
+_DAMAGE = (OSError, EOFError, ZlibError, ValueError, KeyError, TypeError)
+_log = logging.getLogger("lextables")
+
+
+def canonical(value: Any) -> str:
+    """Return a JSON value as text, alike for all values that are equal."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of `canonical`."""
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Calls:
+    """The calls kept below ``folder``: ``xx/<sha256 of what was asked>.json.gz``.
+
+    Each is written whole or not at all.  One that was cut or changed since is as if it were not there.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def path(self, asked: Mapping[str, Any]) -> Path:
+        """Where the answer to ``asked`` is kept."""
+        key = digest(asked)
+        return self.folder / key[:2] / f"{key}.json.gz"
+
+    def kept(self, asked: Mapping[str, Any]) -> Any | None:
+        """Return what was answered to ``asked``; None where nothing whole is kept."""
+        path = self.path(asked)
+        try:
+            record = json.loads(gzip.decompress(path.read_bytes()))
+            sound = record["asked"] == asked and record["sha256"] == digest(record["answered"])
+        except FileNotFoundError:
+            return None
+        except _DAMAGE:
+            sound = False
+        if not sound:
+            _log.warning("%s is damaged and is asked for again", path)
+            return None
+        return record["answered"]
+
+    def keep(self, asked: Mapping[str, Any], answered: Any) -> None:
+        """Keep an answer, which is JSON and not None."""
+        record = {"asked": asked, "answered": answered, "sha256": digest(answered)}
+        with replacing(self.path(asked)) as temporary:
+            temporary.write_bytes(gzip.compress(canonical(record).encode("utf-8", "surrogatepass"), mtime=0))
+
+
+class Answering(LanguageModel, Protocol):
+    """A model that hands over each answer as soon as it has it."""
+
+    def weighing(self, choices: Sequence[Choice]) -> Iterator[Weighed]:
+        """`weigh`, one by one."""
+        ...
+
+    def writing(self, requests: Sequence[Request]) -> Iterator[Written]:
+        """`write`, one by one."""
+        ...
+
+
+class KeptModel:
+    """A model on this machine, each answer of which is kept as soon as it is there.
+
+    ``identity`` is all that an answer depends on beside the question.
+    """
+
+    def __init__(self, model: Answering, calls: Calls, identity: Mapping[str, Any]) -> None:
+        self.name, self.window = model.name, model.window
+        self._model, self._calls, self._identity = model, calls, dict(identity)
+
+    def tokens(self, prompt: Prompt) -> int:
+        """As the model itself tells."""
+        return self._model.tokens(prompt)
+
+    def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
+        """As the model itself does, which is asked for what is not kept."""
+        return [
+            Weighed(told and tuple(told))
+            for (told,) in self._each(
+                choices, self._model.weighing, lambda weighed: [weighed.log_probabilities]
+            )
+        ]
+
+    def write(self, requests: Sequence[Request]) -> list[Written]:
+        """As the model itself does, which is asked for what is not kept."""
+        return [
+            Written(text, cut)
+            for text, cut in self._each(requests, self._model.writing, lambda w: [w.text, w.cut])
+        ]
+
+    def _each(
+        self,
+        asked: Sequence[Asked],
+        answers: Callable[[Sequence[Asked]], Iterator[Answered]],
+        record: Callable[[Answered], list[Any]],
+    ) -> list[list[Any]]:
+        keys = [json.loads(json.dumps({"by": self._identity} | asdict(one))) for one in asked]
+        kept = [self._calls.kept(key) for key in keys]
+        missing = [place for place, found in enumerate(kept) if found is None]
+        made = answers([asked[place] for place in missing])
+        for place, answer in zip(missing, tqdm(made, total=len(missing), desc=self.name), strict=True):
+            kept[place] = record(answer)
+            self._calls.keep(keys[place], kept[place])
+        return kept
