@@ -1,0 +1,119 @@
+"""Questions about documents, asked of a language model.
+
+It gives a distribution over a question's options (Marotta-Wurgler and Stein, Section 5: the tree of its
+answers is gone through by their log-probabilities), after the whole document, or after the paragraphs whose
+words are most like the question.  And it says of a paragraph whether it is relevant to a question: of each
+question the paragraphs most like it are asked about, and the others are taken for irrelevant.
+
+What is asked of one text follows one another, so that the text, which begins every prompt, is evaluated once.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from lextables.dataset import write
+from lextables.errors import BadInput
+from lextables.models.language_model import LanguageModel
+from lextables.models.multiple_choice import ANSWER_TOKENS, Answered, Question, ask, counts
+from lextables.models.prompts import Template, plain_template
+from lextables.tasks.answers import collection
+from lextables.tasks.answers.collection import Paragraph, pairs, paragraphs_of, questions_of, shares_of
+from lextables.tasks.answers.marking import marked_rows
+from lextables.tasks.answers.schema import MARKED, PREDICTIONS
+from lextables.tasks.answers.space import Space, of_words
+
+WHOLE = "whole"
+RELEVANT = ("Yes", "No")
+BETWEEN = "\n\n"  # paragraphs of a text
+TOGETHER = 1000  # paragraphs that are asked about before the next are looked at
+Settings = Mapping[str, Any]
+Paragraphs = Mapping[str, Sequence[Paragraph]]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Asker:
+    """A model and what a run's ``settings`` say of asking it: ``prompt``, ``samples`` and ``orders``."""
+
+    model: LanguageModel
+    settings: Settings
+
+    @property
+    def template(self) -> Template:
+        return plain_template(self.settings["prompt"])
+
+    def question(self, text: str, question: collection.Question, options: tuple[str, ...]) -> Question:
+        """A question about a text, of which a beginning is shown where it does not fit the model's window."""
+        fields = {"text": text, "question": question.question}
+        return Question(self.template, fields, options, cut=("text",))
+
+    def ask(self, questions: Sequence[Question]) -> list[Answered]:
+        return ask(self.model, questions, self.settings["samples"], self.settings["orders"])
+
+
+def answer(
+    data: Sequence[str | Path],
+    names: Mapping[str, str],
+    settings: Settings,
+    model: LanguageModel,
+    output: str | Path,
+) -> dict[str, Any]:
+    """Write the answers to every pair whose document has a text, as `PREDICTIONS`; return the record.
+
+    ``data`` are the questions, the responses and the paragraphs.  The model reads ``settings["documents"]``:
+    `whole` ones, or the ``best`` paragraphs of each for a question.  `BadInput`, before anything is asked,
+    where a whole document is too long for its window.
+    """
+    questions = questions_of(data[0])
+    paragraphs = paragraphs_of(data[2], names["document"])
+    wanted = pairs(shares_of(data[1], questions, names["document"]), paragraphs)
+    asker = Asker(model, settings)
+    whole = settings["documents"] == WHOLE
+    texts = _whole(paragraphs) if whole else _retrieved(paragraphs, questions, settings["best"])
+    if whole:
+        _check_window(asker, questions, texts, wanted)
+    log.info("%d questions about %d documents for %s", len(wanted), len(paragraphs), model.name)
+    given, answered = {}, []
+    for document, those in _by_document(wanted):
+        asked = [asker.question(texts[document, name], questions[name], questions[name].options) for name in those]
+        found = asker.ask(asked)
+        given |= {(document, name): one.probabilities for name, one in zip(those, found, strict=True)}
+        answered += found
+    write(PREDICTIONS, collection.prediction_rows(given), output)
+    return {"pairs": len(given), "asked": counts(answered)}
+
+
+def mark(
+    data: Sequence[str | Path],
+    names: Mapping[str, str],
+    settings: Settings,
+    model: LanguageModel,
+    output: str | Path,
+) -> dict[str, Any]:
+    """Write how relevant the model finds each paragraph to each question, as `MARKED`; return the record.
+
+    It is asked about the ``settings["best"]`` paragraphs of a document for a question.
+    """
+    questions = questions_of(data[0])
+    shares = shares_of(data[1], questions, names["document"])
+    paragraphs = paragraphs_of(data[2], names["document"])
+    texts = [one.text for those in paragraphs.values() for one in those]
+    given = np.zeros((len(texts), len(questions)))
+    asker, kinds = Asker(model, settings), [*questions.values()]
+    places = _likeliest(of_words(paragraphs, questions), shares, settings["best"])
+    log.info("%d questions about %d paragraphs for %s", len(places), len({row for row, _ in places}), model.name)
+    answered = []
+    for start in tqdm(range(0, len(places), TOGETHER), desc="asking", mininterval=10):
+        here = places[start : start + TOGETHER]
+        found = asker.ask([asker.question(texts[row], kinds[column], RELEVANT) for row, column in here])
+        for (row, column), one in zip(here, found, strict=True):
+            given[row, column] = one.probabilities[0]
+        answered += found
+    rows = write(MARKED, marked_rows(paragraphs, [*questions], shares, given), output)
+    return {"rows": rows, "asked": counts(answered)}
