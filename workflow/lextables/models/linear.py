@@ -204,6 +204,25 @@ def fit_near(near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty:
     return Linear(near.weights + weights[:, None], near.intercept + moved[-1] - mean @ weights)
 
 
+def fit_shares(features: np.ndarray, shares: np.ndarray, *, penalty: float, pseudo: float) -> Linear:
+    """Return a multinomial logistic regression of rows that are each several answers in part.
+
+    ``features`` (rows, columns) are taken as they are; ``shares`` (rows, outputs) add up to one.  As if
+    ``pseudo`` more rows of no features had all answers alike.  ``penalty`` is scikit-learn's C, the smaller
+    the stronger; the intercept is free.  An output for each answer.
+    """
+    rows, answers = shares.shape
+    known = np.vstack([np.repeat(features, answers, axis=0), np.zeros((answers, features.shape[1]))])
+    weights = np.concatenate([shares.ravel(), np.full(answers, pseudo / answers)])
+    model = LogisticRegression(C=penalty, max_iter=STEPS)
+    model.fit(known, np.tile(np.arange(answers), rows + 1), sample_weight=weights)
+    if answers > 2:
+        return Linear(model.coef_.T, model.intercept_)
+    return Linear(
+        np.column_stack([-model.coef_[0], model.coef_[0]]) / 2, np.array([-1, 1]) / 2 * model.intercept_
+    )
+
+
 def probabilities(logits: np.ndarray) -> np.ndarray:
     """Return the probabilities of logits, which they rise with, strictly between 0 and 1."""
     return 1 / (1 + np.exp(-np.clip(np.asarray(logits, dtype=np.float64), -30, 30)))

@@ -1,0 +1,131 @@
+"""Scores of distributions over the options of questions, held against what several people answered.
+
+The people's answers to a question about a document are a distribution as well: the share of each option among
+all that they chose.  Each score is a mean over pairs of a document and a question.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lextables.dataset import Row
+from lextables.metrics.intervals import jackknife_interval
+
+EPSILON = (
+    1e-7  # probabilities are held this far from 0 and 1, or one sure mistake would outweigh all the rest
+)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question of m options and the n documents that it was answered of.
+
+    ``documents`` (n,) are their ids; ``shares`` and ``given`` float64 (n, m) are what people chose and what a
+    model gives, rows that add up to one.
+    """
+
+    question_id: str
+    category: str
+    documents: np.ndarray
+    shares: np.ndarray
+    given: np.ndarray
+
+
+Metric = Callable[[Answered, float], np.ndarray]
+
+
+def smoothed(shares: np.ndarray, alpha: float) -> np.ndarray:
+    """Return ``(1 - alpha) shares + alpha / m``, of m options (Müller and others, 2019, Section 1)."""
+    return (1 - alpha) * shares + alpha / shares.shape[1]
+
+
+def binary_cross_entropy(target: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """Return the cross entropy of each option against its absence, in nats, averaged over options; (n,).
+
+    Marotta-Wurgler and Stein, Section 5, whose formula is printed without its minus sign.
+    """
+    held = np.clip(given, EPSILON, 1 - EPSILON)
+    return -(target * np.log(held) + (1 - target) * np.log1p(-held)).mean(axis=1)
+
+
+# Metrics: of a question and the smoothing of its target, float64 (n,), a value a document.
+
+
+def cross_entropy(found: Answered, alpha: float) -> np.ndarray:
+    """Return `binary_cross_entropy` against the smoothed shares."""
+    return binary_cross_entropy(smoothed(found.shares, alpha), found.given)
+
+
+def excess(found: Answered, alpha: float) -> np.ndarray:
+    """Return how far `cross_entropy` lies above its least value, that of the smoothed shares themselves."""
+    target = smoothed(found.shares, alpha)
+    return cross_entropy(found, alpha) - binary_cross_entropy(target, target)
+
+
+def unsmoothed(found: Answered, alpha: float) -> np.ndarray:
+    """Return `binary_cross_entropy` against the shares as they are."""
+    return binary_cross_entropy(found.shares, found.given)
+
+
+def log_loss(found: Answered, alpha: float) -> np.ndarray:
+    """Return the cross entropy of the whole distribution against the shares, in nats."""
+    return -(found.shares * np.log(np.clip(found.given, EPSILON, 1))).sum(axis=1)
+
+
+def accuracy(found: Answered, alpha: float) -> np.ndarray:
+    """Return 1 where the likeliest option is one that most people chose, else 0.
+
+    Of several likeliest ones it is the share that is: a model that tells none apart gains nothing by order.
+    """
+    likeliest = found.given == found.given.max(axis=1, keepdims=True)
+    chosen = found.shares == found.shares.max(axis=1, keepdims=True)
+    return (likeliest & chosen).sum(axis=1) / likeliest.sum(axis=1)
+
+
+METRICS: dict[str, Metric] = {
+    "cross entropy": cross_entropy,
+    "excess": excess,
+    "cross entropy, unsmoothed": unsmoothed,
+    "log loss": log_loss,
+    "accuracy": accuracy,
+}
+LARGEST = {"accuracy": 1.0}  # the least of all is 0; the others have no bound but by `EPSILON`
+
+
+def scores(questions: Sequence[Answered], alpha: float) -> list[Row]:
+    """Score the answers of one run; rows as `run.SCORES`, sorted by its key.
+
+    Groups are ``all``, each ``category: <c>`` and each ``question: <q>``; n counts the pairs.  Of each
+    ``<metric>, low`` and ``<metric>, high`` are a 95 % jackknife interval over documents, of which n counts
+    how many there are; where one document says nothing of the spread there is none.
+    """
+    rows = []
+    for name, metric in METRICS.items():
+        values = [metric(question, alpha) for question in questions]
+        for group, those in groups(questions).items():
+            found = np.concatenate([values[at] for at in those])
+            documents = np.concatenate([questions[at].documents for at in those])
+            rows += _rows(name, group, found, documents)
+    return sorted(rows, key=lambda row: (row["metric"], row["group"]))
+
+
+def groups(questions: Sequence[Answered]) -> Mapping[str, list[int]]:
+    """Return {group: the places of its questions}."""
+    found: dict[str, list[int]] = {"all": [*range(len(questions))]}
+    for at, question in enumerate(questions):
+        found.setdefault(f"category: {question.category}", []).append(at)
+        found[f"question: {question.question_id}"] = [at]
+    return found
+
+
+def _rows(name: str, group: str, values: np.ndarray, documents: np.ndarray) -> Iterator[Row]:
+    yield {"metric": name, "group": group, "value": float(values.mean()), "n": len(values)}
+    units, of_unit = np.unique(documents, return_inverse=True)
+    if len(units) < 2:
+        return
+    without = values.sum() - np.bincount(of_unit, weights=values)
+    left = len(values) - np.bincount(of_unit)
+    ends = jackknife_interval(float(values.mean()), without / left, (0.0, LARGEST.get(name, np.inf)))
+    for end, value in zip(("low", "high"), ends or (), strict=False):
+        yield {"metric": f"{name}, {end}", "group": group, "value": value, "n": len(units)}

@@ -1,0 +1,56 @@
+"""Answers without a text: as the other documents were answered, or all options alike."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lextables.dataset import write
+from lextables.metrics.answers import smoothed
+from lextables.tasks.answers.collection import Shares, prediction_rows, questions_of, shares_of
+from lextables.tasks.answers.schema import PREDICTIONS
+
+Answers = dict[tuple[str, str], np.ndarray]
+
+
+def prior(shares: Shares, *, pseudo: float, smoothing: float) -> Answers:
+    """Return of each document and question the mean of the other documents' smoothed shares.
+
+    As if ``pseudo`` more documents had been answered with all options alike.
+    """
+    found: Answers = {}
+    for question, of_question in shares.items():
+        if not of_question:
+            continue
+        rows = smoothed(np.stack([*of_question.values()]), smoothing)
+        alike = pseudo / rows.shape[1]
+        given = (rows.sum(axis=0) - rows + alike) / (len(rows) - 1 + pseudo)
+        found |= {(document, question): one for document, one in zip(of_question, given, strict=True)}
+    return found
+
+
+def random(shares: Shares) -> Answers:
+    """Return the same probability for every option: what guessing at random is."""
+    return {
+        (document, question): np.full(len(one), 1 / len(one))
+        for question, of_question in shares.items()
+        for document, one in of_question.items()
+    }
+
+
+def answer(
+    data: Sequence[str | Path], names: Mapping[str, str], settings: Mapping[str, Any], output: str | Path
+) -> dict[str, Any]:
+    """Write what a floor of the settings' ``kind`` answers to every pair; return the record.
+
+    ``data`` are the questions and the responses.
+    """
+    questions, responses = data
+    shares = shares_of(responses, questions_of(questions), names["document"])
+    if settings["kind"] == "random":
+        found = random(shares)
+    else:
+        found = prior(shares, pseudo=settings["pseudo"], smoothing=settings["smoothing"])
+    write(PREDICTIONS, prediction_rows(found), output)
+    return {"pairs": len(found)}
