@@ -8,11 +8,12 @@ import yaml
 from lextables import papers, rooms
 from lextables.acord.tables import TABLES
 from lextables.config import load as load_config
+from lextables.models.prompts import load as load_prompt
 from lextables.models.resolve import load_models
 from lextables.run import Run
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
-from lextables.tasks.retrieval.plan import RetrievalPlanner
+from lextables.tasks.retrieval.plan import NO_PROMPT, RetrievalPlanner
 
 ROOT = Path(__file__).parents[2]
 PAPER = rooms.load(ROOT / "resources/papers/acord.yaml")
@@ -64,7 +65,7 @@ def test_the_sample_runs_what_is_installed_and_says_so_of_the_rest():
         "BM25 + MiniLM, mean of standardised scores / None",
     }
     assert rows()["BM25 / Cross-Encoder-MiniLM"].reason == "sample data"
-    assert "language-model rerankers" in rows()["BM25 / GPT4o"].reason
+    assert "prints no prompt" in rows()["BM25 / GPT4o"].reason
     assert {run.condition for run in of(found, "search")} == {"sample-lr1e-04"}
 
 
@@ -223,3 +224,52 @@ def test_a_table_needs_only_its_own_runs():
     assert not any("rerank" in folder or "/medium/" in folder for folder in found.folders("table_d3"))
     assert any("/medium/" in folder for folder in found.folders("table_e2"))
     assert any("tuned" in folder for folder in found.folders("figure2"))
+
+
+# Language models
+
+LLM = {"name": "My LLM", "kind": "language-model-api", "model": "my-llm"}
+
+
+def test_a_printed_language_model_is_not_run_since_no_prompt_is_printed():
+    for pairwise in (False, True):
+        (row,) = (s for s in systems() if s.row == "BM25 / GPT4o" and s.about["pairwise"] == pairwise)
+        assert not row.runs and not row.own and row.asked
+        assert row.reason == NO_PROMPT
+
+
+def test_a_users_language_model_reranks_bm25_pointwise_and_pairwise():
+    found = {
+        (s.row, s.about["pairwise"]): s
+        for s in systems(
+            extra_models=[LLM], llm="http://127.0.0.1:8000/v1", data="release", models="available"
+        )
+        if s.asked and s.own
+    }
+    assert found.keys() == {("BM25 / My LLM", False), ("BM25 / My LLM", True)}
+    assert found["BM25 / My LLM", False].runs.keys() == {"short", "medium", "long"}
+    assert found["BM25 / My LLM", True].runs.keys() == {"short"}
+
+
+def test_what_is_asked_is_all_in_the_settings_of_a_run():
+    laid = laid_out(
+        extra_models=[LLM | {"endpoint": "completions"}],
+        llm="http://127.0.0.1:8000/v1",
+        models="available",
+        data="release",
+    )
+    (run,) = (run for run in laid.specs if run.experiment == "ask" and run.condition == "short-pairwise")
+    spec = laid.specs[run]
+    assert [needed.experiment for needed in spec.needs] == ["retrieve"]
+    given = spec.settings
+    assert (given["way"], given["passes"], given["hits"], given["form"]) == ("pairwise", 1, 100, "short")
+    assert (given["api"], given["endpoint"]) == ("http://127.0.0.1:8000/v1", "completions")
+    assert given["prompt"] == load_prompt(ROOT / "resources/prompts/acord_pairwise.txt").plain()
+    in_e2 = {row["row"] for row in laid.rows["table_e2"] if row["own"] and row["asked"]}
+    assert in_e2 == {"BM25 / My LLM"}
+    assert not any(row["asked"] for table in ("table_d2", "table_d4", "figure2") for row in laid.rows[table])
+
+
+def test_the_sample_asks_about_three_hits_a_query():
+    laid = laid_out(extra_models=[LLM], llm="http://127.0.0.1:8000/v1", models="available")
+    assert {spec.settings["hits"] for run, spec in laid.specs.items() if run.experiment == "ask"} == {3}

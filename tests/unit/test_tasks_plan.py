@@ -60,6 +60,7 @@ def test_a_row_is_plain_values():
         "row": "RoBERTa",
         "own": False,
         "given": False,
+        "asked": False,
         "reason": "",
         "parameters": None,
         "trained": True,

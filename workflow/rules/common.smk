@@ -236,6 +236,15 @@ def ASKING(wildcards, threads):
     return {"kept": f"{RESULTS}/work/calls", "limits": limits}
 
 
+def asking_gpu(wildcards):
+    """What asking takes of the GPU: nothing where the model is a server's."""
+    names = (wildcards.dataset, wildcards.model)
+    asked = (
+        spec for run, spec in SPECS.items() if run.experiment == "ask" and (run.paper, run.model) == names
+    )
+    return 0 if any("api" in spec.settings for spec in asked) else MODEL_GPU
+
+
 def needs(wildcards, **fixed):
     """The predictions that the run reads that `run_of` finds."""
     found = spec(run_of(wildcards, **fixed)).needs

@@ -27,7 +27,7 @@ SECOND_STAGES = {"cross-encoder": "rerank", "bi-encoder": "rerank_dense", "okapi
 # All forms of a data set's queries are one job's, and all ways in which a retriever reads documents.
 for name, task in RETRIEVAL.items():
     for kind, stage in FIRST_STAGES.items():
-        for number, (conditions, those) in enumerate(retrievers(name, kind).items()):
+        for number, (conditions, those) in enumerate(by_conditions("retrieve", name, kind).items()):
 
             rule:
                 name:
@@ -99,6 +99,43 @@ for name, task in RETRIEVAL.items():
                 "Reordering the first hits of {wildcards.dataset} with {wildcards.model}."
             script:
                 "../scripts/retrieval_{params.kind}.py"
+
+    # All that one model is asked about a retriever's hits, so that it is loaded once.
+    for number, (conditions, those) in enumerate(by_conditions("ask", name, "language-model").items()):
+
+        rule:
+            name:
+                f"{name}_ask" + (f"_{number}" if number else "")
+            input:
+                data=collection,
+                hits=asked_hits,
+            output:
+                predictions=in_forms("ask", "predictions.parquet", conditions),
+                records=in_forms("ask", "run.json", conditions),
+            log:
+                f"{RESULTS}/runs/{{dataset}}/ask/{{model}}/log.txt",
+            benchmark:
+                f"{RESULTS}/benchmarks/{{dataset}}/ask/{{model}}.tsv"
+            wildcard_constraints:
+                dataset=name,
+                model=those,
+            conda:
+                ENVIRONMENT
+            threads: MODEL_THREADS
+            resources:
+                gpu=asking_gpu,
+                mem_mb=8000,
+                runtime=720,
+            params:
+                settings=forms_of("ask"),
+                task=retrieval_task,
+                device=CONFIG.device,
+                asking=ASKING,
+                code=code("retrieval_ask.py"),
+            message:
+                "Asking a language model about the first hits of {wildcards.dataset} ({wildcards.model})."
+            script:
+                "../scripts/retrieval_ask.py"
 
 
 SEARCH = run_folder("search")

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from lextables.config import Config
 from lextables.models import prompts
-from lextables.models.resolve import STANDS_IN, Missing, Model, Weights, find
+from lextables.models.resolve import STANDS_IN, Missing, Model, Weights, find, model_settings
 from lextables.registry import Entry
 from lextables.run import Run
 
@@ -23,6 +23,7 @@ PAPER_GRID = "paper"  # the entry of a registry's grids that holds the paper's o
 WHOLE = 100  # per cent of the training examples
 GIVEN = "given"  # the experiment of predictions that a user has already
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of a user's own models
+SERVED = "API"  # where the weights of a server's model are found
 ASK = "ask"  # the experiment of what a language model is asked
 ASKED_ON_A_GPU = "without a GPU it takes days to ask it: name it in extra_models to do so"
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
@@ -251,14 +252,14 @@ class Planner(ABC):
         if isinstance(weights, Missing):
             return weights
         config, known = self.context.config, self.context.models.get(model)
-        settings = model_settings(model, weights)
-        if weights.found == API:
-            extra = next((extra for extra in config.extra_models if extra.key == model), None)
-            endpoint = (extra or known).endpoint or CHAT
-            return settings | {"api": config.llm, "endpoint": endpoint}
-        if known and not self.context.gpu and config.data != "sample":
+        here = weights.found != SERVED
+        if known and here and not self.context.gpu and config.data != "sample":
             return Missing(ASKED_ON_A_GPU)
-        return settings
+        settings = model_settings(model, weights) | ({} if here else {"api": config.llm})
+        if known and known.max_length:
+            settings["window"] = known.max_length
+        endpoints = {extra.key: extra.endpoint for extra in self.own_models(*LANGUAGE_MODELS)}
+        return settings | ({"endpoint": endpoints[model]} if endpoints.get(model) else {})
 
     def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
         return Run(self.name, experiment, model, condition, seed)

@@ -45,16 +45,22 @@ def first_hits(wildcards):
     return [needs(wildcards, experiment="rerank", condition=form)[0] for form in forms]
 
 
+def asked_hits(wildcards):
+    """The hits that a language model is asked about, in the order of its conditions."""
+    found = CONDITIONS["ask", wildcards.dataset, wildcards.model]
+    return [needs(wildcards, experiment="ask", condition=name)[0] for name in found]
+
+
 def in_forms(experiment, file, forms):
     """A file of each form's run, or of each condition's."""
     return [f"{run_folder(experiment, condition=form, seed=0)}/{file}" for form in forms]
 
 
-def retrievers(name, kind):
-    """{conditions: the pattern of the models of a data set's retrievers of one kind that rank under these}."""
+def by_conditions(experiment, name, kind):
+    """{conditions: the pattern of the models of a data set's runs of one kind that rank under these}."""
     alike = {}
-    for model in systems("retrieve", name, kind):
-        alike.setdefault(tuple(CONDITIONS["retrieve", name, model]), set()).add(re.escape(model))
+    for model in systems(experiment, name, kind):
+        alike.setdefault(tuple(CONDITIONS[experiment, name, model]), set()).add(re.escape(model))
     return {conditions: any_of(those) for conditions, those in sorted(alike.items())}
 
 

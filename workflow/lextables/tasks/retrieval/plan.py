@@ -452,7 +452,9 @@ class RetrievalPlanner(Planner):
         """
         if retriever.own or (reranker.own and retriever.kind != "bm25"):
             return
-        ways = {"pointwise": self.task.forms} | ({"pairwise": [self.MAIN]} if retriever.kind == "bm25" else {})
+        ways = {"pointwise": self.task.forms} | (
+            {"pairwise": [self.MAIN]} if retriever.kind == "bm25" else {}
+        )
         for way in ways if not reranker.own else ():
             self.found.append(
                 self.system(retriever, reranker, Missing(NO_PROMPT), pairwise=way == "pairwise")
@@ -461,9 +463,7 @@ class RetrievalPlanner(Planner):
         if isinstance(model, Missing) or isinstance(first, Missing):
             return  # a row that nobody printed and nothing can fill
         if not reranker.own:
-            reranker = reranker.model_copy(
-                update={"row": own_name(reranker.row, OUR_PROMPT), "own": True}
-            )
+            reranker = reranker.model_copy(update={"row": own_name(reranker.row, OUR_PROMPT), "own": True})
         for way, forms in ways.items():
             outcome: Found = {
                 form: (
@@ -475,9 +475,7 @@ class RetrievalPlanner(Planner):
                 )
                 for form in forms
             }
-            self.found.append(
-                self.system(retriever, reranker, outcome, own=True, pairwise=way == "pairwise")
-            )
+            self.found.append(self.system(retriever, reranker, outcome, own=True, pairwise=way == "pairwise"))
 
     def question(self, way: str) -> dict[str, Any]:
         """What a language model is asked in this way."""

@@ -1,0 +1,34 @@
+"""Reorder a retriever's hits by what a language model says of them, in all ways and forms of the queries."""
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.models import asked, device
+from lextables.models.limits import Limits
+from lextables.run import recorded_all
+from lextables.tasks.retrieval import collection
+from lextables.tasks.retrieval.asking import about, requests, rerank
+from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked
+
+with (
+    job(snakemake.log[0]) as log,
+    recorded_all(snakemake.output.records, snakemake.params.settings) as records,
+):
+    settings, asking = snakemake.params.settings, snakemake.params.asking
+    first = next(iter(settings.values()))
+    documents = collection.load(snakemake.input.data, snakemake.params.task)
+    hits = dict(zip(settings, map(ranked, snakemake.input.hits), strict=True))
+    for name, run in settings.items():
+        whom = about(documents, hits[name], run)
+        log.info(
+            "%s, %s: %d queries with up to %d hits, %d requests at most",
+            run["model"], name, len(whom.hits), run["hits"], requests(whom, run),
+        )  # fmt: skip
+    model = asked.opened(first, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
+    where = first["api"] if "api" in first else device.describe(device.pick(snakemake.params.device))
+    for path, record, (name, run) in zip(
+        snakemake.output.predictions, records, settings.items(), strict=True
+    ):
+        found = rerank(documents, hits[name], run, model)
+        write(PREDICTIONS, prediction_rows(found.hits), path)
+        record |= {"asked": found.counts, "device": where}
+        log.info("%s: %s", name, found.counts)
