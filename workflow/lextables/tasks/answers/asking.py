@@ -11,6 +11,8 @@ What is asked of one text follows one another, so that the text, which begins ev
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,21 @@ from tqdm import tqdm
 
 from lextables.dataset import write
 from lextables.errors import BadInput
-from lextables.models.language_model import LanguageModel
+from lextables.models.language_model import LanguageModel, Message
 from lextables.models.multiple_choice import ANSWER_TOKENS, Answered, Question, ask, counts
 from lextables.models.prompts import Template, plain_template
 from lextables.tasks.answers import collection
-from lextables.tasks.answers.collection import Paragraph, pairs, paragraphs_of, questions_of, shares_of
+from lextables.tasks.answers.collection import (
+    Paragraph,
+    Shares,
+    pairs,
+    paragraphs_of,
+    questions_of,
+    shares_of,
+)
 from lextables.tasks.answers.marking import marked_rows
 from lextables.tasks.answers.schema import MARKED, PREDICTIONS
-from lextables.tasks.answers.space import Space, of_words
+from lextables.tasks.answers.space import Space, of_words, retrieved
 
 WHOLE = "whole"
 RELEVANT = ("Yes", "No")
@@ -75,13 +84,15 @@ def answer(
     wanted = pairs(shares_of(data[1], questions, names["document"]), paragraphs)
     asker = Asker(model, settings)
     whole = settings["documents"] == WHOLE
-    texts = _whole(paragraphs) if whole else _retrieved(paragraphs, questions, settings["best"])
+    texts = _whole(paragraphs, wanted) if whole else _retrieved(paragraphs, questions, settings["best"])
     if whole:
-        _check_window(asker, questions, texts, wanted)
+        _check_window(asker, texts)
     log.info("%d questions about %d documents for %s", len(wanted), len(paragraphs), model.name)
     given, answered = {}, []
-    for document, those in _by_document(wanted):
-        asked = [asker.question(texts[document, name], questions[name], questions[name].options) for name in those]
+    for document, those in tqdm(_by_document(wanted), total=len(paragraphs), desc="asking", mininterval=10):
+        asked = [
+            asker.question(texts[document, name], questions[name], questions[name].options) for name in those
+        ]
         found = asker.ask(asked)
         given |= {(document, name): one.probabilities for name, one in zip(those, found, strict=True)}
         answered += found
@@ -107,7 +118,9 @@ def mark(
     given = np.zeros((len(texts), len(questions)))
     asker, kinds = Asker(model, settings), [*questions.values()]
     places = _likeliest(of_words(paragraphs, questions), shares, settings["best"])
-    log.info("%d questions about %d paragraphs for %s", len(places), len({row for row, _ in places}), model.name)
+    log.info(
+        "%d questions about %d paragraphs for %s", len(places), len({row for row, _ in places}), model.name
+    )
     answered = []
     for start in tqdm(range(0, len(places), TOGETHER), desc="asking", mininterval=10):
         here = places[start : start + TOGETHER]
@@ -117,3 +130,46 @@ def mark(
         answered += found
     rows = write(MARKED, marked_rows(paragraphs, [*questions], shares, given), output)
     return {"rows": rows, "asked": counts(answered)}
+
+
+def _whole(paragraphs: Paragraphs, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """{(document, question): the whole document}, a text once."""
+    texts = {document: BETWEEN.join(one.text for one in those) for document, those in paragraphs.items()}
+    return {(document, question): texts[document] for document, question in wanted}
+
+
+def _retrieved(
+    paragraphs: Paragraphs, questions: Mapping[str, collection.Question], best: int
+) -> dict[tuple[str, str], str]:
+    found = retrieved(of_words(paragraphs, questions), paragraphs, best)
+    return {pair: BETWEEN.join(those) for pair, those in found.items()}
+
+
+def _check_window(asker: Asker, texts: Mapping[tuple[str, str], str]) -> None:
+    """Raise `BadInput` where the model's window does not hold the longest document with its question."""
+    longest = max(texts, key=lambda pair: len(texts[pair]), default=None)
+    if longest is None or asker.model.window is None:
+        return
+    tokens = asker.model.tokens((Message("user", texts[longest]),)) + ANSWER_TOKENS
+    if tokens > asker.model.window:
+        raise BadInput(
+            f"{asker.model.name} reads {asker.model.window} tokens, and {longest[0]} has {tokens}",
+            where="documents: whole",
+            do="let it read the best paragraphs",
+        )
+
+
+def _by_document(wanted: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    for document, those in groupby(wanted, key=itemgetter(0)):
+        yield document, [question for _, question in those]
+
+
+def _likeliest(space: Space, shares: Shares, best: int) -> list[tuple[int, int]]:
+    """(paragraph, question): of each answered pair the paragraphs most like the question, text by text."""
+    place = {document: at for at, document in enumerate(space.documents)}
+    column = {question: at for at, question in enumerate(space.names)}
+    return sorted(
+        (int(row), column[question])
+        for document, question in pairs(shares, place)
+        for row in space.best(place[document], column[question], best)
+    )
