@@ -12,13 +12,13 @@ orders a question is asked a second time with its options turned about; the two 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Any
 
 from lextables.errors import BadInput
 from lextables.models.language_model import Choice, LanguageModel, Prompt, Request
-from lextables.models.prompts import Template
+from lextables.models.prompts import Template, fitted
 
 # As long as an option that is spelt out, up to a point.
 ANSWER_TOKENS = 16
@@ -31,15 +31,22 @@ _LETTER = re.compile(
 
 @dataclass(frozen=True)
 class Question:
-    """A question: its prompt, the texts in its fields but for ``options``, and the options in their order."""
+    """A question: its prompt, the texts in its fields but for ``options``, and the options in their order.
+
+    Of the fields ``cut`` a beginning is shown where the whole does not fit the model's window.
+    """
 
     template: Template
     fields: Mapping[str, str]
     options: tuple[str, ...]
+    cut: tuple[str, ...] = ()
 
-    def prompt(self, turned: bool = False) -> Prompt:
-        """The prompt that lists the options, or lists them from the last to the first."""
-        return self.template.filled(**self.fields, options=listed(self.options[:: -1 if turned else 1]))
+    def prompt(self, model: LanguageModel, turned: bool = False) -> tuple[Prompt, bool]:
+        """The prompt that lists the options, or lists them from the last to the first; whether it is cut."""
+        options = listed(self.options[:: -1 if turned else 1])
+        if not self.cut:
+            return self.template.filled(**self.fields, options=options), False
+        return fitted(model, self.template, ANSWER_TOKENS, self.cut, **self.fields, options=options)
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Answered:
     The rest is over the ``asked`` orders of the options: ``outside``, the mean probability of what is no
     option; of ``drawn`` answers those ``unparseable``; in how many orders the option listed first won, two or
     more shared the first place (``ties``), or nothing named an option (``unanswered``, all options alike);
-    ``disagree`` where the winners of two orders differ.
+    ``disagree`` where the winners of two orders differ; ``cut`` where texts were cut to the model's window.
     """
 
     probabilities: tuple[float, ...]
@@ -61,6 +68,7 @@ class Answered:
     ties: int
     unanswered: int
     disagree: bool
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,13 +104,18 @@ def ask(model: LanguageModel, questions: Sequence[Question], samples: int, order
                 do=f"ask those that have 2 to {len(ascii_uppercase)}",
             )
     ways = (False, True)[:orders]
-    asked = [
-        (question.prompt(turned), question.options[:: -1 if turned else 1])
-        for question in questions
-        for turned in ways
+    prompts = [question.prompt(model, turned) for question in questions for turned in ways]
+    options = [question.options[:: -1 if turned else 1] for question in questions for turned in ways]
+    answers = pick(
+        model, [(prompt, each) for (prompt, _), each in zip(prompts, options, strict=True)], samples
+    )
+    starts = range(0, len(answers), len(ways))
+    return [
+        replace(
+            _averaged(answers[at : at + len(ways)]), cut=any(cut for _, cut in prompts[at : at + len(ways)])
+        )
+        for at in starts
     ]
-    answers = pick(model, asked, samples)
-    return [_averaged(answers[start : start + len(ways)]) for start in range(0, len(answers), len(ways))]
 
 
 def listed(options: Sequence[str]) -> str:
@@ -142,6 +155,7 @@ def counts(answers: Iterable[Answered]) -> dict[str, Any]:
         "outside": _share(sum(answer.outside * answer.asked for answer in answers), orders),
         "ties": sum(answer.ties for answer in answers),
         "disagreements": sum(answer.disagree for answer in answers),
+        "cut": sum(answer.cut for answer in answers),
         "first_listed": _share(sum(answer.first for answer in answers), orders),
         "first_listed_by_chance": _share(by_chance, orders),
     }
