@@ -9,7 +9,7 @@ What is asked of one text follows one another, so that the text, which begins ev
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from lextables.dataset import write
 from lextables.errors import BadInput
-from lextables.models.language_model import LanguageModel, Message
+from lextables.models.language_model import LanguageModel
 from lextables.models.multiple_choice import ANSWER_TOKENS, Answered, Question, ask, counts
 from lextables.models.prompts import Template, plain_template
 from lextables.tasks.answers import collection
@@ -58,9 +58,9 @@ class Asker:
         return plain_template(self.settings["prompt"])
 
     def question(self, text: str, question: collection.Question, options: tuple[str, ...]) -> Question:
-        """A question about a text, of which a beginning is shown where it does not fit the model's window."""
-        fields = {"text": text, "question": question.question}
-        return Question(self.template, fields, options, cut=("text",))
+        """A question about a text, of which a beginning is shown where it may be cut and does not fit."""
+        cut = () if self.settings["documents"] == WHOLE else ("text",)
+        return Question(self.template, {"text": text, "question": question.question}, options, cut)
 
     def ask(self, questions: Sequence[Question]) -> list[Answered]:
         return ask(self.model, questions, self.settings["samples"], self.settings["orders"])
@@ -82,18 +82,21 @@ def answer(
     questions = questions_of(data[0])
     paragraphs = paragraphs_of(data[2], names["document"])
     wanted = pairs(shares_of(data[1], questions, names["document"]), paragraphs)
-    asker = Asker(model, settings)
-    whole = settings["documents"] == WHOLE
+    asker, whole = Asker(model, settings), settings["documents"] == WHOLE
     texts = _whole(paragraphs, wanted) if whole else _retrieved(paragraphs, questions, settings["best"])
-    if whole:
-        _check_window(asker, texts)
-    log.info("%d questions about %d documents for %s", len(wanted), len(paragraphs), model.name)
+    batches = [(document, [name for _, name in those]) for document, those in groupby(wanted, itemgetter(0))]
+
+    def asked(document: str, those: Iterable[str]) -> list[Question]:
+        each = ((texts[document, name], questions[name]) for name in those)
+        return [asker.question(text, question, question.options) for text, question in each]
+
+    if whole and batches:
+        longest = max(batches, key=lambda batch: len(texts[batch[0], batch[1][0]]))
+        _check_window(model, asked(*longest), longest[0])
+    log.info("%d questions about %d documents for %s", len(wanted), len(batches), model.name)
     given, answered = {}, []
-    for document, those in tqdm(_by_document(wanted), total=len(paragraphs), desc="asking", mininterval=10):
-        asked = [
-            asker.question(texts[document, name], questions[name], questions[name].options) for name in those
-        ]
-        found = asker.ask(asked)
+    for document, those in tqdm(batches, desc="asking", mininterval=10):
+        found = asker.ask(asked(document, those))
         given |= {(document, name): one.probabilities for name, one in zip(those, found, strict=True)}
         answered += found
     write(PREDICTIONS, collection.prediction_rows(given), output)
@@ -145,23 +148,17 @@ def _retrieved(
     return {pair: BETWEEN.join(those) for pair, those in found.items()}
 
 
-def _check_window(asker: Asker, texts: Mapping[tuple[str, str], str]) -> None:
-    """Raise `BadInput` where the model's window does not hold the longest document with its question."""
-    longest = max(texts, key=lambda pair: len(texts[pair]), default=None)
-    if longest is None or asker.model.window is None:
+def _check_window(model: LanguageModel, asked: Iterable[Question], document: str) -> None:
+    """Raise `BadInput` where the model's window does not hold a document with each of its questions."""
+    if model.window is None:
         return
-    tokens = asker.model.tokens((Message("user", texts[longest]),)) + ANSWER_TOKENS
-    if tokens > asker.model.window:
+    tokens = ANSWER_TOKENS + max(model.tokens(question.prompt(model)[0]) for question in asked)
+    if tokens > model.window:
         raise BadInput(
-            f"{asker.model.name} reads {asker.model.window} tokens, and {longest[0]} has {tokens}",
+            f"the window of {model.name} has {model.window} tokens, and {document} takes {tokens}",
             where="documents: whole",
             do="let it read the best paragraphs",
         )
-
-
-def _by_document(wanted: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
-    for document, those in groupby(wanted, key=itemgetter(0)):
-        yield document, [question for _, question in those]
 
 
 def _likeliest(space: Space, shares: Shares, best: int) -> list[tuple[int, int]]:
