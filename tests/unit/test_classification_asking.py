@@ -139,7 +139,7 @@ def test_a_text_that_gives_orders_changes_its_own_answers_alone(data):
 
 def test_garbage_is_counted_and_all_answers_are_alike(data):
     rows, answers = asked(data(), FakeModel(None, lambda text, seed: "It depends."))
-    assert {tuple(row["probabilities"]) for row in rows} == {(0.5, 0.5), (pytest.approx(1 / 3),) * 3}
+    assert [round(share, 3) for row in rows for share in row["probabilities"]] == [0.333] * 9 + [0.5] * 2
     told = counts(answers)
     assert told["unparseable"] == told["drawn"] == told["requests"] == 4 * 2 * 3
     assert told["unanswered"] == 8
