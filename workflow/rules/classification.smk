@@ -314,6 +314,41 @@ rule classification_read_linear:
         "../scripts/classification_read_linear.py"
 
 
+CLASSIFICATION_ASK = run_folder("ask")
+
+
+# Language models as they are.
+rule classification_ask:
+    input:
+        data=classified_texts,
+    output:
+        predictions=f"{CLASSIFICATION_ASK}/predictions.parquet",
+        record=f"{CLASSIFICATION_ASK}/run.json",
+    log:
+        f"{CLASSIFICATION_ASK}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/ask/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        gpu=asking_gpu,
+        mem_mb=8000,
+        runtime=720,
+    params:
+        settings=of_run("ask"),
+        splits=splits_of("test"),
+        device=CONFIG.device,
+        asking=ASKING,
+        code=code("classification_ask.py"),
+    message:
+        "Asking {wildcards.model} about the test examples of {wildcards.dataset}."
+    script:
+        "../scripts/classification_ask.py"
+
+
 rule classification_score:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",

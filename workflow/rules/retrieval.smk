@@ -56,6 +56,7 @@ for name, task in RETRIEVAL.items():
                     task=retrieval_task,
                     device=CONFIG.device,
                     vectors=KEPT_VECTORS,
+                    asking=ASKING,
                     kind=stage,
                     code=code(f"retrieval_{stage}.py"),
                 message:

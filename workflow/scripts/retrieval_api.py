@@ -5,6 +5,7 @@ from functools import partial
 from lextables.dataset import write
 from lextables.job import job
 from lextables.models import embedding_api
+from lextables.models.limits import Limits
 from lextables.run import recorded_all
 from lextables.tasks.retrieval import collection, dense
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
@@ -12,7 +13,9 @@ from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
 with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings):
     settings = snakemake.params.settings
     first = next(iter(settings.values()))
-    embed = partial(embedding_api.embed, first["api"], first["weights"])
+    asking = snakemake.params.asking
+    how = {"kept": asking["kept"], "limits": Limits(**asking["limits"])}
+    embed = partial(embedding_api.embed, first["api"], first["weights"], **how)
     hits = dense.retrieve(collection.load(snakemake.input, snakemake.params.task), settings, embed, embed)
     for path, form in zip(snakemake.output.predictions, settings, strict=True):
         write(PREDICTIONS, prediction_rows(hits[form]), path)

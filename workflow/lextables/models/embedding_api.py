@@ -1,36 +1,46 @@
 """Embeddings from an OpenAI-compatible API."""
 
-import os
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from openai import OpenAI
-from tqdm import tqdm
 
-from lextables.errors import BadInput
-
-KEY = "OPENAI_API_KEY"
+from lextables.models.api import Api, Call
+from lextables.models.limits import Limits
 
 
-def embed(base: str, model: str, texts: Sequence[str], batch_size: int = 256) -> np.ndarray:
+def embed(
+    base: str, model: str, texts: Sequence[str], *, kept: str | Path, limits: Limits, batch_size: int = 256
+) -> np.ndarray:
     """Return a float32 array (texts, dimensions) of unit vectors from ``POST <base>/embeddings``.
 
-    The client retries with back-off on cut connections, 429 and 5xx.  `BadInput` without a key.
+    Every batch is kept in the folder ``kept``; the budget, the pace and what may fail are those of
+    `lextables.models.api`.
     """
-    key = os.environ.get(KEY)
-    if not key:
-        raise BadInput(
-            f"{model} needs a key for {base}", where=f"environment variable {KEY}", do="set it, or empty llm"
-        )
-    client = OpenAI(base_url=base, api_key=key, max_retries=6, timeout=120)
+    api = Api(base, model, kept, limits)
     unique = sorted(set(texts))
-    vectors: list[list[float]] = []
-    for start in tqdm(range(0, len(unique), batch_size), desc=f"embedding with {model}", mininterval=10):
-        answer = client.embeddings.create(
-            model=model, input=unique[start : start + batch_size], encoding_format="float"
+    calls = [
+        Call(
+            "/embeddings",
+            {"model": model, "input": unique[at : at + batch_size], "encoding_format": "float"},
+            0,
         )
-        vectors += [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
-    matrix = np.asarray(vectors, dtype=np.float32)
+        for at in range(0, len(unique), batch_size)
+    ]
+    answers = api.all(
+        calls, [partial(api.ask, call, partial(_vectors, call)) for call in calls], "texts to embed"
+    )
+    matrix = np.concatenate([_vectors(call, answer) for call, answer in zip(calls, answers, strict=True)])
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     position = {text: index for index, text in enumerate(unique)}
     return matrix[[position[text] for text in texts]]
+
+
+def _vectors(call: Call, answered: Any) -> np.ndarray:
+    """The vectors of a batch in the order of its texts, float32."""
+    items = sorted(answered["data"], key=lambda item: item["index"])
+    if [item["index"] for item in items] != list(range(len(call.body["input"]))):
+        raise ValueError("not one vector for each text")
+    return np.asarray([item["embedding"] for item in items], dtype=np.float32)

@@ -84,3 +84,8 @@ class LanguageModel(Protocol):
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """The text that the model answers each request with."""
         ...
+
+
+def plain(prompt: Prompt) -> str:
+    """A prompt as one text, for a model that knows no turns: its messages, a blank line between them."""
+    return "\n\n".join(message.content for message in prompt)

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from lextables.errors import BadInput
-from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written
+from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
 
 # Characters before the seam that decide how what follows is cut into tokens: more than a word.
 SEAM = 64
@@ -99,7 +99,7 @@ class LocalLanguageModel:
         """A prompt as text, and whether it wants the token that begins texts, which a template writes itself."""
         if self._chat and (written := self._engine.template(prompt)) is not None:
             return written, False
-        return "\n\n".join(message.content for message in prompt), True
+        return plain(prompt), True
 
     def _ids(self, prompt: Prompt) -> array:
         return array("i", self._engine.ids(*self._text(prompt)))

@@ -44,8 +44,6 @@ class Question:
     def prompt(self, model: LanguageModel, turned: bool = False) -> tuple[Prompt, bool]:
         """The prompt that lists the options, or lists them from the last to the first; whether it is cut."""
         options = listed(self.options[:: -1 if turned else 1])
-        if not self.cut:
-            return self.template.filled(**self.fields, options=options), False
         return fitted(model, self.template, ANSWER_TOKENS, self.cut, **self.fields, options=options)
 
 

@@ -93,7 +93,7 @@ def fitted(
     The texts of the fields ``cut`` are cut to beginnings of as many words each, as long as will do.
     """
     prompt = template.filled(**texts)
-    if model.window is None or model.tokens(prompt) + room <= model.window:
+    if not cut or model.window is None or model.tokens(prompt) + room <= model.window:
         return prompt, False
     ends = {name: [0, *(word.end() for word in re.finditer(r"\S+", texts[name]))] for name in cut}
 

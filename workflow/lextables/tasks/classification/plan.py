@@ -19,7 +19,9 @@ from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks import plan
 from lextables.tasks.plan import (
+    ASK,
     GIVEN,
+    LANGUAGE_MODELS,
     WHOLE,
     Difference,
     Given,
@@ -49,10 +51,10 @@ class Panel(plan.Panel):
 
     A panel of kind `linear` has a model a head, over ``features``: words, the frozen sentence vectors of
     ``model``, or both, or of pairs the overlap of their words alone; of pairs of texts it sees the ``sides``
-    that it may.
+    that it may.  One of kind `language-model` is asked as it is (`Asking`).
     """
 
-    kind: Literal["encoder", "linear"] = "encoder"
+    kind: Literal["encoder", "linear", "language-model"] = "encoder"
     model: str = ""
     features: Literal["words", "vectors", "both", "overlap"] = "words"
     sides: Literal["both", "first", "second"] = "both"
@@ -68,7 +70,7 @@ class Panel(plan.Panel):
 
     @model_validator(mode="after")
     def _named(self) -> "Panel":
-        if not self.model and (self.kind == "encoder" or self.features in OF_VECTORS):
+        if not self.model and (self.kind != "linear" or self.features in OF_VECTORS):
             raise ValueError(f"the row {self.row!r} wants a model")
         return self
 
@@ -137,6 +139,23 @@ class LinearSettings(Entry):
     percents: tuple[Annotated[int, Field(ge=1, le=WHOLE)], ...] = (WHOLE,)
 
 
+class Asking(Entry):
+    """How language models are asked about examples, whose answers are the options of a question.
+
+    ``prompt`` is the name of its text, with the fields `text`, `options`, of pairs `second`, and `question`
+    if one column of the heads is the ``question``.  ``wordings`` say answers in other words than the data set.
+    Options are listed in so many ``orders``, and where a model tells no probabilities ``samples`` answers are
+    drawn.  Of a task with views it is asked under ``views``.
+    """
+
+    prompt: str
+    question: str = ""
+    wordings: Mapping[str, str] = {}
+    orders: Literal[1, 2] = 2
+    samples: PositiveInt = 5
+    views: tuple[str, ...] = ()
+
+
 class Names(Entry):
     """What the data set calls the tables that the task reads."""
 
@@ -164,7 +183,7 @@ class ClassificationTask(Entry):
 
     ``averages`` is how many runs a printed score is the mean of.  ``grids`` go by the size of the search
     (`paper` is the paper's), then by `single`, `multi` or a name that models of the panel give.  ``linear``
-    is for panels of that kind.
+    is for panels of that kind, and ``asking`` for language models.
     """
 
     task: Literal["classification"]
@@ -190,6 +209,7 @@ class ClassificationTask(Entry):
     averages: PositiveInt = 1
     grids: Mapping[str, Mapping[str, ClassificationGrid]]
     linear: LinearSettings | None = None
+    asking: Asking | None = None
 
     @field_validator("metrics", "choose_by")
     @classmethod
@@ -206,9 +226,13 @@ class ClassificationTask(Entry):
         several = (self.loss, self.sampling, self.evaluator)
         if self.multi_label and several != ("binary_cross_entropy", "shuffled", "general"):
             raise ValueError("multi_label wants binary_cross_entropy, shuffled and the general evaluator")
+        if self.asking and (self.multi_label or {*self.asking.views} - self.views.keys()):
+            raise ValueError("asking wants one right answer an example, and views that the task has")
         if unknown := {*self.readings, *chain(*self.readings.values())} - {*self.views, UNTRAINED}:
             raise ValueError(f"readings names the view {min(unknown)!r}, which is not among the views")
         for panel in self.models.values():
+            if panel.kind == "language-model" and not self.asking:
+                raise ValueError(f"the row {panel.row!r} wants asking, with the name of a prompt")
             if unknown := set(panel.trained_on) - self.readings.keys():
                 raise ValueError(
                     f"the row {panel.row!r} is trained on {min(unknown)!r}, which readings lacks"
@@ -226,7 +250,7 @@ class ClassificationTask(Entry):
 class ClassificationPlanner(Planner):
     """Lays out a classification task; the conditions of a row are shares of the training examples."""
 
-    STAGES = ("read", "singly", GIVEN)
+    STAGES = ("read", "singly", ASK, GIVEN)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
     task: ClassificationTask
 
@@ -238,9 +262,14 @@ class ClassificationPlanner(Planner):
         wanted = {name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS}
         for extra in self.own_models("encoder"):
             panels[extra.key] = Panel(row=extra.name, model=extra.key, own=True, **wanted)
+        for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
+            panels[extra.key] = Panel(row=extra.name, model=extra.key, kind="language-model", own=True)
         found = []
         for key, panel in panels.items():
             if panel.grids and self.context.grid not in panel.grids:
+                continue
+            if panel.kind == "language-model":
+                found += self.asked(key, panel)
                 continue
             if self.task.views:
                 row = self.viewed(key, panel)
@@ -254,6 +283,31 @@ class ClassificationPlanner(Planner):
                     row = self.row(key, panel, setting)
                     found += self.placed(row, self.differences(row, panel, setting))
         return found
+
+    def asked(self, key: str, panel: Panel) -> list[Row]:
+        """The row of a language model that is asked about the test examples; none where it cannot be."""
+        model = self.language_model(panel.model)
+        if isinstance(model, Missing):
+            return []
+        settings = model | self.task.asking.model_dump(mode="json", exclude={"views"})
+        settings |= {"kind": panel.kind, "only": self.heads(panel)}
+        settings |= {"prompt": self.context.prompt(self.task.asking.prompt)}
+        if self.task.views:
+            settings["readings"] = [
+                {"condition": f"{UNTRAINED} > {view}", "view": self.task.views[view].columns()}
+                for view in self.task.asking.views
+            ]
+        run = self.add(self.run(ASK, key, panel.kind), settings)
+        return [
+            Row(
+                panel.row,
+                own=True,
+                asked=True,
+                parameters=self.context.parameters(panel.model),
+                runs={self.MAIN: (run,)},
+                about={"setting": "asked", "heads": ", ".join(self.heads(panel))},
+            )
+        ]
 
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of linear models, one a head; those over words run anywhere."""

@@ -1,0 +1,127 @@
+"""An OpenAI-compatible server on loopback that answers with a language model of this machine, or badly.
+
+It writes log-probabilities as OpenAI does: as a list for a conversation, as lists side by side for a completion.
+"""
+
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lextables.models.language_model import Message
+from lextables.models.local_language_model import LocalLanguageModel
+
+
+@dataclass
+class Server:
+    """What a test knows of a server: its base address and the requests it got, in their order."""
+
+    base: str = ""
+    asked: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
+
+
+@contextmanager
+def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], None]) -> Iterator[Server]:
+    """Serve with ``answer``, which writes the answer to (path, body) to the handler, until the end."""
+    server = Server()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.asked.append((self.path, dict(self.headers), body))
+            answer(self, self.path, body)
+
+        def log_message(self, *_):
+            pass
+
+        def handle(self):
+            try:
+                super().handle()
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True  # who asked is gone
+
+    made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.daemon_threads = True
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    server.base = f"http://127.0.0.1:{made.server_port}/v1"
+    try:
+        yield server
+    finally:
+        made.shutdown()
+        made.server_close()
+
+
+def reply(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, **headers: str) -> None:
+    """Answer with JSON; a header's name has underscores for hyphens."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", str(len(content)))
+    handler.end_headers()
+    handler.wfile.write(content)
+
+
+class Answers:
+    """The answers of a model of this machine to both endpoints, one at a time."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine, self._turn = engine, threading.Lock()
+        self._of = {kind: LocalLanguageModel("served", engine, kind) for kind in ("chat", "completions")}
+
+    def __call__(self, handler: http.server.BaseHTTPRequestHandler, path: str, body: dict) -> None:
+        with self._turn:
+            chat = path.endswith("/chat/completions")
+            model = self._of["chat" if chat else "completions"]
+            messages = body["messages"] if chat else [{"role": "user", "content": body["prompt"]}]
+            ids = list(model._ids(tuple(Message(**message) for message in messages)))
+            answer = self._chat(ids, body) if chat else self._completion(ids, body)
+        usage = {"prompt_tokens": len(ids), "completion_tokens": body["max_tokens"]}
+        reply(handler, 200, {"object": "answer", "choices": [answer], "usage": usage})
+
+    def _likeliest(self, ids: list[int], top: int) -> list[tuple[str, float]]:
+        found = self._engine.after(ids, 0)
+        best = np.argsort(-found, kind="stable")[:top]
+        return [(self._engine.text([int(token)]), float(found[token])) for token in best]
+
+    def _text(self, ids: list[int], tokens: int) -> str:
+        answer: list[int] = []
+        for _ in range(tokens):
+            token = int(self._engine.after([*ids, *answer], 0).argmax())
+            if token in self._engine.ends:
+                break
+            answer.append(token)
+        return self._engine.text(answer)
+
+    def _chat(self, ids: list[int], body: dict) -> dict[str, Any]:
+        text = self._text(ids, body["max_tokens"])
+        told = None
+        if body.get("logprobs"):
+            tokens = [
+                {"token": token, "logprob": value, "bytes": list(token.encode())}
+                for token, value in self._likeliest(ids, body["top_logprobs"])
+            ]
+            told = {"content": [tokens[0] | {"top_logprobs": tokens}]}
+        message = {"role": "assistant", "content": text}
+        return {"index": 0, "message": message, "logprobs": told, "finish_reason": "length"}
+
+    def _completion(self, ids: list[int], body: dict) -> dict[str, Any]:
+        text = self._text(ids, body["max_tokens"])
+        told = None
+        if body.get("logprobs"):
+            tokens = self._likeliest(ids, body["logprobs"])
+            told = {
+                "tokens": [tokens[0][0]],
+                "token_logprobs": [tokens[0][1]],
+                "top_logprobs": [dict(tokens)],
+                "text_offset": [0],
+            }
+        return {"index": 0, "text": text, "logprobs": told, "finish_reason": "length"}

@@ -1,0 +1,214 @@
+"""Language models behind an OpenAI-compatible API: OpenAI's own, vLLM's, llama.cpp's and others.
+
+The probability of a continuation is found by crawling the tree of answers (the privacy policy corpus, Section 5):
+the server tells the likeliest next tokens, each that begins a continuation is followed, and what leads to the same
+text is added up, until the continuation is spelled or what is left is negligible.
+"""
+
+import heapq
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from lextables.models.api import Api, Call, Refused
+from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
+from lextables.models.limits import Limits
+
+Endpoint = Literal["chat", "completions"]
+PATHS: dict[Endpoint, str] = {"chat": "/chat/completions", "completions": "/completions"}
+# A way to an answer is left where it has come down to this probability.
+NEGLIGIBLE = 1e-4
+# How many tokens are asked for, and how many where a server refuses so many; 5 is OpenAI's most for completions.
+TOPS = (20, 5)
+# Tokens that a message adds to its text, at most.
+AROUND_A_MESSAGE = 8
+
+
+def opened(settings: Mapping[str, Any], kept: str | Path, limits: Limits) -> "ServerLanguageModel":
+    """Return the model that a run's settings name (`lextables.models.asked`)."""
+    api = Api(settings["api"], settings["weights"], kept, limits)
+    endpoint = settings.get("endpoint") or "chat"
+    return ServerLanguageModel(settings["model"], settings["weights"], api, endpoint, settings.get("window"))
+
+
+class ServerLanguageModel:
+    """A model behind an API, asked in turns of a conversation or to go on with a text.
+
+    In a conversation nobody but the model goes on with its answer.  So of `chat` the first token alone is read: a
+    continuation has the probability of the token that is it, or that begins it and no other; what begins several
+    is nobody's.  Ask for answers that differ in their first token, such as letters.  `completions` are crawled to
+    the end, and what a continuation gets is the sum over all the ways to cut it into tokens.
+    """
+
+    def __init__(
+        self, name: str, model: str, api: Api, endpoint: Endpoint, window: int | None = None
+    ) -> None:
+        self.name, self.window = name, window
+        self._model, self._api, self._endpoint = model, api, endpoint
+        self._top, self._lock = 0, threading.Lock()
+
+    def tokens(self, prompt: Prompt) -> int:
+        """As many as the prompt has bytes, and a few: no tokenizer makes more."""
+        return sum(len(message.content.encode()) + AROUND_A_MESSAGE for message in prompt)
+
+    def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
+        """The log-probabilities of each choice's continuations; of none where the server tells none."""
+        first = [self._call(choice.prompt, "", TOPS[self._top]) for choice in choices]
+        return self._api.all(
+            first, [partial(self._weighed, choice) for choice in choices], "answers to weigh"
+        )
+
+    def write(self, requests: Sequence[Request]) -> list[Written]:
+        """The text that the model answers each request with."""
+        calls = [self._writing(request) for request in requests]
+        return self._api.all(calls, [partial(self._written, call) for call in calls], "answers to write")
+
+    def _body(self, prompt: Prompt, more: str) -> dict[str, Any]:
+        if self._endpoint == "completions":
+            return {"model": self._model, "prompt": plain(prompt) + more}
+        return {"model": self._model, "messages": [message._asdict() for message in prompt]}
+
+    def _call(self, prompt: Prompt, more: str, top: int) -> Call:
+        told = {"logprobs": True, "top_logprobs": top} if self._endpoint == "chat" else {"logprobs": top}
+        body = self._body(prompt, more) | {"max_tokens": 1, "temperature": 0} | told
+        return Call(PATHS[self._endpoint], body, 1)
+
+    def _writing(self, request: Request) -> Call:
+        how = {"max_tokens": request.max_tokens, "temperature": request.temperature, "seed": request.seed}
+        return Call(PATHS[self._endpoint], self._body(request.prompt, "") | how, request.max_tokens)
+
+    def _written(self, call: Call) -> Written:
+        return read_text(self._api.ask(call, read_text))
+
+    def _weighed(self, choice: Choice) -> Weighed:
+        wanted = [continuation.encode() for continuation in choice.continuations]
+        shares = dict.fromkeys(wanted, 0.0)
+        # The shortest first: all ways to it have been gone when a text is gone on with.
+        waiting, reached = [(0, b"")], {b"": 1.0}
+        while waiting:
+            _, before = heapq.heappop(waiting)
+            tokens = self._next(choice.prompt, before.decode())
+            if tokens is None:
+                return Weighed(None)
+            for token, log_probability in tokens.items():
+                text, share = before + token, reached[before] * math.exp(log_probability)
+                if self._endpoint == "chat":
+                    if (one := _decided(text, wanted)) is not None:
+                        shares[one] += share
+                    continue
+                if text in shares:
+                    shares[text] += share
+                if _goes_on(text, wanted):
+                    if text not in reached:
+                        reached[text] = 0.0
+                        heapq.heappush(waiting, (len(text), text))
+                    reached[text] += share
+            while waiting and not _worth(reached[waiting[0][1]], waiting[0][1]):
+                heapq.heappop(waiting)
+        return Weighed(tuple(_log_of(shares[text]) for text in wanted))
+
+    def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
+        """The likeliest tokens after a prompt and what was answered already, with their log-probabilities."""
+        calls = [self._call(prompt, more, top) for top in TOPS]
+        for call in calls:
+            if (answered := self._api.kept(call)) is not None:
+                return read_tokens(answered)
+        for at in range(self._top, len(TOPS)):
+            try:
+                return read_tokens(self._api.ask(calls[at], read_tokens))
+            except Refused as fault:
+                if "logprob" not in fault.said.lower():
+                    raise
+                with self._lock:
+                    self._top = min(max(self._top, at + 1), len(TOPS) - 1)
+        return None
+
+
+def _decided(text: bytes, wanted: Sequence[bytes]) -> bytes | None:
+    """The answer that a first token decides for: the one that it is, or the only one that it begins."""
+    if text in wanted:
+        return text
+    begun = {one for one in wanted if text and one.startswith(text)}
+    return begun.pop() if len(begun) == 1 else None
+
+
+def _goes_on(text: bytes, wanted: Sequence[bytes]) -> bool:
+    return bool(text) and any(one.startswith(text) and one != text for one in wanted)
+
+
+def _worth(share: float, text: bytes) -> bool:
+    """Whether a text is gone on with: what is left is not negligible, and it ends with a whole character."""
+    return share > NEGLIGIBLE and "\ufffd" not in text.decode(errors="replace")
+
+
+def _log_of(share: float) -> float:
+    return math.log(share) if share > 0 else -math.inf
+
+
+def read_text(answered: Mapping[str, Any]) -> Written:
+    """Return what an answer says, of either endpoint; an answer without text, such as a refusal, is empty."""
+    choice = answered["choices"][0]
+    text = choice["message"]["content"] if "message" in choice else choice["text"]
+    if not isinstance(text, str | None):
+        raise TypeError(f"its text is {type(text).__name__}")
+    return Written(text or "", choice.get("finish_reason") == "length")
+
+
+def read_tokens(answered: Mapping[str, Any]) -> dict[bytes, float] | None:
+    """Return the log-probabilities of the first token of an answer, by the token's bytes; None if there are none.
+
+    Servers write them in three forms: a list of tokens (OpenAI's chat, vLLM's, llama.cpp's), lists side by side
+    (completions of OpenAI, vLLM and llama-cpp-python), and probabilities (llama.cpp's server of before 2025).
+    """
+    choice = answered["choices"][0]
+    told = choice.get("logprobs")
+    if told and told.get("content"):
+        found = _listed(told["content"][0])
+    elif told and told.get("tokens") and told.get("top_logprobs"):
+        found = _side_by_side(told)
+    elif answered.get("completion_probabilities"):
+        found = _listed(answered["completion_probabilities"][0])
+    else:
+        return None
+    return _together(found) or None
+
+
+def _listed(place: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
+    others = place.get("top_logprobs") or place.get("probs") or place.get("top_probs") or []
+    seen = set()
+    for token in (*others, place):
+        probability = token.get("logprob")
+        if probability is None and (share := token.get("prob")):
+            probability = math.log(share)
+        if probability is None:
+            continue
+        # Two tokens may have the same bytes; the one that was taken stands among the others as well.
+        about = (token.get("id"), _spelled(token), float(probability))
+        if about not in seen:
+            seen.add(about)
+            yield about[1:]
+
+
+def _spelled(token: Mapping[str, Any]) -> bytes:
+    if token.get("bytes") is not None:
+        return bytes(token["bytes"])
+    return str(token.get("token", token.get("tok_str", token.get("content", "")))).encode()
+
+
+def _side_by_side(told: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
+    likeliest = told["top_logprobs"][0] or {}
+    taken = told["tokens"][0]
+    if taken not in likeliest and told["token_logprobs"][0] is not None:
+        yield taken.encode(), float(told["token_logprobs"][0])
+    for token, log_probability in likeliest.items():
+        yield token.encode(), float(log_probability)
+
+
+def _together(found: Iterator[tuple[bytes, float]]) -> dict[bytes, float]:
+    sums: dict[bytes, float] = {}
+    for token, log_probability in found:
+        sums[token] = sums.get(token, 0.0) + math.exp(log_probability)
+    return {token: math.log(share) for token, share in sums.items() if share > 0}

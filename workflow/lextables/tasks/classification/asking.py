@@ -1,0 +1,94 @@
+"""Test examples asked of a language model as questions with options: the answers of their head.
+
+Nothing is learnt.  What a model gives the answers adds up to one, and stands as the probability of each; its
+log odds serve as the logit.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from lextables.dataset import Row, read
+from lextables.errors import BadInput
+from lextables.models.language_model import LanguageModel
+from lextables.models.multiple_choice import Answered, Question, ask
+from lextables.models.prompts import Template, plain_template
+from lextables.tasks.classification.examples import key_of, of_splits, shown
+
+ASKED_AT_ONCE = 256  # questions; their prompts are in memory together
+_CERTAIN = 1e-9
+
+
+def asked_examples(
+    paths: Sequence[str | Path], settings: Mapping[str, Any], test: Sequence[str]
+) -> list[tuple[str, Row]]:
+    """Return the examples to ask about, each with the condition that it is read under.
+
+    ``paths`` are the examples, heads and texts.  Those of one text follow one another, so that a model
+    evaluates it once.
+    """
+    rows = [
+        row
+        for row in of_splits(read(paths[0]), test)
+        if not settings["only"] or row["head_id"] in settings["only"]
+    ]
+    readings = settings.get("readings") or [{"condition": "", "view": None}]
+    found = [(reading["condition"], row) for reading in readings for row in shown(rows, reading["view"])]
+    return sorted(found, key=lambda one: (*key_of(one[1]), one[0], one[1]["head_id"], one[1]["example_id"]))
+
+
+def answer(
+    asked: Sequence[tuple[str, Row]],
+    paths: Sequence[str | Path],
+    settings: Mapping[str, Any],
+    model: LanguageModel,
+) -> tuple[list[Row], list[Answered]]:
+    """Return the rows of `schema.PREDICTIONS`, or of `schema.READINGS` by condition, sorted; and the answers.
+
+    ``settings``: ``prompt``, ``question`` (the column of the heads that words it), ``wordings`` of answers,
+    ``orders`` and ``samples`` as `multiple_choice.ask` has them.  `BadInput` where a text is not there.
+    """
+    heads = {row["head_id"]: row for row in read(paths[1])}
+    questions = _questions([row for _, row in asked], heads, _texts(asked, paths[2]), settings)
+    answers: list[Answered] = []
+    while several := list(islice(questions, ASKED_AT_ONCE)):
+        answers += ask(model, several, settings["samples"], settings["orders"])
+    rows = [_row(condition, row, found) for (condition, row), found in zip(asked, answers, strict=True)]
+    return sorted(
+        rows, key=lambda row: (row.get("condition", ""), row["head_id"], row["example_id"])
+    ), answers
+
+
+def _texts(asked: Iterable[tuple[str, Row]], path: str | Path) -> dict[str, str]:
+    wanted = {text_id for _, row in asked for text_id in key_of(row) if text_id}
+    found = {
+        row["text_id"]: row["text"] for row in read(path, ["text_id", "text"]) if row["text_id"] in wanted
+    }
+    if missing := sorted(wanted - found.keys()):
+        raise BadInput(f"the text {missing[0]!r} is not there", where=str(path), do="make the data set again")
+    return found
+
+
+def _questions(
+    rows: Iterable[Row], heads: Mapping[str, Row], texts: Mapping[str, str], settings: Mapping[str, Any]
+) -> Iterator[Question]:
+    template: Template = plain_template(settings["prompt"])
+    for row in rows:
+        (text_id, second), head = key_of(row), heads[row["head_id"]]
+        fields = {"text": texts[text_id]} | ({"second": texts[second]} if second else {})
+        if settings["question"]:
+            fields["question"] = head[settings["question"]]
+        options = tuple(settings["wordings"].get(answer, answer) for answer in head["answers"])
+        yield Question(template, fields, options, cut=("text",))
+
+
+def _row(condition: str, row: Row, found: Answered) -> Row:
+    shares = [min(max(share, _CERTAIN), 1 - _CERTAIN) for share in found.probabilities]
+    return ({"condition": condition} if condition else {}) | {
+        "head_id": row["head_id"],
+        "example_id": row["example_id"],
+        "logits": [math.log(share) - math.log1p(-share) for share in shares],
+        "probabilities": list(found.probabilities),
+    }

@@ -1,0 +1,25 @@
+"""Ask a language model about the test examples, as questions with options."""
+
+from pathlib import Path
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.models import asked, device
+from lextables.models.limits import Limits
+from lextables.models.multiple_choice import counts
+from lextables.run import recorded
+from lextables.tasks.classification.asking import answer, asked_examples
+from lextables.tasks.classification.schema import PREDICTIONS, READINGS
+
+with job(snakemake.log[0]) as log:
+    settings, asking, (test,) = snakemake.params.settings, snakemake.params.asking, snakemake.params.splits
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        questions = asked_examples(snakemake.input.data, settings, test)
+        requests = settings["orders"] * len(questions)
+        log.info("%s: %d questions, %d requests", settings["model"], len(questions), requests)
+        model = asked.opened(settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
+        rows, answers = answer(questions, snakemake.input.data, settings, model)
+        write(READINGS if "readings" in settings else PREDICTIONS, rows, snakemake.output.predictions)
+        where = settings.get("api") or device.describe(device.pick(snakemake.params.device))
+        record |= {"asked": counts(answers), "device": where}
+        log.info("asked: %s", record["asked"])
