@@ -16,6 +16,8 @@ EPSILON = (
     1e-7  # probabilities are held this far from 0 and 1, or one sure mistake would outweigh all the rest
 )
 
+OFF_BY = 0.01  # what rounding may take from a sum of one
+
 
 @dataclass(frozen=True)
 class Answered:

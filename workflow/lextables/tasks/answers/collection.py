@@ -40,6 +40,30 @@ class Paragraph(NamedTuple):
     text: str
 
 
+# The tables that answers, and marks, are made of.
+ANSWERED_FROM = ("questions", "responses", "paragraphs")
+MARKED_FROM = (*ANSWERED_FROM, "highlights")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What people answered, and the texts: {document: its paragraphs} of those whose text is here."""
+
+    questions: Mapping[str, Question]
+    shares: Shares
+    paragraphs: Mapping[str, Sequence[Paragraph]]
+
+
+def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
+    """Read the tables `ANSWERED_FROM`; more are passed over, and without the third there is no text."""
+    questions = questions_of(data[0])
+    return Collection(
+        questions,
+        shares_of(data[1], questions, names["document"]),
+        paragraphs_of(data[2], names["document"]) if len(data) > 2 else {},
+    )
+
+
 def questions_of(path: str | Path) -> dict[str, Question]:
     """Return {question: it}, sorted."""
     rows = read(path, ["question_id", "category", "question", "options"])

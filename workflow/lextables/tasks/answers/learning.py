@@ -33,7 +33,7 @@ _NOTHING = 1e-9  # a direction in which documents differ by less than this share
 class Asked:
     """A question of m options and the n documents that it was answered of.
 
-    ``known`` float64 (n, columns) is 0 throughout where a document has no text (``read`` bool (n,)); ``target``
+    ``read`` bool (n,) are those with a text, ``known`` float64 (n, columns) is 0 for the others; ``target``
     (n, m) are smoothed shares; ``folds`` int (n,).
     """
 
@@ -115,7 +115,7 @@ def _tried(question: Asked, settings: Mapping[str, Any]) -> Losses:
 
 
 def _chosen(each: Sequence[Losses], settings: Mapping[str, Any]) -> dict[int, float]:
-    """The penalty of each fold: of all questions together the one that loses least, of equals the strongest."""
+    """The penalty of each fold: what loses least over all questions together, of equals the strongest."""
     penalties = sorted(settings["penalties"])
     chosen = {}
     for fold_ in range(settings["folds"]):

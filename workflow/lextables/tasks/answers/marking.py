@@ -4,7 +4,7 @@ How like a paragraph is to the question (`space.Space`), or a linear model over 
 is to each question, learnt on the documents of other folds; and, below both, no paragraph or any at random.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,30 @@ from threadpoolctl import threadpool_limits
 
 from lextables.dataset import Row
 from lextables.models.linear import fit_many, probabilities
-from lextables.tasks.answers.collection import Paragraph, Shares, pairs
+from lextables.tasks.answers.collection import Collection, pairs
 from lextables.tasks.answers.folds import fold
-from lextables.tasks.answers.space import Space
+from lextables.tasks.answers.space import Space, of_words
 
 DIGITS = 6  # of a probability, more than a threshold wants
 
 
-def never(documents: Mapping[str, Sequence[Paragraph]], questions: int) -> np.ndarray:
-    """Return 0 for each paragraph and question: most paragraphs are marked by nobody."""
-    return np.zeros((sum(map(len, documents.values())), questions))
+def floor(
+    data: Collection, marked: Mapping[str, set[str]], settings: Mapping[str, Any], threads: int = 1
+) -> np.ndarray:
+    """Return what the settings' ``kind`` gives each paragraph, float64 (paragraphs, questions), 0 to 1.
 
-
-def random(documents: Mapping[str, Sequence[Paragraph]], questions: int) -> np.ndarray:
-    """Return a number drawn between 0 and 1 for each paragraph and question."""
-    return np.random.default_rng(0).random((sum(map(len, documents.values())), questions))
+    `never` gives 0, for most paragraphs are marked by nobody, and `random` a number that is drawn; `overlap`
+    and `linear` are below.  ``marked`` are the paragraphs that people marked ({question: them}).
+    """
+    kind, shape = settings["kind"], (sum(map(len, data.paragraphs.values())), len(data.questions))
+    if kind == "never":
+        return np.zeros(shape)
+    if kind == "random":
+        return np.random.default_rng(0).random(shape)
+    words = of_words(data.paragraphs, data.questions)
+    if kind == "overlap":
+        return overlap(words)
+    return learnt(words, places(data, marked), settings, threads)
 
 
 def overlap(space: Space) -> np.ndarray:
@@ -55,27 +64,22 @@ def learnt(space: Space, marked: np.ndarray, settings: Mapping[str, Any], thread
     return found
 
 
-def places(
-    documents: Mapping[str, Sequence[Paragraph]], questions: Sequence[str], marked: Mapping[str, set[str]]
-) -> np.ndarray:
+def places(data: Collection, marked: Mapping[str, set[str]]) -> np.ndarray:
     """Return which paragraphs were marked for which question, bool (paragraphs, questions)."""
-    ids = [paragraph.paragraph_id for those in documents.values() for paragraph in those]
-    return np.array(
-        [[name in marked.get(question, ()) for question in questions] for name in ids], dtype=bool
-    ).reshape(len(ids), len(questions))
+    ids = [paragraph.paragraph_id for those in data.paragraphs.values() for paragraph in those]
+    found = [np.isin(ids, [*marked.get(question, ())]) for question in data.questions]
+    return np.stack(found, axis=1)
 
 
-def marked_rows(
-    documents: Mapping[str, Sequence[Paragraph]], questions: Sequence[str], shares: Shares, given: np.ndarray
-) -> Iterator[Row]:
-    """Yield rows of `schema.MARKED`, sorted, of the pairs that people answered; ``given`` as above."""
-    column = {question: at for at, question in enumerate(questions)}
-    starts = dict(zip(documents, np.cumsum([0, *map(len, documents.values())]).tolist(), strict=False))
-    for document, question in pairs(shares, documents):
-        first = starts[document]
-        values = np.round(given[first : first + len(documents[document]), column[question]], DIGITS).tolist()
-        those = zip((one.paragraph_id for one in documents[document]), values, strict=True)
-        for name, value in sorted(those):
+def marked_rows(data: Collection, given: np.ndarray) -> Iterator[Row]:
+    """Yield rows of `schema.MARKED`, sorted, of the pairs that people answered; ``given`` as of `floor`."""
+    column = {question: at for at, question in enumerate(data.questions)}
+    sizes = [len(those) for those in data.paragraphs.values()]
+    starts = dict(zip(data.paragraphs, np.cumsum([0, *sizes]).tolist(), strict=False))
+    for document, question in pairs(data.shares, data.paragraphs):
+        those, first = data.paragraphs[document], starts[document]
+        values = np.round(given[first : first + len(those), column[question]], DIGITS).tolist()
+        for name, value in sorted(zip((one.paragraph_id for one in those), values, strict=True)):
             yield {
                 "document_id": document,
                 "question_id": question,

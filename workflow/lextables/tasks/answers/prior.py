@@ -1,15 +1,12 @@
 """Answers without a text: as the other documents were answered, or all options alike."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from lextables.dataset import write
 from lextables.metrics.answers import smoothed
-from lextables.tasks.answers.collection import Shares, prediction_rows, questions_of, shares_of
-from lextables.tasks.answers.schema import PREDICTIONS
+from lextables.tasks.answers.collection import Shares
 
 Answers = dict[tuple[str, str], np.ndarray]
 
@@ -39,18 +36,8 @@ def random(shares: Shares) -> Answers:
     }
 
 
-def answer(
-    data: Sequence[str | Path], names: Mapping[str, str], settings: Mapping[str, Any], output: str | Path
-) -> dict[str, Any]:
-    """Write what a floor of the settings' ``kind`` answers to every pair; return the record.
-
-    ``data`` are the questions and the responses.
-    """
-    questions, responses = data
-    shares = shares_of(responses, questions_of(questions), names["document"])
+def floor(shares: Shares, settings: Mapping[str, Any]) -> Answers:
+    """Return the answers of the settings' ``kind``, `prior` or `random`."""
     if settings["kind"] == "random":
-        found = random(shares)
-    else:
-        found = prior(shares, pseudo=settings["pseudo"], smoothing=settings["smoothing"])
-    write(PREDICTIONS, prediction_rows(found), output)
-    return {"pairs": len(found)}
+        return random(shares)
+    return prior(shares, pseudo=settings["pseudo"], smoothing=settings["smoothing"])

@@ -1,0 +1,109 @@
+"""From predictions to scores: of the answers, or of the paragraphs that are marked."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lextables.dataset import Row, read
+from lextables.errors import BadInput
+from lextables.metrics import answers, marks
+from lextables.tasks.answers.collection import Collection
+from lextables.tasks.answers.folds import fold
+
+WITH_TEXT = "with a text"
+
+
+def of_answers(predictions: Iterable[Row], data: Collection, smoothing: float) -> list[Row]:
+    """Score the answers of one run; rows of `run.SCORES`, sorted, as `metrics.answers.scores` has them.
+
+    Scored are the documents that it answers about, and the group `WITH_TEXT` has those whose text is here:
+    by it a model that reads is compared with one that does not.  Raises `BadInput` for a pair of such a
+    document that people answered and the run did not, and for other than a distribution over the options.
+    """
+    given = {(row["document_id"], row["question_id"]): row["probabilities"] for row in predictions}
+    about = {document for document, _ in given}
+    found = [*_answered(given, data, about)]
+    if not found:
+        raise BadInput("no pair that people answered is predicted", where="predictions")
+    rows = answers.scores(found, smoothing)
+    if here := [*_answered(given, data, about & data.paragraphs.keys())]:
+        whole = (row for row in answers.scores(here, smoothing) if row["group"] == "all")
+        rows += [row | {"group": WITH_TEXT} for row in whole]
+    return sorted(rows, key=itemgetter("metric", "group"))
+
+
+def _answered(
+    given: Mapping[tuple[str, str], list[float]], data: Collection, about: set[str]
+) -> Iterator[answers.Answered]:
+    for name, question in data.questions.items():
+        shares = {document: one for document, one in data.shares[name].items() if document in about}
+        if missing := [document for document in shares if (document, name) not in given]:
+            fault = f"no answer to the question {name!r} about {missing[0]!r}"
+            raise BadInput(fault, where="predictions", do="predict all questions of a document")
+        if not shares:
+            continue
+        for document in shares:
+            _check(given[document, name], len(question.options), f"document {document}, question {name}")
+        yield answers.Answered(
+            name,
+            question.category,
+            np.array([*shares]),
+            np.stack([*shares.values()]),
+            np.array([given[document, name] for document in shares], dtype=np.float64),
+        )
+
+
+def _check(given: list[float], options: int, where: str) -> None:
+    values = np.asarray(given, dtype=np.float64)
+    whole = len(values) == options and np.isfinite(values).all() and (values >= 0).all()
+    if not whole or abs(values.sum() - 1) > answers.OFF_BY:
+        fault = f"{given} is no distribution over the {options} options"
+        raise BadInput(fault, where=where, do="give each a share, which together make one")
+
+
+def of_marks(
+    predictions: str | Path, data: Collection, marked: Mapping[str, set[str]], settings: Mapping[str, Any]
+) -> list[Row]:
+    """Score the marks of one run; rows of `run.SCORES`, sorted, as `metrics.marks.scores` has them.
+
+    ``predictions`` is the file of `schema.MARKED`, read a pair at a time, ``marked`` what people marked
+    ({question: its paragraphs}), ``settings`` has the number of ``folds``.  Raises `BadInput` for a pair
+    that people answered, or a paragraph of it, that has no prediction.
+    """
+    place = {document: at for at, document in enumerate(data.paragraphs)}
+    ids = {document: sorted(one.paragraph_id for one in those) for document, those in data.paragraphs.items()}
+    found: dict[str, list[tuple[int, np.ndarray, np.ndarray]]] = {name: [] for name in data.questions}
+    for (document, name), rows in groupby(read(predictions), itemgetter("document_id", "question_id")):
+        if document not in data.shares.get(name, ()) or document not in place:
+            continue
+        each = [*rows]
+        if [row["paragraph_id"] for row in each] != ids[document]:
+            where = f"document {document}, question {name}"
+            raise BadInput(
+                "its paragraphs are not those of the document", where=where, do="predict each once"
+            )
+        right = np.array([row["paragraph_id"] in marked.get(name, ()) for row in each], dtype=bool)
+        found[name].append((place[document], right, np.array([row["probability"] for row in each])))
+    for name, of_question in data.shares.items():
+        seen = {document for document, _, _ in found[name]}
+        if missing := [one for one in of_question if one in place and place[one] not in seen]:
+            fault = f"nothing is marked or left for the question {name!r} in {missing[0]!r}"
+            raise BadInput(fault, where="predictions", do="predict all questions of a document")
+    questions = [
+        marks.Marked(
+            name,
+            data.questions[name].category,
+            np.concatenate([np.full(len(right), at) for at, right, _ in those]),
+            np.concatenate([right for _, right, _ in those]),
+            np.concatenate([given for _, _, given in those]),
+        )
+        for name, those in found.items()
+        if those
+    ]
+    if not questions:
+        raise BadInput("no paragraph of an answered question is predicted", where="predictions")
+    return marks.scores(questions, np.array([fold(document, settings["folds"]) for document in place]))
