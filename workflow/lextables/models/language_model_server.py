@@ -23,6 +23,8 @@ PATHS: dict[Endpoint, str] = {"chat": "/chat/completions", "completions": "/comp
 NEGLIGIBLE = 1e-4
 # How many tokens are asked for, and how many where a server refuses so many; 5 is OpenAI's most for completions.
 TOPS = (20, 5)
+# Of English text a token has four or five; what is too long all the same is refused by the server.
+BYTES_A_TOKEN = 3
 # Tokens that a message adds to its text, at most.
 AROUND_A_MESSAGE = 8
 
@@ -51,8 +53,10 @@ class ServerLanguageModel:
         self._top, self._lock = 0, threading.Lock()
 
     def tokens(self, prompt: Prompt) -> int:
-        """As many as the prompt has bytes, and a few: no tokenizer makes more."""
-        return sum(len(message.content.encode()) + AROUND_A_MESSAGE for message in prompt)
+        """About as many as the prompt has, rather more: the server alone has its tokenizer."""
+        return sum(
+            math.ceil(len(message.content.encode()) / BYTES_A_TOKEN) + AROUND_A_MESSAGE for message in prompt
+        )
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """The log-probabilities of each choice's continuations; of none where the server tells none."""
