@@ -18,6 +18,7 @@ from lextables.metrics.agreement import agreement as agreement_of
 from lextables.metrics.agreement import alpha
 from lextables.metrics.association import cramers_v
 from lextables.privacy.registry import Privacy
+from lextables.privacy.traffic import ranks
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs, about
 
@@ -148,6 +149,25 @@ def _agreements(results: Results, questions: Sequence[str] | Mapping[str, Any]) 
     """The share of like answers for each question and site that two coders or more answered."""
     shares = [agreement_of(unit) for name in questions for unit in results.answers[name].values()]
     return [share for share in shares if not math.isnan(share)]
+
+
+def figure1(results: Results) -> list[Cell]:
+    """Documents and words of each site whose policy is here, by its traffic rank."""
+    if results.file is None:
+        reason = "the config key traffic_ranks names no list of ranks"
+        return [Cell("All sites", "Documents", None, reason=reason)]
+    here = [row for row in results.sites if row["documents"]]
+    rank = ranks(results.file, [row["site"] for row in here])
+    cells = []
+    for row in sorted(here, key=lambda row: (rank.get(row["site"], math.inf), row["site"])):
+        values = {"Traffic rank": rank.get(row["site"]), "Documents": row["documents"], "Words": row["words"]}
+        cells += [
+            Cell(row["site"], column, float(value), decimals=0)
+            for column, value in values.items()
+            if value is not None
+        ]
+    cells.append(Cell("All sites", "Without a rank", float(len(here) - len(rank)), decimals=0))
+    return cells
 
 
 def figure3(results: Results) -> list[Cell]:
@@ -323,6 +343,7 @@ TABLES: dict[str, Table] = {
     "table_c1": marking_by_question,
     "table_c2": marking_by_question,
     "table_agreement": table_agreement,
+    "figure1": figure1,
     "figure3": figure3,
     "figure5": figure5,
 }
