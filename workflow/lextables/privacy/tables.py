@@ -7,7 +7,7 @@ are the paper's.  Coders are interchangeable: the release does not tell them apa
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -18,6 +18,7 @@ from lextables.metrics.agreement import agreement as agreement_of
 from lextables.metrics.agreement import alpha
 from lextables.metrics.association import cramers_v
 from lextables.privacy.registry import Privacy
+from lextables.privacy.traffic import ranks
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs, about
 
@@ -26,7 +27,11 @@ ALPHA, AGREEMENT = "Krippendorff's alpha", "Agreement (%)"
 ONE_ANSWER = "all coders give one answer, so that it has no value"
 NOT_IN_PANEL = "not in the panel of models"
 NOT_SCORED = "nothing of this kind can be scored in these data"
-LOSS, F1 = "cross entropy", "F1"
+LOSS, F1, ACCURACY = "cross entropy", "F1", "accuracy"
+MORE = ("cross entropy, unsmoothed", "excess", "log loss", ACCURACY)
+WITH_TEXT = "with a text"
+MARKING = {"F1": F1, "Recall": "recall", "Accuracy": ACCURACY, "Precision": "precision"}
+HIGHER = MARKING.values()
 
 Table = Callable[["Results"], list[Cell]]
 System = Mapping[str, Any]
@@ -146,6 +151,25 @@ def _agreements(results: Results, questions: Sequence[str] | Mapping[str, Any]) 
     return [share for share in shares if not math.isnan(share)]
 
 
+def figure1(results: Results) -> list[Cell]:
+    """Documents and words of each site whose policy is here, by its traffic rank."""
+    if results.file is None:
+        reason = "the config key traffic_ranks names no list of ranks"
+        return [Cell("All sites", "Documents", None, reason=reason)]
+    here = [row for row in results.sites if row["documents"]]
+    rank = ranks(results.file, [row["site"] for row in here])
+    cells = []
+    for row in sorted(here, key=lambda row: (rank.get(row["site"], math.inf), row["site"])):
+        values = {"Traffic rank": rank.get(row["site"]), "Documents": row["documents"], "Words": row["words"]}
+        cells += [
+            Cell(row["site"], column, float(value), decimals=0)
+            for column, value in values.items()
+            if value is not None
+        ]
+    cells.append(Cell("All sites", "Without a rank", float(len(here) - len(rank)), decimals=0))
+    return cells
+
+
 def figure3(results: Results) -> list[Cell]:
     """The share of like answers by the coders' mean confidence, on the Likert scale, to the next half."""
     confidence: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -218,16 +242,22 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
 
 
 def table2(results: Results) -> list[Cell]:
-    """Loss of the holistic classification by category."""
-    groups = {row: "all" if row == "overall" else row for row in _printed_rows(results)}
+    """Loss of the holistic classification by category, and what else our own runs are scored by."""
     released = {printed: category for category, printed in results.paper.categories.items()}
-    groups = {row: released.get(group, group) for row, group in groups.items()}
-    return _by_group(results, LOSS, groups, decimals=3)
+    groups = {
+        row: f"category: {released[row]}" if row in released else "all" for row in _printed_rows(results)
+    }
+    cells = _by_group(results, LOSS, groups, decimals=3)
+    cells += _by_group(results, LOSS, {"overall, of policies whose text is here": WITH_TEXT}, decimals=3)
+    for metric in MORE:
+        cells += _by_group(results, metric, {f"overall, {metric}": "all"}, decimals=3)
+    return cells
 
 
 def table_b(results: Results) -> list[Cell]:
     """Loss of the holistic classification by question."""
-    return _by_group(results, LOSS, {name: name for name in _all_questions(results)}, decimals=4)
+    groups = {name: f"question: {name}" for name in _all_questions(results)}
+    return _by_group(results, LOSS, groups, decimals=4)
 
 
 def _printed_rows(results: Results) -> list[str]:
@@ -246,13 +276,12 @@ def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals
     columns = {column: results.entry.names.get(column, column) for column in printed}
     columns |= {called.get(row, row): row for row in results.systems if called.get(row, row) not in printed}
     asked = {(cell.row, cell.column) for cell in results.published}
-    return [
-        cell
+    cells = [
+        _score(results, results.systems.get(name), metric, group, row, column, 1, decimals)
         for row, group in groups.items()
         for column, name in columns.items()
-        for cell in [_score(results, results.systems.get(name), metric, group, row, column, 1, decimals)]
-        if cell.value is not None or (row, column) in asked
     ]
+    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
 
 
 def _score(
@@ -264,7 +293,7 @@ def _score(
         return Cell(row, column, None, reason=NOT_IN_PANEL)
     folders = tuple(next(iter(system["runs"].values()), ()))
     # A loss is better where it is lower, so no floor reaches it by being above.
-    said = {} if metric == LOSS else about(system, f"{metric}, {group}", system["row"])
+    said = about(system, f"{metric}, {group}", system["row"]) if metric in HIGHER else {}
     if not folders:
         return Cell(row, column, None, reason=system["reason"] or NOT_SCORED, **said)
     values, low, high = (
@@ -281,7 +310,7 @@ def _score(
 
 def table3(results: Results) -> list[Cell]:
     """Marking of paragraphs, over all questions."""
-    columns = {"acc.": "accuracy", "recall": "recall", "f1": F1, "precision": "precision"}
+    columns = {"acc.": ACCURACY, "recall": "recall", "f1": F1, "precision": "precision"}
     rows = dict.fromkeys([*_printed_rows(results), *results.systems])
     asked = {(cell.row, cell.column) for cell in results.published}
     cells = [
@@ -294,25 +323,16 @@ def table3(results: Results) -> list[Cell]:
 
 def marking_by_question(results: Results) -> list[Cell]:
     """Marking of paragraphs by question: the printed model's four scores, and F1 of the others."""
-    columns = {"F1": F1, "Recall": "recall", "Accuracy": "accuracy", "Precision": "precision"}
     asked = {(cell.row, cell.column) for cell in results.published}
     printed = results.entry.names["printed"]
-    return list(_marked(results, columns, printed, asked))
-
-
-def _marked(
-    results: Results, columns: Mapping[str, str], printed: str, asked: set[tuple[str, str]]
-) -> Iterator[Cell]:
-    others = [name for name in results.systems if name != printed]
-    for row in _all_questions(results):
-        found = [
-            _score(results, results.systems.get(printed), metric, row, row, column, 1, 4)
-            for column, metric in columns.items()
-        ]
-        found += [
-            _score(results, results.systems[name], F1, row, row, f"F1, {name}", 1, 4) for name in others
-        ]
-        yield from (cell for cell in found if cell.value is not None or (row, cell.column) in asked)
+    columns = {column: (printed, metric) for column, metric in MARKING.items()}
+    columns |= {f"F1, {name}": (name, F1) for name in results.systems if name != printed}
+    cells = [
+        _score(results, results.systems.get(name), metric, f"question: {row}", row, column, 1, 4)
+        for row in _all_questions(results)
+        for column, (name, metric) in columns.items()
+    ]
+    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
 
 
 TABLES: dict[str, Table] = {
@@ -323,6 +343,7 @@ TABLES: dict[str, Table] = {
     "table_c1": marking_by_question,
     "table_c2": marking_by_question,
     "table_agreement": table_agreement,
+    "figure1": figure1,
     "figure3": figure3,
     "figure5": figure5,
 }
