@@ -63,6 +63,22 @@ def test_one_value_stands_for_a_list(tmp_path):
         ({"caselaw": []}, "config: caselaw = [] is not allowed (allowed: one at least)"),
         ({"seeds": ["one"]}, "config: seeds.0 = 'one' is not allowed (allowed: a whole number)"),
         ({"llm": "localhost"}, "config: llm = 'localhost' is not allowed"),
+        ({"llm": "https://me:secret@api"}, "config: llm = 'https://me:secret@api' is not allowed"),
+        ({"llm_budget": -1}, "config: llm_budget = -1 is not allowed (allowed: dollars, 0 or more)"),
+        ({"llm_budget": "much"}, "config: llm_budget = 'much' is not allowed (allowed: dollars, 0 or more)"),
+        ({"llm_tokens": 0.5}, "config: llm_tokens = 0.5 is not allowed (allowed: a whole number, 0 or more)"),
+        (
+            {"llm_concurrency": 0},
+            "config: llm_concurrency = 0 is not allowed (allowed: a whole number above 0",
+        ),
+        (
+            {"extra_models": [{"name": "X", "kind": "encoder", "model": "m", "endpoint": "chat"}]},
+            "config: extra_models.0: endpoint is for language models, and the kind is encoder;",
+        ),
+        (
+            {"extra_models": [{"name": "X", "kind": "language-model-api", "model": "m"}]},
+            "config: extra_models and extra_predictions: X is a language-model-api, and llm names no server",
+        ),
         ({"data": "release", "mirror": "no/such/folder"}, "config: mirror = "),
         ({"mirror": "no/such/folder"}, "config: mirror = "),
         (

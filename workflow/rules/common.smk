@@ -34,7 +34,7 @@ from lextables.content import Contents
 from lextables.errors import BadInput
 from lextables.fingerprint import fingerprint
 from lextables.models import device, inspection
-from lextables.models.resolve import MIRROR, load_models, places
+from lextables.models.resolve import API, MIRROR, load_models, places
 from lextables.models.weights import PACKAGE, PLACES, model_files, place
 from lextables.run import Run
 from lextables.sources import registry as sources
@@ -205,7 +205,7 @@ def identified(settings):
     On the hub a revision says what weights are; below the results the rule that makes them does.
     """
     location = settings.get("weights") or ""
-    if not location.startswith((MIRROR, PACKAGE, own.PREFIX)) or settings["found"].startswith("hub"):
+    if not location.startswith((MIRROR, PACKAGE, own.PREFIX)) or settings["found"].startswith(("hub", API)):
         return settings
     folder = place(location)
     return settings | {"content": CONTENTS.folder(folder, model_files(folder))}

@@ -25,7 +25,7 @@ from lextables.config import ExtraModel
 from lextables.content import Contents
 from lextables.errors import BadInput
 from lextables.fingerprint import ROOT, fingerprint
-from lextables.models.weights import model_files, modules_of
+from lextables.models.weights import gguf_file, model_files, modules_of, reads_gguf
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -33,7 +33,8 @@ SAVED = "name a folder saved by transformers or sentence-transformers"
 KIND = "change kind, or name another model"
 # Heads that are not an encoder's: a sentence vector read off such a model means nothing.
 HEADS = ("ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification", "ForMultipleChoice")
-GENERATORS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+WRITERS = ("ForCausalLM", "LMHeadModel")
+GENERATORS = (*WRITERS, "ForConditionalGeneration")
 RELEVANCE = ("classifier", "score", "classification_head", "logits_proj", "sequence_summary")
 EMBEDDINGS = (
     "word_embeddings.weight",
@@ -113,13 +114,16 @@ def check(folder: str | Path, kind: str, name: str, tokens: int = 0) -> None:
         except (AttributeError, KeyError, TypeError, ValueError) as error:  # JSON of any other form
             what = f"a JSON file in the folder {str(folder)!r} is not as transformers writes it ({error})"
             raise Unfit(what) from None
-        if fault := _said(str(folder), kind, tokens):
+        if not gguf_file(folder) and (fault := _said(str(folder), kind, tokens)):
             raise Unfit(f"{fault} (loaded as {kind})", KIND)
     except Unfit as fault:
         raise BadInput(fault.what, where=f"config, extra_models, {name}", do=fault.do) from None
 
 
 def _check_files(folder: Path, kind: str) -> None:
+    if gguf := gguf_file(folder):
+        _check_gguf(gguf, kind)
+        return
     if not folder.is_dir():
         raise Unfit(f"the folder {str(folder)!r} does not exist")
     modules = modules_of(folder)
@@ -144,6 +148,21 @@ def _check_files(folder: Path, kind: str) -> None:
     _check_tokenizer(body, config, shapes)
 
 
+def _check_gguf(file: Path, kind: str) -> None:
+    """Look at the beginning of a GGUF file: a mark, a version, and how many tensors and facts there are."""
+    if kind != "language-model":
+        raise Unfit(f"the file {str(file)!r} can be a language model alone, declared as {kind}", KIND)
+    with file.open("rb") as opened:
+        start = opened.read(24)
+    if start[:4] != b"GGUF" or len(start) < 24 or not any(start[8:16]):
+        raise Unfit(f"the file {str(file)!r} is no GGUF file with weights", "copy or fetch the file again")
+    if not reads_gguf():
+        raise Unfit(
+            f"the file {str(file)!r} is a GGUF file, and nothing that reads it is installed",
+            "install gguf or llama-cpp-python",
+        )
+
+
 def _check_kind(kind: str, config: Mapping[str, Any], shapes: Shapes, modules: bool) -> None:
     architectures = config.get("architectures") or [config["model_type"]]
     if not isinstance(architectures, list):
@@ -163,6 +182,9 @@ def _check_kind(kind: str, config: Mapping[str, Any], shapes: Shapes, modules: b
         labels = min(rows for rows, _ in heads)
         if labels != 1:
             raise Unfit(f"{named} has a head of {labels} labels, where relevance is one number", KIND)
+    elif kind == "language-model":
+        if not ends(WRITERS):
+            raise Unfit(f"{named} does not write text and is no language-model", KIND)
     elif ends(GENERATORS) and not (modules and kind == "bi-encoder"):
         raise Unfit(f"{named} writes text and is no {kind}", KIND)
     elif kind == "bi-encoder" and ends(HEADS) and not modules:

@@ -12,6 +12,7 @@ from typing import Any
 
 from transformers import (
     AutoModel,
+    AutoModelForCausalLM,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -59,7 +60,7 @@ def positions(config: PretrainedConfig) -> int | None:
     found = getattr(config, "max_position_embeddings", None)
     if not found or found < 0:
         return None
-    return found - (config.pad_token_id + 1) * (config.model_type in AFTER_PADDING)
+    return found - (config.pad_token_id + 1 if config.model_type in AFTER_PADDING else 0)
 
 
 def fresh(report: Report) -> set[str]:
@@ -96,6 +97,8 @@ def absent(folder: str | Path, kind: str) -> set[str]:
         return fresh(AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, **how)[1])
     if kind == "question-answering":
         return fresh(AutoModelForQuestionAnswering.from_pretrained(folder, **how)[1])
+    if kind == "language-model":
+        return fresh(AutoModelForCausalLM.from_pretrained(folder, **how)[1])
     loaders = (AutoModel,)
     if kind == "encoder":
         loaders = (AutoModelForQuestionAnswering, AutoModelForSequenceClassification)

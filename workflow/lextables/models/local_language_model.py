@@ -8,7 +8,6 @@ token are kept, so that a prompt takes the memory of its keys and values and lit
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
@@ -156,12 +155,3 @@ def _next(log_probabilities: np.ndarray, temperature: float, draw: np.random.Gen
     sharpened = log_probabilities.astype(np.float64) / temperature
     weights = np.exp(sharpened - sharpened.max())
     return int(draw.choice(len(weights), p=weights / weights.sum()))
-
-
-def gguf_file(place: str | Path) -> Path | None:
-    """Return the GGUF file that ``place`` is, or that is all the weights of the folder that it is."""
-    place = Path(place)
-    if place.is_file():
-        return place
-    files = sorted(place.glob("*.gguf"))
-    return files[0] if len(files) == 1 and not (place / "config.json").is_file() else None

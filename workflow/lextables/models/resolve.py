@@ -8,7 +8,7 @@ make a table, and tables know of models by their plans alone.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +29,9 @@ Kind = Literal[
     "language-model-api",
 ]
 MIRROR = "mirror:"
-STANDS_IN = "a tiny encoder of the sample's own in its place"
+STANDS_IN = "a tiny model of the sample's own in its place"
+# Where a server's model is found.
+API = "API"
 PARSER = "own-parser"
 
 
@@ -44,7 +46,9 @@ class Parts(BaseModel):
 class Model(BaseModel):
     """One entry of `resources/models.yaml`.
 
-    Weights in an installed ``package`` are one folder of it; ``parts`` are several that hold them together.
+    Weights in an installed ``package`` are one folder or GGUF file of it; ``parts`` are several that hold them
+    together.  ``gated`` are those that the hub gives only to who has agreed to their licence there.  A language
+    model is asked at its ``endpoint`` and reads ``max_length`` tokens, its answer among them.
     ``sample`` marks the panel of ``models: sample``; on the sample's data the entry ``stand_in`` runs there
     in the model's place.
     """
@@ -59,6 +63,8 @@ class Model(BaseModel):
     parts: Parts | None = None
     parameters: int | None = None
     max_length: int | None = None
+    endpoint: Literal["chat", "completions"] | None = None
+    gated: bool = False
     sample: bool = False
     stand_in: str | None = None
 
@@ -68,12 +74,15 @@ class Weights:
     """Loadable weights, named alike on every machine; ``found`` says in words where they were found.
 
     ``location`` is ``mirror:<name>``, ``package:<module>/<folder>`` or ``package:<name>``, a hub id, the
-    key of a user's own model, or a folder below the results; ``revision`` is that of a hub id.
+    key of a user's own model, a folder below the results, or a server's own name for it; ``revision`` is that
+    of a hub id.  Of a language model also its ``endpoint`` and its ``window``, in tokens.
     """
 
     location: str
     revision: str | None
     found: str
+    endpoint: str | None = None
+    window: int | None = None
 
 
 @dataclass(frozen=True)
@@ -113,20 +122,14 @@ def resolve(
     A stand-in lies in the sample's folder, which is a mirror of the sample's data alone: it never runs on a
     release.
     """
-    from lextables.models.weights import PACKAGE, cached, package_folder
+    from lextables.models.weights import PACKAGE, cached, package_folder, reads_gguf
 
-    if model.kind == "embedding-api":
+    if model.kind in ("embedding-api", "language-model-api"):
         if choice == "sample":
             return Missing("sample data")
-        return (
-            Weights(name, None, "API")
-            if llm
-            else Missing(f"{name} is behind a paid API and config key llm names none")
-        )
-    if model.kind == "language-model-api":
-        return Missing(f"{name} is behind a paid API; language-model rerankers are not built yet")
-    if model.kind == "language-model":
-        return Missing(f"{model.hub} is a gated model; language-model rerankers are not built yet")
+        if not llm:
+            return Missing(f"{name} is behind a paid API and config key llm names none")
+        return Weights(name, None, API)
     if choice == "sample" and not model.sample:
         return Missing("sample data")
     if choice == "sample" and model.stand_in and _in_mirrors(model.stand_in, mirrors):
@@ -135,6 +138,8 @@ def resolve(
         return Weights(f"{MIRROR}{name}", None, "mirror folder")
     if model.package and package_folder(model.package):
         module = model.package.partition("/")[0]
+        if model.package.endswith(".gguf") and not reads_gguf():
+            return Missing(f"{name} is a GGUF file, and neither gguf nor llama-cpp-python is installed here")
         return Weights(f"{PACKAGE}{model.package}", None, f"installed package {module}")
     if _assembled(name, model):
         first = model.parts.packages[0]
@@ -142,9 +147,10 @@ def resolve(
     if model.hub is None:
         return Missing(f"{name} is not available here")
     # In the cache or not is one to the run: the first one fetches, and nothing is to run anew after it.
-    if choice == "paper" or cached(model.hub, model.revision):
+    if (choice == "paper" and not model.gated) or cached(model.hub, model.revision):
         return Weights(model.hub, model.revision, "hub")
-    return Missing(f"{model.hub} is not available here")
+    gate = "is a gated model and " if model.gated else ""
+    return Missing(f"{model.hub} {gate}is not available here")
 
 
 def _assembled(name: str, model: Model) -> str | None:
@@ -157,16 +163,23 @@ def _assembled(name: str, model: Model) -> str | None:
 
 def _in_mirrors(name: str, mirrors: Sequence[Path]) -> Path | None:
     folders = (mirror / "models" / name for mirror in mirrors)
-    return next((folder for folder in folders if (folder / "config.json").is_file()), None)
+    return next((folder for folder in folders if _is_model(folder)), None)
+
+
+def _is_model(folder: Path) -> bool:
+    return (folder / "config.json").is_file() or any(folder.glob("*.gguf"))
 
 
 def resolve_extra(extra: ExtraModel, choice: Literal["sample", "available", "paper"]) -> Weights:
-    """Return the weights of a user's own model: a folder if one of that name exists, else a hub id.
+    """Return the weights of a user's own model: a folder or file if one of that name exists, else a hub id.
 
-    Of a hub model that is to be here already, the revision is the commit that is here.
+    Of a hub model that is to be here already, the revision is the commit that is here.  A server's model has no
+    weights but its name there.
     """
-    if Path(extra.model).expanduser().is_dir():
-        return Weights(extra.key, None, "folder")
+    if extra.kind == "language-model-api":
+        return Weights(extra.model, None, API)
+    if Path(extra.model).expanduser().exists():
+        return Weights(extra.key, None, "folder" if Path(extra.model).expanduser().is_dir() else "file")
     if choice != "paper" and (folder := _cached_extra(extra)):
         return Weights(extra.key, folder.name, f"hub, {extra.model}")
     return Weights(extra.key, extra.revision, f"hub, {extra.model}")
@@ -187,7 +200,8 @@ def _cached_extra(extra: ExtraModel) -> Path | None:
 def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]) -> dict[str, dict[str, str]]:
     """Return where the locations of this configuration are on this machine.
 
-    That is a ``folder``; or, for a user's own model that is yet to be fetched, ``hub`` and ``kind``.
+    That is a ``folder`` (or a GGUF file); or, for a user's own model that is yet to be fetched, ``hub`` and
+    ``kind``.
     Packages are found wherever they are installed.
     """
     from lextables.models.weights import PACKAGE, cached
@@ -202,7 +216,9 @@ def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path])
             found[f"{PACKAGE}{name}"] = {"folder": whole}
     for extra in config.extra_models:
         folder = Path(extra.model).expanduser()
-        if folder.is_dir():
+        if extra.kind == "language-model-api":
+            continue
+        if folder.exists():
             found[extra.key] = {"folder": str(folder.resolve())}
         elif held := _cached_extra(extra):
             found[extra.key] = {"folder": str(held)}
@@ -214,8 +230,15 @@ def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path])
 
 
 def model_settings(name: str, weights: Weights) -> dict[str, Any]:
-    """The settings that say which weights a run uses."""
-    return {"model": name, "weights": weights.location, "revision": weights.revision, "found": weights.found}
+    """The settings that say which weights a run uses, and of a language model how it is asked."""
+    settings = {
+        "model": name,
+        "weights": weights.location,
+        "revision": weights.revision,
+        "found": weights.found,
+    }
+    asked = {"endpoint": weights.endpoint, "window": weights.window}
+    return settings | {key: value for key, value in asked.items() if value is not None}
 
 
 def find(
@@ -224,5 +247,10 @@ def find(
     """Return the weights of the user's own model whose key is ``name``, else of the registry's model."""
     for extra in config.extra_models:
         if extra.key == name:
-            return resolve_extra(extra, config.models)
-    return resolve(name, models[name], config.models, mirrors, config.llm)
+            return replace(resolve_extra(extra, config.models), endpoint=extra.endpoint)
+    model = models[name]
+    found = resolve(name, model, config.models, mirrors, config.llm)
+    if isinstance(found, Missing) or not model.kind.startswith("language-model"):
+        return found
+    read = models[model.stand_in] if found.found == STANDS_IN and model.stand_in else model
+    return replace(found, endpoint=read.endpoint, window=read.max_length)

@@ -58,21 +58,41 @@ def _places() -> dict[str, dict[str, str]]:
 
 
 def package_folder(package: str) -> str | None:
-    """Return the folder of a model in an installed package, given as ``module/folder``, if it is there."""
+    """Return the folder or GGUF file of a model in an installed package, given as ``module/path``, if it is there."""
     module, _, inside = package.partition("/")
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
         return None
     folder = Path(spec.submodule_search_locations[0]) / inside
-    return str(folder) if (folder / "config.json").is_file() else None
+    whole = folder.is_file() if folder.suffix == ".gguf" else (folder / "config.json").is_file()
+    return str(folder) if whole else None
+
+
+def gguf_file(place: str | Path) -> Path | None:
+    """Return the GGUF file that ``place`` is, or that is all the weights of the folder that it is."""
+    place = Path(place)
+    if place.is_file():
+        return place
+    files = sorted(place.glob("*.gguf"))
+    return files[0] if len(files) == 1 and not (place / "config.json").is_file() else None
+
+
+def reads_gguf() -> bool:
+    """Whether anything that reads GGUF files is installed here."""
+    return any(importlib.util.find_spec(name) for name in ("llama_cpp", "gguf"))
 
 
 def model_files(folder: str | Path) -> list[Path]:
     """Return the files of a model that loading reads, those of a sentence encoder's modules included.
 
-    What else a folder holds (checkpoints, optimiser states, a card) is no part of the model.
+    What else a folder holds (checkpoints, optimiser states, a card) is no part of the model.  Of a GGUF file, or
+    a folder that has nothing else, it is that.
     """
     folder = Path(folder)
+    if folder.is_file():
+        return [folder]
+    if not (folder / "config.json").is_file() and (files := sorted(folder.glob("*.gguf"))):
+        return files
     places = [folder, *(folder / path for _, path in modules_of(folder))]
     found = {file for place in places for pattern in HUB_FILES for file in place.glob(pattern)}
     return sorted(file for file in found if file.is_file())
