@@ -1,9 +1,9 @@
 """Contracts read by a language model, which is asked to quote the passages that a question asks for.
 
-A contract is read in pieces that fit the model's window.  Of each piece and question it says whether there is
-such a passage, and quotes what there is, word for word.  A quote is a span if it stands in the piece, whatever
-white space parts its words; it has the probability of yes against no, where the model tells probabilities, and
-else one.  What is quoted and stands nowhere is counted.
+A contract is read in pieces that fit the model's window.  Of each piece and question the model says whether
+there is such a passage, and quotes what there is, word for word.  A quote is a span if it stands in the piece,
+whatever white space parts its words.  It has the probability of yes against no where the model tells
+probabilities, else one.  What is quoted and stands nowhere is counted.
 """
 
 import math

@@ -36,8 +36,8 @@ class Panel(plan.Panel):
 
     A panel of kind `linear` is learnt from the contracts alone, or, with the ``features`` vectors or both,
     from what a sentence encoder, its ``model``, makes of them; an ``exact`` one marks the answers themselves,
-    also where the evaluator lets a sentence count that holds one.  One of kind `language-model` is asked as it
-    is (`Asking`).
+    also where the evaluator lets a sentence count that holds one.  One of kind `language-model` is
+    asked as it is (`Asking`).
     """
 
     kind: Literal["encoder", "linear", "language-model"] = "encoder"
