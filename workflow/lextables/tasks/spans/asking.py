@@ -106,8 +106,8 @@ class Reader:
             for quote in quotes(answer.text):
                 found.counts["quotes"] += 1
                 place = where(quote, shown)
+                found.counts["unparseable"] += place is None
                 if place is None:
-                    found.counts["unparseable"] += 1
                     continue
                 span = (piece.start + place[0], piece.start + place[1])
                 spans = found.spans[row["question_id"]]
