@@ -55,6 +55,7 @@ def test_the_sample_trains_what_is_installed_and_says_so_of_the_rest():
         "TF-IDF and a linear model, parties by their names",
         "Sentence embeddings and a linear model",
         "TF-IDF, sentence embeddings and a linear model",
+        "SmolLM2-135M-Instruct, asked",
     }
     assert found["RoBERTa-large"]["reason"] == "sample data"
 

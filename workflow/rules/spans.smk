@@ -336,6 +336,40 @@ rule spans_read_linear:
         "../scripts/spans_read_linear.py"
 
 
+SPANS_ASK = run_folder("ask")
+
+
+# Language models as they are.
+rule spans_ask:
+    input:
+        data=data("{dataset}", "contracts", "questions"),
+    output:
+        predictions=f"{SPANS_ASK}/predictions.parquet",
+        record=f"{SPANS_ASK}/run.json",
+    log:
+        f"{SPANS_ASK}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/ask/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=SPANNED,
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        gpu=asking_gpu,
+        mem_mb=8000,
+        runtime=720,
+    params:
+        settings=of_run("ask"),
+        device=CONFIG.device,
+        asking=ASKING,
+        code=code("spans_ask.py"),
+    message:
+        "Asking {wildcards.model} about the test contracts of {wildcards.dataset}."
+    script:
+        "../scripts/spans_ask.py"
+
+
 JOIN = run_folder("join")
 
 

@@ -7,6 +7,7 @@ from lextables.atomic import write_text
 from lextables.job import job
 from lextables.rooms import load
 from lextables.tables import published, render
+from lextables.tables.asked import with_counts
 from lextables.tables.cells import build, to_csv
 from lextables.tables.inputs import Inputs, comparable, provenance
 
@@ -30,7 +31,7 @@ with job(snakemake.log[0]):
         file=next(map(Path, snakemake.input.file), None),
     )
     cells = import_module(f"lextables.{paper}.tables").cells(name, inputs)
-    lines = build(inputs.published, cells, comparable(sources))
+    lines = build(inputs.published, with_counts(cells, inputs.root), comparable(sources))
 
     entry = registry.tables[name]
     svg = ""

@@ -20,6 +20,7 @@ from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.tables.cells import Cell
 from lextables.tables.cost import (
+    asked_in_words,
     given_in_words,
     linear_settings_in_words,
     record,
@@ -280,7 +281,7 @@ def _spread(values: Sequence[float]) -> str:
 
 def settings_in_words(run: Mapping[str, Any]) -> str:
     """Return what a run's score depends on, from its `run.json`, in words."""
-    if words := given_in_words(run):
+    if words := given_in_words(run) or asked_in_words(run):
         return words
     trained = training(run)
     if trained["settings"].get("kind") == "linear":

@@ -29,6 +29,11 @@ def given_in_words(run: Mapping[str, Any]) -> str:
     return f"predictions given in {run['given']['file']}" if "given" in run else ""
 
 
+def asked_in_words(run: Mapping[str, Any]) -> str:
+    """How a language model was asked, which learns nothing; empty for any other run."""
+    return "a language model, asked as it is" if "asked" in run else ""
+
+
 def time_in_words(records: Sequence[Mapping[str, Any]]) -> str:
     """The time of a row's runs together, trainings and readings, and the devices."""
     if given_in_words(records[0]):
@@ -54,7 +59,7 @@ def linear_settings_in_words(settings: Mapping[str, Any]) -> str:
 def span_settings_in_words(run: Mapping[str, Any]) -> str:
     """Return what the score of a span-extraction run depends on."""
     settings, trained = run["settings"], training(run)
-    if words := given_in_words(run):
+    if words := given_in_words(run) or asked_in_words(run):
         return words
     if settings.get("kind") == "linear":
         features = " and ".join(

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 from lextables.config import Config
 from lextables.models import prompts
-from lextables.models.resolve import STANDS_IN, Missing, Model, Weights, find, model_settings
+from lextables.models.resolve import API, STANDS_IN, Missing, Model, Weights, find, model_settings
+from lextables.models.spending import on_loopback
 from lextables.registry import Entry
 from lextables.run import Run
 
@@ -23,7 +24,6 @@ PAPER_GRID = "paper"  # the entry of a registry's grids that holds the paper's o
 WHOLE = 100  # per cent of the training examples
 GIVEN = "given"  # the experiment of predictions that a user has already
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of a user's own models
-SERVED = "API"  # where the weights of a server's model are found
 ASK = "ask"  # the experiment of what a language model is asked
 ASKED_ON_A_GPU = "without a GPU it takes days to ask it: name it in extra_models to do so"
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
@@ -246,20 +246,19 @@ class Planner(ABC):
     def language_model(self, model: str) -> dict[str, Any] | Missing:
         """The settings of a language model that is asked, or why it is not.
 
-        A registered one whose weights run here is asked where there is a GPU, or on the sample's data.
+        A registered one whose weights run here is asked where there is a GPU, or on the sample's data; one of
+        an API is not, where ``llm`` is a server of the user's own on this machine.
         """
         weights = self.context.weights(model)
         if isinstance(weights, Missing):
             return weights
         config, known = self.context.config, self.context.models.get(model)
-        here = weights.found != SERVED
+        here = weights.found != API
         if known and here and not self.context.gpu and config.data != "sample":
             return Missing(ASKED_ON_A_GPU)
-        settings = model_settings(model, weights) | ({} if here else {"api": config.llm})
-        if known and known.max_length:
-            settings["window"] = known.max_length
-        endpoints = {extra.key: extra.endpoint for extra in self.own_models(*LANGUAGE_MODELS)}
-        return settings | ({"endpoint": endpoints[model]} if endpoints.get(model) else {})
+        if known and not here and on_loopback(config.llm):
+            return Missing(f"{model} is not served on this machine")
+        return model_settings(model, weights) | ({} if here else {"api": config.llm})
 
     def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
         return Run(self.name, experiment, model, condition, seed)

@@ -143,7 +143,7 @@ class Asking(Entry):
     """How language models are asked about examples, whose answers are the options of a question.
 
     ``prompt`` is the name of its text, with the fields `text`, `options`, of pairs `second`, and `question`
-    if one column of the heads is the ``question``.  ``wordings`` say answers in other words than the data set.
+    if one column of the heads is the ``question``.  ``wordings`` say some answers in other words.
     Options are listed in so many ``orders``, and where a model tells no probabilities ``samples`` answers are
     drawn.  Of a task with views it is asked under ``views``.
     """

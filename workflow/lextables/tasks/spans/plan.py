@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.own import Key
@@ -12,7 +12,9 @@ from lextables.registry import Entry
 from lextables.run import Run
 from lextables.tasks import plan
 from lextables.tasks.plan import (
+    ASK,
     GIVEN,
+    LANGUAGE_MODELS,
     PAPER_GRID,
     WHOLE,
     Difference,
@@ -34,10 +36,11 @@ class Panel(plan.Panel):
 
     A panel of kind `linear` is learnt from the contracts alone, or, with the ``features`` vectors or both,
     from what a sentence encoder, its ``model``, makes of them; an ``exact`` one marks the answers themselves,
-    also where the evaluator lets a sentence count that holds one.
+    also where the evaluator lets a sentence count that holds one.  One of kind `language-model` is
+    asked as it is (`Asking`).
     """
 
-    kind: Literal["encoder", "linear"] = "encoder"
+    kind: Literal["encoder", "linear", "language-model"] = "encoder"
     model: str = ""
     features: Literal["words", "vectors", "both"] = "words"
     exact: bool = False
@@ -96,6 +99,22 @@ class LinearSettings(Entry):
     max_length: PositiveInt = 64
 
 
+class Asking(Entry):
+    """How language models read contracts: the prompts that ask for a passage and whether there is one.
+
+    They read pieces of so many ``words`` at most, fewer where their window is smaller, and write so many
+    ``tokens`` an answer.  Of a contract the first ``questions`` are asked (none: all); the others have the
+    empty prediction.  ``grids`` say some of these otherwise.
+    """
+
+    clause: str
+    presence: str
+    words: PositiveInt = 3000
+    tokens: PositiveInt = 300
+    questions: PositiveInt | None = None
+    grids: Mapping[str, Mapping[Literal["words", "tokens", "questions"], PositiveInt]] = {}
+
+
 class SpanTask(Entry):
     """What a paper fixed of a span-extraction task.
 
@@ -104,7 +123,7 @@ class SpanTask(Entry):
     category's name that lets a prediction count which holds the answer; ``low_thresholds`` those of the
     released sweep below 0.01.  ``averages`` is how many runs a printed score is the mean of.  ``grids`` and
     ``pretraining`` go by grid; the one called `paper` holds the paper's settings.  ``linear`` is for panels
-    of that kind.
+    of that kind, and ``asking`` for language models.
     """
 
     task: Literal["spans"]
@@ -119,12 +138,19 @@ class SpanTask(Entry):
     grids: Mapping[str, SpanGrid]
     pretraining: Mapping[str, Pretraining] = {}
     linear: LinearSettings | None = None
+    asking: Asking | None = None
+
+    @model_validator(mode="after")
+    def _asks(self) -> Self:
+        if not self.asking and any(panel.kind == "language-model" for panel in self.models.values()):
+            raise ValueError("models that are language models want asking, with the names of prompts")
+        return self
 
 
 class SpanPlanner(Planner):
     """Lays out a span-extraction task; the conditions of a row are shares of the training contracts."""
 
-    STAGES = ("read", "join", GIVEN)
+    STAGES = ("read", "join", ASK, GIVEN)
     FORMS: ClassVar = {"nbest": (".json",)}
     task: SpanTask
 
@@ -138,11 +164,16 @@ class SpanPlanner(Planner):
             panel = Panel(row=extra.name, model=extra.key, own=True)
             as_it_is = extra.kind == "question-answering"
             found.append(self.row(extra.key, panel, as_it_is=as_it_is))
+        for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
+            panel = Panel(row=extra.name, model=extra.key, kind="language-model", own=True)
+            found += self.asked(extra.key, panel)
         return found
 
     def with_joined(self, key: str, panel: Panel) -> list[Row]:
         if panel.kind == "linear":
             return [self.linear(key, panel)]
+        if panel.kind == "language-model":
+            return self.asked(key, panel)
         rows = self.row(key, panel)
         rows = self.placed(rows, self.differences(rows, panel))
         if panel.joined is None:
@@ -170,6 +201,27 @@ class SpanPlanner(Planner):
         if row.trained:
             found += fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
         return found
+
+    def asked(self, key: str, panel: Panel) -> list[Row]:
+        """The row of a language model that reads the test contracts; none where it cannot be asked."""
+        model = self.language_model(panel.model)
+        if isinstance(model, Missing) or (panel.grids and self.context.grid not in panel.grids):
+            return []
+        asking = self.task.asking
+        settings = model | asking.model_dump(mode="json", include={"words", "tokens", "questions"})
+        settings |= asking.grids.get(self.context.grid, {})
+        settings |= {name: self.context.prompt(getattr(asking, name)) for name in ("clause", "presence")}
+        settings |= {"kind": panel.kind, "n_best": self.task.n_best}
+        return [
+            Row(
+                panel.row,
+                own=True,
+                asked=True,
+                parameters=self.context.parameters(panel.model),
+                runs={self.MAIN: (self.add(self.run(ASK, key, panel.kind), settings),)},
+                about={"family": panel.family},
+            )
+        ]
 
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of a linear model, which runs wherever its frozen encoder is, if it has one."""

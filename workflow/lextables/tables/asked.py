@@ -1,0 +1,55 @@
+"""What was counted as a language model was asked, said with the scores of its row, whatever the task."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lextables.tables.cells import Cell
+from lextables.tables.cost import record
+from lextables.tasks.plan import ASK
+
+# What a run's record counts, in words; where it is not counted it is not said.
+COUNTS = {
+    "requests": "{:,} requests",
+    "quotes": "{:,} quotes",
+    "unparseable": "{:,} unparseable",
+    "unanswered": "{:,} without an answer",
+    "ties": "{:,} ties",
+    "disagreements": "{:,} on which the two orders disagree",
+    "cut": "{:,} with a text cut to the window",
+    "cut_answers": "{:,} answers cut short",
+}
+
+
+def with_counts(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
+    """Yield the cells; of a row that a language model's answers make, the first says what was counted.
+
+    ``root`` is the folder that the folders of runs lie in.
+    """
+    counts = cache(lambda folder: in_words(record(root, folder)["asked"]))
+    told: set[str] = set()
+    for cell in cells:
+        if cell.row in told or cell.value is None or not _all_asked(cell.runs):
+            yield cell
+            continue
+        told.add(cell.row)
+        words = dict.fromkeys(counts(folder) for folder in cell.runs)
+        yield replace(cell, reason="; ".join([*([cell.reason] if cell.reason else []), *words]))
+
+
+def _all_asked(runs: Sequence[str]) -> bool:
+    """Whether all of these are runs in which a language model was asked."""
+    return bool(runs) and all(folder.split("/")[2] == ASK for folder in runs)
+
+
+def in_words(counted: Mapping[str, Any]) -> str:
+    """Return what a run's record counted (`asked`) as one clause."""
+    words = [said.format(counted[name]) for name, said in COUNTS.items() if name in counted]
+    if counted.get("first_listed") is not None:
+        first, chance = counted["first_listed"], counted["first_listed_by_chance"]
+        words.append(f"what is listed first won {100 * first:.1f} % (by chance {100 * chance:.1f} %)")
+    if counted.get("outside") is not None:
+        words.append(f"{100 * counted['outside']:.1f} % of the probability on no answer")
+    return f"asked in {', '.join(words)}"

@@ -1,0 +1,38 @@
+"""Ask a language model to quote what the questions ask for in the test contracts."""
+
+from pathlib import Path
+
+from lextables.dataset import read, write
+from lextables.job import job
+from lextables.models import asked, device
+from lextables.models.limits import Limits
+from lextables.run import recorded
+from lextables.tasks.spans.asking import Found, Reader, asked_questions, nbest
+from lextables.tasks.spans.schema import NBEST
+
+with job(snakemake.log[0]) as log:
+    settings, asking = snakemake.params.settings, snakemake.params.asking
+    contracts, questions = snakemake.input.data
+    with recorded(Path(snakemake.output.record).parent, settings) as record:
+        model = asked.opened(settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
+        reader, found = Reader(model, settings), Found()
+        texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
+        questions = list(read(questions))
+        of_contracts = asked_questions(questions, settings["questions"])
+        pieces = {name: reader.pieces(name, texts[name], rows) for name, rows in of_contracts.items()}
+        most = 2 * sum(len(pieces[name]) * len(rows) for name, rows in of_contracts.items())
+        log.info("%s: %d contracts, %d requests at most", settings["model"], len(pieces), most)
+        for name, rows in of_contracts.items():
+            for piece in pieces[name]:
+                reader.read(piece, texts[name], rows, found)
+        test = sorted(row["question_id"] for row in questions if row["split"] == "test")
+        contract_of = {row["question_id"]: row["contract_id"] for row in questions}
+        rows = (
+            row
+            for name in test
+            for row in nbest(name, texts[contract_of[name]], found.spans[name], settings["n_best"])
+        )
+        write(NBEST, rows, snakemake.output.predictions)
+        where = settings.get("api") or device.describe(device.pick(snakemake.params.device))
+        record |= {"asked": dict(found.counts), "device": where}
+        log.info("asked: %s", record["asked"])
