@@ -71,7 +71,7 @@ def test_the_form_says_of_which_data_set_predictions_are(find, extra, name, form
     ("entries", "sentence"),
     [
         ([entry(paper="acrod")], "paper = 'acrod' is no paper and no data set of the registry; choose from"),
-        ([entry(paper="privacy")], "paper = 'privacy' is no paper and no data set"),
+        ([entry(paper="opp")], "paper = 'opp' is no paper and no data set"),
         ([entry(paper="anli")], "paper = 'anli' is no paper and no data set of the registry; choose from"),
         ([entry(format="nbest")], "format = 'nbest' is none that acord is predicted in; choose from csv"),
         ([entry("run.dat")], "the name of 'run.dat' does not say its form; add a format: csv or jsonl or"),

@@ -14,6 +14,7 @@ FILES = {
     "papers.cuad": "resources/papers/cuad.yaml",
     "papers.lawngnli": "resources/papers/lawngnli.yaml",
     "papers.maud": "resources/papers/maud.yaml",
+    "papers.privacy": "resources/papers/privacy.yaml",
     "sources": "resources/sources.yaml",
 }
 

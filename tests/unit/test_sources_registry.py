@@ -142,7 +142,7 @@ BROKEN = [
     (
         entry(sise=3),
         f"{FILE} > sise: the key 'sise' is not known; "
-        "use one of addresses, size, digest, unpinned, gated, variants.",
+        "use one of addresses, size, digest, unpinned, differs, gated, variants.",
     ),
     (entry(size="3"), f"{FILE} > size: '3' is not allowed; give a whole number of bytes, or null."),
     (entry(size=-1), f"{FILE} > size: -1 is not allowed; give a whole number of bytes, or null."),

@@ -75,12 +75,37 @@ def _sizes(values: bool) -> list[Line]:
     return build(printed, cells, True)
 
 
+def _marks(values: bool) -> list[Line]:
+    row = "Coders / 2.0"
+    printed = [PublishedCell("figure3", row, "Agreement (%)", "55", 0, "")]
+    cells = []
+    for mark in (2.0, 3.5, 5.0) if values else (2.0,):
+        name = f"Coders / {mark}"
+        cells.append(Cell(name, "Agreement (%)", 15 * mark if values else None, reason="no responses"))
+        cells.append(Cell(name, "Answers", 8.0, decimals=0))
+        cells.append(Cell(name, "Mean confidence", mark, decimals=1))
+    return build(printed, cells, True)
+
+
+def _pairs(values: bool) -> list[Line]:
+    names = [f"N-{n}" for n in range(1, 31)]
+    printed = [PublishedCell("figure5", "N-1", "N-1", "1.0", 1, "")]
+    cells = [] if values else [Cell("N-1", "N-1", None, reason="one answer")]
+    for n, name in enumerate(names) if values else ():
+        cells += [Cell(name, other, n / 40, decimals=2) for other in names[:n]]
+        cells.append(Cell(name, name, 1.0, decimals=2))
+    cells += [Cell("Pairs within N", "Mean", 0.2)] * values
+    return build(printed, cells, True)
+
+
 LINES = {
     "bars_before_after": (_bars(57.1), _bars(None), []),
     "histogram": (_histogram(True), _histogram(False), []),
     "curves": (_curves(True), _curves(False), []),
     "bars_by_group": (_groups(True), _groups(False), []),
     "line_by_size": (_sizes(True), _sizes(False), []),
+    "line_by_mark": (_marks(True), _marks(False), []),
+    "heat_map": (_pairs(True), _pairs(False), []),
 }
 
 
@@ -105,7 +130,7 @@ def test_other_data_answer_no_printed_value(kind):
     texts = _texts(svg)
     assert OTHER_DATA in texts and OTHER_DATA not in _texts(_full(kind))
     assert not [text for text in texts if "printed" in text]
-    if kind != "bars_by_group":
+    if kind not in ("bars_by_group", "heat_map"):
         assert [text for text in texts if text.startswith("ours")]
     assert not {"59.3", "61.3", "printed, mean 225", "1 Governing Law"} & set(texts)
     # A figure of which the paper prints no value has none to leave out.
@@ -216,3 +241,16 @@ def test_ink_is_the_pages(kind):
     assert colours == {"#4a7fbf"}
     assert "<metadata" not in svg
     assert not re.search(r'(href|src)="http', svg)
+
+
+def test_a_line_by_mark_draws_the_first_column_by_the_last():
+    texts = _texts(_full("line_by_mark"))
+    assert {"Mean confidence", "Agreement (%)", "ours, Coders", "printed, Coders"} <= set(texts)
+    assert "Answers" not in " ".join(texts)
+
+
+def test_a_heat_map_shades_the_pairs_and_names_as_many_as_fit():
+    texts, svg = _texts(_full("heat_map")), _full("heat_map")
+    assert texts.count("N-1") == 2 and "N-2" not in texts and "Mean" not in texts
+    # Tenths up to 29 / 40, the diagonal, and three more in the legend.
+    assert svg.count("fill: #4a7fbf") == 8 + 1 + 3

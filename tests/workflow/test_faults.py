@@ -134,8 +134,8 @@ FAULTS = {
     ),
     "predictions of nothing that is known": (
         file("run.txt", b"x"),
-        [QUICK, "--config", "extra_predictions={name: Mine, paper: privacy, file: run.txt}"],
-        r"config, extra_predictions, Mine: paper = 'privacy' is no paper and .*; choose from acord, .*\.",
+        [QUICK, "--config", "extra_predictions={name: Mine, paper: opp, file: run.txt}"],
+        r"config, extra_predictions, Mine: paper = 'opp' is no paper and .*; choose from acord, .*\.",
     ),
     "a value that is no quarter": (
         None,

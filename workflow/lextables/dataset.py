@@ -66,12 +66,14 @@ class Published:
     """What a room's reader is given of one data set.
 
     ``files`` are the published ones by the names that the registry gives them, ``facts`` our own notes beside
-    them, and ``given`` the keys of the paper's registry that the data set asks for.
+    them, and ``given`` the keys of the paper's registry that the data set asks for.  ``variants`` are the
+    files' by the same names, of several the first one's.
     """
 
     files: Mapping[str, Sequence[Path]]
     facts: Mapping[str, Path]
     given: Mapping[str, Any]
+    variants: Mapping[str, str] = field(default_factory=dict)
 
     def file(self, name: str) -> Path:
         """The one file of this name."""

@@ -17,7 +17,11 @@ with job(snakemake.log[0]) as log:
     facts = dict(zip(snakemake.params.facts, map(Path, given.facts), strict=True))
     sources = [json.loads(Path(path).read_text(encoding="utf-8")) for path in given.provenance]
 
-    rows = read(name, Published(files, facts, snakemake.params.given))
+    of_files = iter(sources)
+    firsts = {kind: list(islice(of_files, len(several)))[:1] for kind, several in files.items()}
+    variants = {kind: source["variant"] for kind, (source,) in firsts.items()}
+
+    rows = read(name, Published(files, facts, snakemake.params.given, variants))
     log.info("%s", rows.notes)
     counts = write_all(tables, rows.of, Path(snakemake.output.census).parent)
     # The data are those of the first file; the others have variants of their own.

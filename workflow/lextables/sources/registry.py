@@ -70,6 +70,9 @@ class File(Entry):
     size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
     digest: Digest | None = Field(None, description="sha256:, md5: or git-blob: and its hex digits, or null")
     unpinned: Text | None = Field(None, description="the reason why there is no digest")
+    differs: Text | None = Field(
+        None, description="a sentence that says how what was published differs from what the paper had"
+    )
     gated: Gated | None = Field(None, description="a mapping with the key 'instructions'")
     variants: dict[SourceName, Variant] = Field({}, description="a mapping of variant names to variants")
 
@@ -297,10 +300,11 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
 def _published(file: File) -> tuple[str, bool, str]:
     """The variant of the bytes that are published, whether they are comparable, and the note on them.
 
-    Without a digest nothing says that they are what the paper had.
+    Without a digest nothing says that they are what the paper had; of some it is known that they are not.
     """
     pinned = file.digest is not None
-    return RELEASE if pinned else UNVERIFIED, pinned, file.unpinned or ""
+    note = file.unpinned or file.differs or ""
+    return RELEASE if pinned else UNVERIFIED, pinned and not file.differs, note
 
 
 def words(registry: Mapping[str, Source], names: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ and what is ours differ in hatch and marker as well as in colour.  Letters of 12
 
 import io
 import itertools
+import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
@@ -14,11 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
 
 from lextables.tables.cells import Line
 from lextables.tables.published import PublishedCell
@@ -38,6 +41,8 @@ LOOKS = (
     ((0, (1, 3)), "P"),
 )  # a row each
 MARK_EVERY = 4  # points of a line, to know it by its mark where dashes are too short to see
+NAMED = 22  # names that fit along one side of a heat map
+SHADES = 10  # of a heat map
 LABEL = 21  # letters in a line beside a bar
 OF_PRINTED = "the printed values"  # what the columns of their means end in
 OTHER_DATA = "Other data than the paper's, so without its values"
@@ -220,6 +225,28 @@ def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
 
     Rows are `<series> / <how much>`; the last column is the size.
     """
+    axes, found, handles = _series(figure, lines)
+    axes.set_xscale("log")
+    if found:
+        # Not mathematical text, which the svg would hold as its source.
+        steps = [step * 10**power for power in range(10) for step in (1, 3)]
+        ticks = [step for step in steps if min(found) / 2 <= step <= max(found) * 2]
+        axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
+        axes.set_xticks([], minor=True)
+        axes.set_xlim(min(found) / 1.6, max(found) * 1.6)
+    _finish(figure, axes, handles)
+
+
+def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
+    """The first column by the last, such as a mark that people gave; rows as of `line_by_size`."""
+    first = next(iter(dict.fromkeys(line.column for line in lines)), "")
+    last = next(reversed(dict.fromkeys(line.column for line in lines)), "")
+    axes, _, handles = _series(figure, [line for line in lines if line.column in (first, last)])
+    _finish(figure, axes, handles)
+
+
+def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Axes, list[float], list[Line2D]]:
+    """Draw a line a series over the last column; return the axes, where points stand, and the legend."""
     size = next(reversed(dict.fromkeys(line.column for line in lines)), "")
     series: dict[str, list[tuple[float, float | None, float | None]]] = {}
     columns = {}
@@ -235,17 +262,8 @@ def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
         ours = sorted((at, value) for at, value, _ in points if value is not None)
         handles += _line(axes, name, ours, ours, dash, marker)
         handles += _printed(axes, name, [(at, value) for at, _, value in points if value is not None], marker)
-    axes.set_xscale("log")
     axes.set(xlabel=size, ylabel=", ".join(columns))
-    found = [at for points in series.values() for at, *_ in points]
-    if found:
-        # Not mathematical text, which the svg would hold as its source.
-        steps = [step * 10**power for power in range(10) for step in (1, 3)]
-        ticks = [step for step in steps if min(found) / 2 <= step <= max(found) * 2]
-        axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
-        axes.set_xticks([], minor=True)
-        axes.set_xlim(min(found) / 1.6, max(found) * 1.6)
-    _finish(figure, axes, handles)
+    return axes, [at for points in series.values() for at, *_ in points], handles
 
 
 def _points(column: str, cells: Iterable[Line], text: Callable[[Line], str]) -> list[Point]:
@@ -347,10 +365,46 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
     figure.set_figheight((15 * at + 19 * sum(label.count("\n") + 1 for label in labels) + 50) / 72)
 
 
+def heat_map(figure: Figure, lines: Sequence[Line]) -> None:
+    """Values of pairs, from 0 to 1, as shades: the cells of those rows that have a column of their name.
+
+    Where there are more than `NAMED` names, as many of them are written as fit.
+    """
+    columns = {line.column for line in lines}
+    names = [row for row in _rows(lines) if row in columns]
+    place = {name: at for at, name in enumerate(names)}
+    if not names:
+        _empty(figure)
+        return
+    values = np.full((len(names), len(names)), np.nan)
+    for line in lines:
+        if line.row in place and line.column in place and (number := _number(_ours(line))) is not None:
+            values[place[line.row], place[line.column]] = number
+    axes = figure.add_subplot()
+    for shade in range(1, SHADES + 1):  # a path a shade, since a drawing of single squares is megabytes
+        squares = [_square(x, y) for y, x in np.argwhere(np.ceil(values * SHADES) == shade).tolist()]
+        if squares:
+            path = Path.make_compound_path(*squares)
+            axes.add_patch(PathPatch(path, facecolor=OURS, alpha=shade / SHADES, linewidth=0))
+    every = math.ceil(len(names) / NAMED)
+    ticks, named = [at + 0.5 for at in range(0, len(names), every)], names[::every]
+    axes.set_xticks(ticks, named, rotation=90)
+    axes.set_yticks(ticks, named)
+    axes.set(xlim=(0, len(names)), ylim=(len(names), 0), aspect="equal")
+    patches = [Patch(facecolor=OURS, alpha=step, label=f"to {step}") for step in (0.2, 0.5, 1.0)]
+    figure.legend(handles=patches, loc="outside upper left", ncols=3, handlelength=1.6)
+
+
+def _square(x: int, y: int) -> Path:
+    return Path([(x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1), (x, y)], closed=True)
+
+
 KINDS: dict[str, Drawing] = {
     "bars_before_after": bars_before_after,
     "histogram": histogram,
     "curves": curves,
     "bars_by_group": bars_by_group,
     "line_by_size": line_by_size,
+    "line_by_mark": line_by_mark,
+    "heat_map": heat_map,
 }
