@@ -30,6 +30,8 @@ OFTEN = (
     "spans_choose",
     "spans_join",
     "spans_score",
+    "answers_prior",
+    "answers_score",
     "report",
 )
 
@@ -38,7 +40,7 @@ def imports(text):
     return "\n".join(line for line in text.splitlines() if line.startswith(("import ", "from ")))
 
 
-GIVEN = [f"tasks.{task}.given" for task in ("retrieval", "spans", "classification")]
+GIVEN = [f"tasks.{task}.given" for task in ("retrieval", "spans", "classification", "answers")]
 
 
 @pytest.mark.parametrize(

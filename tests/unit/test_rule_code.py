@@ -25,7 +25,7 @@ BY_KIND = {
 }
 # This imports how the predictions of a kind of task are read, by its name.
 BY_TASK = {"given": "given_code"}
-READERS = [f"lextables.tasks.{task}.given" for task in ("retrieval", "spans", "classification")]
+READERS = [f"lextables.tasks.{task}.given" for task in ("retrieval", "spans", "classification", "answers")]
 TUNINGS = [f"lextables.tasks.retrieval.{kind}_tuning" for kind in ("cross_encoder", "bi_encoder")]
 MODULES = {"data": ("raw", "schema"), "table": ("registry", "tables")}
 WITHOUT_CODE = {"caselaw_volumes", "fetch_source", "effective_config", "check"}

@@ -13,16 +13,18 @@ from pydantic import Field, model_validator
 
 from lextables.registry import Entry
 from lextables.sources.registry import Source
+from lextables.tasks.answers.plan import AnswersPlanner, AnswersTask
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
 from lextables.tasks.plan import Context, Plan, Planner, Row, shown
 from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 
-Task = Annotated[RetrievalTask | SpanTask | ClassificationTask, Field(discriminator="task")]
+Task = Annotated[RetrievalTask | SpanTask | ClassificationTask | AnswersTask, Field(discriminator="task")]
 PLANNERS: dict[str, type[Planner]] = {
     "retrieval": RetrievalPlanner,
     "spans": SpanPlanner,
     "classification": ClassificationPlanner,
+    "answers": AnswersPlanner,
 }
 ALL = "all"
 

@@ -11,10 +11,7 @@ import numpy as np
 
 from lextables.dataset import Row
 from lextables.metrics.intervals import jackknife_interval
-
-EPSILON = (
-    1e-7  # probabilities are held this far from 0 and 1, or one sure mistake would outweigh all the rest
-)
+from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 
 OFF_BY = 0.01  # what rounding may take from a sum of one
 
@@ -35,20 +32,6 @@ class Answered:
 
 
 Metric = Callable[[Answered, float], np.ndarray]
-
-
-def smoothed(shares: np.ndarray, alpha: float) -> np.ndarray:
-    """Return ``(1 - alpha) shares + alpha / m``, of m options (Müller and others, 2019, Section 1)."""
-    return (1 - alpha) * shares + alpha / shares.shape[1]
-
-
-def binary_cross_entropy(target: np.ndarray, given: np.ndarray) -> np.ndarray:
-    """Return the cross entropy of each option against its absence, in nats, averaged over options; (n,).
-
-    Marotta-Wurgler and Stein, Section 5, whose formula is printed without its minus sign.
-    """
-    held = np.clip(given, EPSILON, 1 - EPSILON)
-    return -(target * np.log(held) + (1 - target) * np.log1p(-held)).mean(axis=1)
 
 
 # Metrics: of a question and the smoothing of its target, float64 (n,), a value a document.

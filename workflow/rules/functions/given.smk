@@ -7,6 +7,7 @@ def given_data(wildcards):
         "retrieval": collection,
         "spans": lambda wildcards: data(wildcards.dataset, "contracts", "questions"),
         "classification": examples_and_heads,
+        "answers": answers_tables(*ANSWERED_FROM),
     }
     return tables[TASKS[wildcards.dataset].task](wildcards)
 

@@ -40,6 +40,7 @@ class Paragraph(NamedTuple):
     text: str
 
 
+OFF_BY = 0.01  # what rounding may take from a sum of one
 # The tables that answers, and marks, are made of.
 ANSWERED_FROM = ("questions", "responses", "paragraphs")
 MARKED_FROM = (*ANSWERED_FROM, "highlights")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lextables.metrics.answers import smoothed
+from lextables.models.soft_labels import smoothed
 from lextables.tasks.answers.collection import Shares
 
 Answers = dict[tuple[str, str], np.ndarray]
@@ -22,7 +22,10 @@ def prior(shares: Shares, *, pseudo: float, smoothing: float) -> Answers:
             continue
         rows = smoothed(np.stack([*of_question.values()]), smoothing)
         alike = pseudo / rows.shape[1]
-        given = (rows.sum(axis=0) - rows + alike) / (len(rows) - 1 + pseudo)
+        of_others = (
+            1 - np.eye(len(rows))
+        ) @ rows  # what is taken off a sum again leaves a trace in its digits
+        given = (of_others + alike) / (len(rows) - 1 + pseudo)
         found |= {(document, question): one for document, one in zip(of_question, given, strict=True)}
     return found
 

@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from lextables.dataset import Row, read
 from lextables.errors import BadInput
 from lextables.metrics import answers, marks
-from lextables.tasks.answers.collection import Collection
+from lextables.tasks.answers.collection import OFF_BY, Collection
 from lextables.tasks.answers.folds import fold
 
 WITH_TEXT = "with a text"
@@ -60,18 +59,18 @@ def _answered(
 def _check(given: list[float], options: int, where: str) -> None:
     values = np.asarray(given, dtype=np.float64)
     whole = len(values) == options and np.isfinite(values).all() and (values >= 0).all()
-    if not whole or abs(values.sum() - 1) > answers.OFF_BY:
+    if not whole or abs(values.sum() - 1) > OFF_BY:
         fault = f"{given} is no distribution over the {options} options"
         raise BadInput(fault, where=where, do="give each a share, which together make one")
 
 
 def of_marks(
-    predictions: str | Path, data: Collection, marked: Mapping[str, set[str]], settings: Mapping[str, Any]
+    predictions: str | Path, data: Collection, marked: Mapping[str, set[str]], folds: int
 ) -> list[Row]:
     """Score the marks of one run; rows of `run.SCORES`, sorted, as `metrics.marks.scores` has them.
 
     ``predictions`` is the file of `schema.MARKED`, read a pair at a time, ``marked`` what people marked
-    ({question: its paragraphs}), ``settings`` has the number of ``folds``.  Raises `BadInput` for a pair
+    ({question: its paragraphs}), ``folds`` how many folds there are.  Raises `BadInput` for a pair
     that people answered, or a paragraph of it, that has no prediction.
     """
     place = {document: at for at, document in enumerate(data.paragraphs)}
@@ -106,4 +105,4 @@ def of_marks(
     ]
     if not questions:
         raise BadInput("no paragraph of an answered question is predicted", where="predictions")
-    return marks.scores(questions, np.array([fold(document, settings["folds"]) for document in place]))
+    return marks.scores(questions, np.array([fold(document, folds) for document in place]))

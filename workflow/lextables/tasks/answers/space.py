@@ -88,15 +88,3 @@ def _space(
         of_paragraphs([paragraph.text for those in paragraphs.values() for paragraph in those]),
         of_questions([question.text for question in questions.values()]),
     )
-
-
-def retrieved(
-    space: Space, paragraphs: Mapping[str, Sequence[Paragraph]], count: int
-) -> dict[tuple[str, str], list[str]]:
-    """Return {(document, question): the texts of the `Space.best` paragraphs, in reading order}."""
-    texts = [paragraph.text for those in paragraphs.values() for paragraph in those]
-    return {
-        (document, question): [texts[row] for row in space.best(at, number, count)]
-        for at, document in enumerate(space.documents)
-        for number, question in enumerate(space.names)
-    }

@@ -1,0 +1,94 @@
+"""A small collection of documents that people answered questions about, as tables of the task of answers."""
+
+import hashlib
+
+import numpy as np
+
+from lextables.dataset import write
+from lextables.tasks.answers import collection, schema
+
+QUESTIONS = {
+    "SOLD": ("Sharing", "Does the policy say that data are sold to brokers?", ("No", "Yes")),
+    "KEPT": ("Security", "How long are records kept in storage?", ("A year", "Forever", "Not said")),
+    "ASKED": ("Security", "May a user ask for erasure of an account?", ("No", "Yes", "By post", "Not said")),
+}
+SAID = {
+    "SOLD": ("We never sell data to brokers.", "We gladly sell data to brokers."),
+    "KEPT": ("Records are kept in storage for a year.", "Records are kept in storage forever.", ""),
+    "ASKED": (
+        "No user may ask for erasure of an account.",
+        "Any user may ask for erasure of an account online.",
+        "A user may ask for erasure of an account by letter.",
+        "",
+    ),
+}
+FILLER = ("Welcome to our service.", "Cookies help the pages load.", "Write to our office with any remark.")
+TABLES = {
+    "documents": schema.DOCUMENTS,
+    "questions": schema.QUESTIONS,
+    "responses": schema.RESPONSES,
+    "paragraphs": schema.PARAGRAPHS,
+    "highlights": schema.HIGHLIGHTS,
+}
+NAMES = {name: name for name in TABLES} | {"document": "document_id"}
+
+
+def held(document, question):
+    """The option that a document's text says, drawn by their names."""
+    options = len(QUESTIONS[question][2])
+    return int(hashlib.sha256(f"{document}/{question}".encode()).hexdigest(), 16) % options
+
+
+def rows(documents=30, without_text=(), chosen=None):
+    """{table: rows} of ``documents``, of which each question has two readers who agree with the text.
+
+    ``chosen`` ({(document, question): the options of each reader}) has other answers than these.
+    """
+    names = [f"d{number:02}" for number in range(documents)]
+    found = {name: [] for name in TABLES}
+    for question, (category, wording, options) in sorted(QUESTIONS.items()):
+        found["questions"].append(
+            {"question_id": question, "category": category, "question": wording, "options": list(options)}
+            | {"several": False}
+        )
+    for name in names:
+        texts = [
+            FILLER[0],
+            *(SAID[question][held(name, question)] for question in sorted(QUESTIONS)),
+            *FILLER[1:],
+        ]
+        texts = [] if name in without_text else texts
+        found["documents"].append({"document_id": name, "paragraphs": len(texts)})
+        found["paragraphs"] += [
+            {"document_id": name, "paragraph_id": f"{name}/{place}", "place": place, "text": text}
+            for place, text in enumerate(texts)
+        ]
+        for place, question in enumerate(sorted(QUESTIONS), 1):
+            option = held(name, question)
+            said = (chosen or {}).get((name, question), [[option], [option]])
+            for response, options in enumerate(said):
+                key = {"document_id": name, "question_id": question, "response": response}
+                found["responses"].append(key | {"reader_id": "r", "options": options, "confidence": None})
+                if texts and SAID[question][option]:
+                    found["highlights"].append(key | {"paragraph_id": f"{name}/{place}", "sentence": 0})
+    return found
+
+
+def written(folder, found):
+    """The files of the tables, by name."""
+    for name, table in TABLES.items():
+        write(table, found[name], folder / f"{name}.parquet")
+    return {name: folder / f"{name}.parquet" for name in TABLES}
+
+
+def collected(folder, **wanted):
+    """The `collection.Collection` of `rows`, and which paragraphs were marked."""
+    files = written(folder, rows(**wanted))
+    data = collection.load([files[name] for name in collection.ANSWERED_FROM], NAMES)
+    return data, collection.marked_of(files["highlights"])
+
+
+def shares(*counts):
+    """Rows of shares from rows of counts."""
+    found = np.array(counts, dtype=float)
+    return found / found.sum(axis=1, keepdims=True)

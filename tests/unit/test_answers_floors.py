@@ -1,0 +1,259 @@
+"""The floors of the task of answers: what they learn, and that no document's own people tell of it."""
+
+import numpy as np
+import pytest
+
+from answer_rows import QUESTIONS, collected, held, shares
+from lextables.errors import BadInput
+from lextables.metrics.answers import Answered, cross_entropy
+from lextables.models.linear import fit_shares
+from lextables.models.soft_labels import smoothed
+from lextables.tasks.answers import learning, marking, prior
+from lextables.tasks.answers.collection import pairs
+from lextables.tasks.answers.folds import fold
+from lextables.tasks.answers.space import of_vectors, of_words
+from lextables.tasks.answers.texts import texts
+
+SETTINGS = {"best": 1, "penalties": [0.001, 0.1, 10.0], "pseudo": 2.0, "smoothing": 0.1, "folds": 5}
+MARKING = {"kind": "linear", "folds": 5, "alpha": 1e-4, "epochs": 20}
+
+
+def loss(found, data, question):
+    """The mean loss of the answers to one question."""
+    those = {
+        document: data.shares[question][document] for document, name in sorted(found) if name == question
+    }
+    given = np.stack([found[document, question] for document in those])
+    return cross_entropy(
+        Answered(question, "", np.array([*those]), np.stack([*those.values()]), given), 0.1
+    ).mean()
+
+
+def answered_by_words(data):
+    return learning.answers(of_words(data.paragraphs, data.questions), data.shares, SETTINGS)[0]
+
+
+# Folds
+
+
+def test_a_fold_hangs_on_the_document_alone():
+    assert [fold(name, 5) for name in ("a.com", "b.com", "c.com")] == [1, 4, 4]
+    counts = np.bincount([fold(f"site{number}.org", 5) for number in range(1000)], minlength=5)
+    assert counts.min() > 160 and counts.max() < 240
+
+
+# Answers without a text
+
+
+def test_the_prior_is_the_mean_of_the_others_and_of_pseudo_documents():
+    given = {"q": {"d1": shares([1, 0])[0], "d2": shares([1, 1])[0], "d3": shares([0, 1])[0]}}
+    found = prior.prior(given, pseudo=2, smoothing=0)
+    assert found["d1", "q"] == pytest.approx([(0.5 + 0 + 1) / 4, (0.5 + 1 + 1) / 4])
+    assert found["d3", "q"] == pytest.approx([(1 + 0.5 + 1) / 4, (0 + 0.5 + 1) / 4])
+    smooth = prior.prior(given, pseudo=2, smoothing=0.1)
+    assert smooth["d1", "q"] == pytest.approx(smoothed(np.array([found["d1", "q"]]), 0.1)[0])
+
+
+def test_a_document_that_alone_was_asked_is_guessed_at():
+    assert prior.prior({"q": {"d1": shares([1, 0])[0]}}, pseudo=2, smoothing=0.1)["d1", "q"].tolist() == [
+        0.5,
+        0.5,
+    ]
+    assert prior.prior({"q": {}}, pseudo=2, smoothing=0.1) == {}
+
+
+def test_random_guesses_are_all_options_alike():
+    found = prior.floor({"q": {"d1": shares([1, 0, 0])[0]}}, {"kind": "random"})
+    assert found["d1", "q"] == pytest.approx([1 / 3] * 3)
+
+
+# What is learnt
+
+
+def test_a_model_of_shares_learns_what_a_feature_says():
+    features = np.array([[1.0], [1.0], [-1.0], [-1.0]] * 5)
+    found = fit_shares(features, shares(*[[9, 1], [9, 1], [1, 9], [1, 9]] * 5), penalty=1e4, pseudo=1e-6)
+    odds = np.exp(found.logits(np.array([[1.0], [-1.0]])))
+    assert odds / odds.sum(axis=1, keepdims=True) == pytest.approx(
+        np.array([[0.9, 0.1], [0.1, 0.9]]), abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("answers", [2, 3, 4])
+def test_without_a_feature_a_model_of_shares_is_their_mean_with_the_pseudo_rows(answers):
+    given = shares(*np.random.default_rng(0).integers(1, 5, (7, answers)).tolist())
+    odds = np.exp(fit_shares(np.zeros((7, 1)), given, penalty=1.0, pseudo=2).logits(np.zeros((1, 1))))[0]
+    expected = (given.sum(axis=0) + 2 / answers) / 9
+    assert odds / odds.sum() == pytest.approx(expected, abs=1e-3)
+
+
+def test_words_tell_answers_that_the_other_documents_do_not(tmp_path):
+    data, _ = collected(tmp_path, documents=40)
+    found, chosen = learning.answers(of_words(data.paragraphs, data.questions), data.shares, SETTINGS)
+    others = prior.prior(data.shares, pseudo=2, smoothing=0.1)
+    assert set(found) == set(pairs(data.shares))
+    assert all(probabilities.sum() == pytest.approx(1) for probabilities in found.values())
+    for question in QUESTIONS:
+        assert loss(found, data, question) < loss(others, data, question) - 0.1
+    assert set(chosen.values()) == {10.0}
+
+
+def test_where_words_tell_nothing_the_strongest_penalty_is_chosen(tmp_path):
+    rng = np.random.default_rng(1)
+    chosen = {(f"d{n:02}", name): [[int(rng.integers(2))]] for n in range(40) for name in QUESTIONS}
+    data, _ = collected(tmp_path, documents=40, chosen=chosen)
+    found, penalties = learning.answers(of_words(data.paragraphs, data.questions), data.shares, SETTINGS)
+    assert set(penalties.values()) <= {0.001, 0.1}
+    others = prior.prior(data.shares, pseudo=2, smoothing=0.1)
+    for question in QUESTIONS:
+        assert loss(found, data, question) < loss(others, data, question) + 0.03
+
+
+@pytest.mark.parametrize("learnt", [False, True])
+def test_no_document_is_told_of_by_its_own_people(tmp_path, learnt):
+    """What its people answered changes, and no prediction of it does, whatever it does to the others'."""
+
+    def found(folder, chosen):
+        data, _ = collected(folder, documents=30, chosen=chosen)
+        return answered_by_words(data) if learnt else prior.prior(data.shares, pseudo=2, smoothing=0.1)
+
+    for number, name in enumerate(("d00", "d07")):
+        turned = {(name, question): [[0], [1], [0, 1]] for question in QUESTIONS}
+        (before := tmp_path / f"{number}a").mkdir()
+        (after := tmp_path / f"{number}b").mkdir()
+        first, second = found(before, {}), found(after, turned)
+        for question in QUESTIONS:
+            assert (first[name, question] == second[name, question]).all()
+        others = [pair for pair in first if pair[0] != name]
+        assert any((first[pair] != second[pair]).any() for pair in others)
+
+
+def test_a_document_without_a_text_tells_how_often_an_option_is_chosen_and_is_not_answered(tmp_path):
+    without = [f"d{number:02}" for number in range(10, 30)]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    data, _ = collected(tmp_path / "a", documents=30, without_text=without)
+    found = answered_by_words(data)
+    assert {document for document, _ in found} == {f"d{number:02}" for number in range(10)}
+    one_way = {(name, "SOLD"): [[1]] for name in without}
+    data, _ = collected(tmp_path / "b", documents=30, without_text=without, chosen=one_way)
+    turned = answered_by_words(data)
+    assert all(turned[name, "SOLD"][1] > found[name, "SOLD"][1] for name, _ in found)
+
+
+def test_the_same_comes_out_whatever_the_threads(tmp_path):
+    data, _ = collected(tmp_path, documents=20)
+    words = of_words(data.paragraphs, data.questions)
+    one, two = (learning.answers(words, data.shares, SETTINGS, threads) for threads in (1, 2))
+    assert one[1] == two[1]
+    assert all((one[0][pair] == two[0][pair]).all() for pair in one[0])
+
+
+def test_rotated_features_keep_their_distances():
+    rows = np.random.default_rng(0).random((6, 40))
+    found = learning.rotated(rows)
+    assert found.shape == (6, 5)  # about their mean six rows differ in five directions
+    assert found @ found.T == pytest.approx((rows - rows.mean(axis=0)) @ (rows - rows.mean(axis=0)).T)
+    assert learning.rotated(np.ones((3, 4))).shape == (3, 0)
+
+
+# Paragraphs and questions in one space
+
+
+def test_a_question_finds_its_paragraph(tmp_path):
+    data, _ = collected(tmp_path, documents=5)
+    words = of_words(data.paragraphs, data.questions)
+    for at, document in enumerate(words.documents):
+        for number, question in enumerate(words.names):
+            (row,) = words.best(at, number, 1)
+            place = 1 + sorted(QUESTIONS).index(question)
+            said = data.paragraphs[document][place].text
+            if said:
+                assert row - words.of(at).start == place
+    assert words.best(0, 0, 99).tolist() == [*range(len(data.paragraphs["d00"]))]
+
+
+def test_vectors_describe_a_document_by_the_mean_of_its_best_paragraphs(tmp_path):
+    data, _ = collected(tmp_path, documents=3)
+    space = of_vectors(data.paragraphs, data.questions, encoded, encoded)
+    rows = space.best(1, 2, 2)
+    texts_of = [one.text for one in data.paragraphs["d01"]]
+    expected = encoded([texts_of[row - space.of(1).start] for row in rows]).mean(axis=0)
+    assert space.described(2, 2)[1] == pytest.approx(expected)
+
+
+def encoded(given):
+    """Vectors of length one by the letters of each text."""
+    found = np.array([[1 + text.count(letter) for letter in "aeiost"] for text in given], dtype=np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def test_a_data_set_without_a_word_is_refused(tmp_path):
+    data, _ = collected(tmp_path, documents=3, without_text=["d00", "d01", "d02"])
+    with pytest.raises(BadInput, match="no word stands in"):
+        of_words(data.paragraphs, data.questions)
+
+
+def test_what_is_read_is_the_whole_document_or_what_the_question_finds(tmp_path):
+    data, _ = collected(tmp_path, documents=2, without_text=["d01"])
+    whole = dict(texts(data, "whole", 1))
+    assert whole["d00", "SOLD"] == "\n\n".join(one.text for one in data.paragraphs["d00"])
+    assert list(whole) == [("d00", name) for name in sorted(QUESTIONS)]
+    found = dict(texts(data, "retrieved", 1))
+    assert "brokers" in found["d00", "SOLD"] and "\n" not in found["d00", "SOLD"]
+    assert len(dict(texts(data, "retrieved", 2))["d00", "SOLD"].split("\n\n")) == 2
+
+
+# Marks
+
+
+def given_by(kind, data, marked):
+    return marking.floor(data, marked, MARKING | {"kind": kind})
+
+
+def test_marks_are_numbers_from_0_to_1_of_every_paragraph_and_question(tmp_path):
+    data, marked = collected(tmp_path, documents=10)
+    paragraphs = sum(map(len, data.paragraphs.values()))
+    for kind in ("never", "random", "overlap", "linear"):
+        found = given_by(kind, data, marked)
+        assert found.shape == (paragraphs, len(QUESTIONS))
+        assert found.min() >= 0 and found.max() <= 1
+    assert not given_by("never", data, marked).any()
+
+
+def test_a_marked_paragraph_stands_out(tmp_path):
+    data, marked = collected(tmp_path, documents=30)
+    right = marking.places(data, marked)
+    assert right.sum() == sum(map(len, marked.values())) > 0
+    for kind in ("overlap", "linear"):
+        found = given_by(kind, data, marked)
+        for column in range(len(QUESTIONS)):
+            inside, outside = found[right[:, column], column], found[~right[:, column], column]
+            assert inside.mean() > outside.mean() + 0.2, kind
+
+
+def test_what_is_marked_in_a_document_moves_no_mark_of_its_own(tmp_path):
+    data, marked = collected(tmp_path, documents=20)
+    space = of_words(data.paragraphs, data.questions)
+    right = marking.places(data, marked)
+    turned = right.copy()
+    here = space.of(space.documents.index("d03"))
+    turned[here] = ~turned[here]
+    first, second = (marking.learnt(space, each, MARKING) for each in (right, turned))
+    assert (first[here] == second[here]).all()
+    assert (first != second).any()
+
+
+def test_rows_of_marks_are_the_answered_pairs_in_order(tmp_path):
+    data, marked = collected(tmp_path, documents=3, without_text=["d01"], chosen={("d02", "SOLD"): [[], []]})
+    found = list(marking.marked_rows(data, given_by("overlap", data, marked)))
+    keys = [(row["document_id"], row["question_id"], row["paragraph_id"]) for row in found]
+    assert keys == sorted(set(keys))
+    assert {key[:2] for key in keys} == {("d00", name) for name in QUESTIONS} | {
+        ("d02", "ASKED"),
+        ("d02", "KEPT"),
+    }
+
+
+def test_the_sample_of_these_tests_says_what_its_people_answered():
+    assert {held(f"d{number:02}", "ASKED") for number in range(30)} == {0, 1, 2, 3}

@@ -1,0 +1,123 @@
+"""What a paper fixes of a task of answers, and the runs that come of it."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from lextables.config import load as load_config
+from lextables.models.resolve import load_models
+from lextables.tasks.answers.plan import AnswersPlanner, AnswersTask
+from lextables.tasks.plan import Context, Given
+
+ROOT = Path(__file__).parents[2]
+MODELS = load_models(ROOT / "resources/models.yaml")
+TASK = {
+    "task": "answers",
+    "models": {
+        "random": {"row": "guesses", "kind": "random"},
+        "prior": {"row": "Others", "kind": "prior", "own": True, "floor": True},
+        "words": {"row": "Words", "kind": "linear", "own": True},
+    },
+}
+
+
+def planned(config=(), given=(), **changes):
+    """{row: it}, and the settings of the runs by experiment and model."""
+    settings = load_config({"papers": "acord", "grid": "paper"} | dict(config), ["acord"], ROOT)
+    context = Context(settings, MODELS, ROOT, False, {"asked": [*given]})
+    planner = AnswersPlanner("asked", AnswersTask(**TASK | changes), context)
+    rows = {row.row: row for row in [*planner.rows(), *planner.given()]}
+    return rows, {(run.experiment, run.model): spec.settings for run, spec in planner.specs.items()}
+
+
+def test_each_floor_is_one_run_that_answers():
+    rows, runs = planned()
+    assert set(runs) == {("answer", "random"), ("answer", "prior"), ("answer", "words")}
+    assert {row.about["part"] for row in rows.values()} == {"answers"}
+    (run,) = rows["Others"].runs["all"]
+    assert run.folder == "runs/asked/answer/prior/all/seed0"
+    assert (rows["Others"].own, rows["Others"].floor, rows["guesses"].own) == (True, True, False)
+
+
+def test_settings_hold_what_a_run_depends_on_and_no_more():
+    _, runs = planned(pseudo=3, smoothing=0.2, folds=4, learning={"best": 2, "penalties": [1, 2]})
+    assert runs["answer", "random"] == {"kind": "random"}
+    assert runs["answer", "prior"] == {"kind": "prior", "pseudo": 3, "smoothing": 0.2}
+    assert runs["answer", "words"] == {
+        "kind": "linear", "pseudo": 3, "smoothing": 0.2, "folds": 4, "best": 2, "penalties": [1, 2]
+    }  # fmt: skip
+
+
+def test_an_encoder_that_is_not_here_is_a_row_with_its_reason():
+    panel = {"bert": {"row": "BERT", "kind": "vectors", "model": "bert-base-uncased"}}
+    rows, runs = planned(models=panel, marks=panel)
+    assert runs == {}
+    assert rows["BERT"].reason and not rows["BERT"].runs
+
+
+def test_an_encoder_that_is_here_is_named_with_its_length():
+    panel = {"minilm": {"row": "MiniLM", "kind": "vectors", "model": "all-minilm-l6-v2"}}
+    _, runs = planned(models=TASK["models"] | panel, marks=panel)
+    for experiment in ("answer", "mark"):
+        assert runs[experiment, "minilm"]["max_length"] == 256 and "weights" in runs[experiment, "minilm"]
+    assert "folds" in runs["answer", "minilm"] and "folds" not in runs["mark", "minilm"]
+
+
+def test_who_marks_has_rows_of_the_other_part():
+    marks = {
+        "never": {"row": "Nothing", "kind": "never", "own": True},
+        "learnt": {"row": "Learnt", "kind": "linear", "own": True},
+        "printed": {"row": "BERT", "kind": "unpublished", "unpublished": "the paper does not say how"},
+    }
+    rows, runs = planned(models={}, marks=marks, marking={"alpha": 0.01, "epochs": 2}, folds=3)
+    assert {row.about["part"] for row in rows.values()} == {"marks"}
+    assert runs["mark", "never"] == {"kind": "never"}
+    assert runs["mark", "learnt"] == {"kind": "linear", "alpha": 0.01, "epochs": 2, "folds": 3}
+    assert (rows["BERT"].reason, rows["BERT"].runs) == ("the paper does not say how", {})
+    assert set(runs) == {("mark", "never"), ("mark", "learnt")}
+
+
+def test_a_panel_of_other_grids_makes_no_row():
+    models = {"words": {"row": "Words", "kind": "linear", "own": True, "grids": ["small"]}}
+    marks = {"never": {"row": "Nothing", "kind": "never", "own": True, "grids": ["small"]}}
+    assert planned(models=models, marks=marks)[0] == {}
+    assert set(planned({"grid": "small"}, models=models, marks=marks)[0]) == {"Words", "Nothing"}
+
+
+def test_what_a_user_has_already_answers():
+    extra = Given("Mine", "own-mine", "csv", ("sha256:1", "sha256:2"))
+    rows, runs = planned(given=[extra])
+    assert rows["Mine"].about == {"part": "answers"} and len(rows["Mine"].runs["all"]) == 2
+    assert runs["given", "own-mine"]["form"] == "csv"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"models": {"v": {"row": "V", "kind": "vectors"}}}, "the row 'V' wants a model"),
+        ({"models": {"l": {"row": "L", "kind": "language-model"}}}, "the row 'L' wants a model"),
+        ({"models": {}, "marks": {"v": {"row": "V", "kind": "vectors"}}}, "the row 'V' wants a model"),
+        (
+            {"models": {"l": {"row": "L", "kind": "language-model", "model": "x"}}},
+            "language models want asking, with the name of a prompt",
+        ),
+        (
+            {"models": {}, "marks": {"b": {"row": "B", "kind": "unpublished"}}},
+            "the row 'B' wants the kind unpublished and words that say why",
+        ),
+        (
+            {"models": {}, "marks": {"b": {"row": "B", "kind": "never", "unpublished": "why"}}},
+            "the row 'B' wants the kind unpublished and words that say why",
+        ),
+        ({"models": {"s": {"row": "S", "kind": "spells"}}}, "Input should be 'prior', 'random'"),
+        ({"folds": 1}, "greater than or equal to 2"),
+        ({"smoothing": 1}, "less than 1"),
+        ({"pseudo": 0}, "an option may be chosen nowhere else"),
+        ({"learning": {"penalties": []}}, "at least 1 item"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_runs(changes, sentence):
+    with pytest.raises(ValidationError) as error:
+        AnswersTask(**TASK | changes)
+    assert sentence in str(error.value)

@@ -1,0 +1,234 @@
+"""The runs of a task of answers: who answers the questions about each document, and who marks its paragraphs.
+
+No split is set: what is learnt for a document comes from others, in folds, so a run learns and answers, or
+marks, at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+
+from lextables.models.resolve import Missing, model_settings
+from lextables.own import Key
+from lextables.registry import Entry
+from lextables.tasks import plan
+from lextables.tasks.plan import GIVEN, Given, Planner, Row, own_name
+
+ANSWER, ASK, MARK = "answer", "ask", "mark"  # experiments
+ANSWERS, MARKS = "answers", "marks"  # the part of the task that a row is of
+OUR_PROMPT = "our prompt"
+
+
+class Panel(plan.Panel):
+    """Who answers.
+
+    `prior` gives what the other documents were answered, `random` all options alike; `linear` learns from the
+    words of the paragraphs most like a question, `vectors` from what the encoder ``model`` makes of them; a
+    `language-model` is asked about the ``text``: the whole document, or those paragraphs.
+
+    A printed row that wants what the paper left ``unpublished`` says so in these words; of a language model
+    a row of ours stands beside it, by a prompt of ours.
+    """
+
+    kind: Literal["prior", "random", "linear", "vectors", "language-model"]
+    model: str = ""
+    text: Literal["whole", "retrieved"] = "retrieved"
+    unpublished: str = ""
+
+    @model_validator(mode="after")
+    def _named(self) -> "Panel":
+        _check_model(self, ("vectors", "language-model"))
+        return self
+
+
+class Marker(plan.Panel):
+    """Who marks.
+
+    `never` marks nothing, `random` anything; `overlap` and `vectors` go by how like a paragraph is to the
+    question with its options, by words or by the encoder ``model``; `linear` learns from words.  Of an
+    `unpublished` row the paper does not say what it would take.
+    """
+
+    kind: Literal["never", "random", "overlap", "linear", "vectors", "unpublished"]
+    model: str = ""
+    unpublished: str = ""
+
+    @model_validator(mode="after")
+    def _named(self) -> "Marker":
+        _check_model(self, ("vectors",))
+        if (self.kind == "unpublished") != bool(self.unpublished):
+            raise ValueError(f"the row {self.row!r} wants the kind unpublished and words that say why")
+        return self
+
+
+def _check_model(panel: plan.Panel, wanting: tuple[str, ...]) -> None:
+    if panel.kind in wanting and not panel.model:
+        raise ValueError(f"the row {panel.row!r} wants a model")
+
+
+class Learning(Entry):
+    """How answers are learnt, as `learning.answers` has it; each fold's penalty is chosen on the others.
+
+    A language model that reads no whole documents reads as many of the ``best`` paragraphs.
+    """
+
+    best: PositiveInt = 5
+    penalties: tuple[PositiveFloat, ...] = Field((0.001, 0.01, 0.1, 1.0, 10.0), min_length=1)
+
+
+class Marking(Entry):
+    """How marks are learnt, as `linear.fit_many` has it."""
+
+    alpha: PositiveFloat = 1e-5
+    epochs: PositiveInt = 5
+
+
+class Asking(Entry):
+    """How language models are asked: by which ``prompt`` of `resources/prompts`.
+
+    One that tells no probabilities answers ``samples`` times.
+    """
+
+    prompt: str
+    samples: PositiveInt = 10
+
+
+class Names(Entry):
+    """What the data set calls the tables that the task reads, and the column of a document's id."""
+
+    documents: str = "documents"
+    document: str = "document_id"
+    paragraphs: str = "paragraphs"
+    questions: str = "questions"
+    responses: str = "responses"
+    highlights: str = "highlights"
+
+
+class AnswersTask(Entry):
+    """What a paper fixed of a task of answers.
+
+    Answers are scored against shares of options smoothed by ``smoothing``; a prior counts ``pseudo`` more
+    documents of which all options were chosen alike.  What is learnt for a document comes from those of other
+    ``folds``.  The longest document has some ``tokens``, which a model that reads it whole must hold.
+    """
+
+    task: Literal["answers"]
+    names: Names = Names()
+    smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    pseudo: NonNegativeFloat = 2.0
+    folds: Annotated[int, Field(ge=2)] = 5
+    tokens: PositiveInt | None = None
+    models: Mapping[Key, Panel]
+    marks: Mapping[Key, Marker] = {}
+    learning: Learning = Learning()
+    marking: Marking = Marking()
+    asking: Asking | None = None
+
+    @model_validator(mode="after")
+    def _asked(self) -> "AnswersTask":
+        if not self.asking and any(panel.kind == "language-model" for panel in self.models.values()):
+            raise ValueError("language models want asking, with the name of a prompt")
+        if not self.pseudo and any(panel.kind != "random" for panel in self.models.values()):
+            raise ValueError("what is learnt wants a pseudo above 0: an option may be chosen nowhere else")
+        return self
+
+
+class AnswersPlanner(Planner):
+    """Lays out a task of answers; each run has the one condition `MAIN`."""
+
+    MAIN = "all"
+    STAGES = (ANSWER, MARK, ASK, GIVEN)
+    FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
+    task: AnswersTask
+
+    def rows(self) -> list[Row]:
+        panels = dict(self.task.models)
+        for extra in self.own_models("language-model", "language-model-api") if self.task.asking else ():
+            panels[extra.key] = Panel(row=extra.name, kind="language-model", model=extra.key, own=True)
+        found = []
+        for key, panel in panels.items():
+            if panel.grids and self.context.grid not in panel.grids:
+                continue
+            found += self.asked(key, panel) if panel.kind == "language-model" else [self.answered(key, panel)]
+        for key, marker in self.task.marks.items():
+            if not marker.grids or self.context.grid in marker.grids:
+                found.append(self.marked(key, marker))
+        return found
+
+    def given_row(self, extra: Given) -> Row:
+        return replace(super().given_row(extra), about={"part": ANSWERS})
+
+    def answered(self, key: str, panel: Panel) -> Row:
+        """The row of a floor."""
+        settings: dict[str, Any] = {"kind": panel.kind}
+        if panel.kind != "random":
+            settings |= {"pseudo": self.task.pseudo, "smoothing": self.task.smoothing}
+        if panel.kind in ("linear", "vectors"):
+            settings |= self.task.learning.model_dump(mode="json") | {"folds": self.task.folds}
+        return self.floor(ANSWER, key, panel, settings, trained=panel.kind != "random")
+
+    def marked(self, key: str, marker: Marker) -> Row:
+        """The row of one who marks."""
+        if marker.unpublished:
+            return self.row(MARKS, marker, reason=marker.unpublished)
+        settings: dict[str, Any] = {"kind": marker.kind}
+        if marker.kind == "linear":
+            settings |= self.task.marking.model_dump() | {"folds": self.task.folds}
+        return self.floor(MARK, key, marker, settings, trained=marker.kind == "linear")
+
+    def floor(
+        self, experiment: str, key: str, panel: Panel | Marker, settings: dict[str, Any], *, trained: bool
+    ) -> Row:
+        """A row with its run, or the reason why its encoder is not here."""
+        part = ANSWERS if experiment == ANSWER else MARKS
+        if panel.model:
+            weights = self.context.weights(panel.model)
+            if isinstance(weights, Missing):
+                return self.row(part, panel, reason=weights.reason)
+            settings |= model_settings(panel.model, weights)
+            settings |= {"max_length": self.context.models[panel.model].max_length}
+        run = self.add(self.run(experiment, key, self.MAIN), settings)
+        return self.row(part, panel, runs={self.MAIN: (run,)}, trained=trained)
+
+    def asked(self, key: str, panel: Panel) -> list[Row]:
+        """The row of a language model; a printed one, whose prompt is not public, has ours beside it."""
+        settings = self.asking(panel)
+        if isinstance(settings, Missing):
+            return [self.row(ANSWERS, panel, reason=panel.unpublished or settings.reason, asked=True)]
+        found = []
+        if panel.unpublished:
+            found.append(self.row(ANSWERS, panel, reason=panel.unpublished, asked=True))
+            ours = own_name(panel.row, [plan.Difference(panel.unpublished, OUR_PROMPT)])
+            panel = panel.model_copy(update={"row": ours, "own": True})
+        run = self.add(self.run(ASK, key, self.MAIN), settings)
+        return [*found, self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True)]
+
+    def asking(self, panel: Panel) -> dict[str, Any] | Missing:
+        """What a language model is asked, or why it is not."""
+        settings = self.language_model(panel.model)
+        if isinstance(settings, Missing):
+            return settings
+        window = settings.get("window")
+        if panel.text == "whole" and window and self.task.tokens and window < self.task.tokens:
+            return Missing(f"its window of {window:,} tokens does not hold the longest document")
+        asking = self.task.asking
+        return settings | {
+            "kind": panel.kind,
+            "prompt": self.context.prompt(asking.prompt),
+            "samples": asking.samples,
+            "text": panel.text,
+            "best": self.task.learning.best,
+        }
+
+    def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
+        """The row of a panel, and of which part of the task it is."""
+        return Row(
+            panel.row,
+            own=panel.own,
+            floor=panel.floor,
+            parameters=self.context.parameters(*([panel.model] if panel.model else [])),
+            about={"part": part},
+            **fields,
+        )

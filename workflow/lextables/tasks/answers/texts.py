@@ -1,0 +1,35 @@
+"""What of a document is read for a question by a model that is asked it."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from lextables.tasks.answers.collection import Collection, pairs
+from lextables.tasks.answers.space import of_words
+
+BETWEEN = "\n\n"  # paragraphs
+
+
+def texts(
+    data: Collection, text: Literal["whole", "retrieved"], best: int
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield ((document, question), its text) of each pair that people answered, sorted.
+
+    The text is the `whole` document, or the ``best`` paragraphs that the question's words and its options'
+    find there (`retrieved`), in reading order.  What is asked of a document follows one another: its prompts
+    begin alike.
+    """
+    if text == "whole":
+        wholes = {name: BETWEEN.join(one.text for one in those) for name, those in data.paragraphs.items()}
+        for document, question in pairs(data.shares, wholes):
+            yield (document, question), wholes[document]
+        return
+    words = of_words(data.paragraphs, data.questions)
+    place = {document: at for at, document in enumerate(words.documents)}
+    number = {question: at for at, question in enumerate(words.names)}
+    for document, question in pairs(data.shares, data.paragraphs):
+        here = words.of(place[document]).start
+        rows = words.best(place[document], number[question], best)
+        yield (
+            (document, question),
+            BETWEEN.join(data.paragraphs[document][row - here].text for row in rows.tolist()),
+        )

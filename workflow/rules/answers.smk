@@ -1,0 +1,193 @@
+# Answers: a document, questions with options; a distribution over these comes back, and marked paragraphs.
+#
+#   in    {RESULTS}/data/{dataset}/{questions,responses,paragraphs,highlights}.parquet, by the registry's names
+#   out   {RESULTS}/runs/{dataset}/{answer,mark}/..., scores beside each run
+#   steps answer -> score; mark -> score; what is learnt for a document comes from other folds, in the same job
+
+from lextables.tasks.answers.collection import ANSWERED_FROM
+
+ANSWERS = of_task("answers")
+ANSWERED = any_of(ANSWERS)
+
+
+include: "functions/answers.smk"
+
+
+ANSWER = run_folder("answer")
+
+
+# No text is read: the other documents' answers, or none.
+rule answers_prior:
+    input:
+        answers_tables("questions", "responses"),
+    output:
+        predictions=f"{ANSWER}/predictions.parquet",
+        record=f"{ANSWER}/run.json",
+    log:
+        f"{ANSWER}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/answer/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=ANSWERED,
+        model=answered_by("answer", "prior", "random"),
+    conda:
+        ENVIRONMENT
+    params:
+        settings=of_run("answer"),
+        names=answers_names,
+        code=code("answers_prior.py"),
+    message:
+        "Answering the questions of {wildcards.dataset} without a text ({wildcards.model})."
+    script:
+        "../scripts/answers_prior.py"
+
+
+rule answers_linear:
+    input:
+        answers_tables(*ANSWERED_FROM),
+    output:
+        predictions=f"{ANSWER}/predictions.parquet",
+        record=f"{ANSWER}/run.json",
+    log:
+        f"{ANSWER}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/answer/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=ANSWERED,
+        model=answered_by("answer", "linear"),
+    conda:
+        ENVIRONMENT
+    threads: min(2, MODEL_THREADS)
+    resources:
+        mem_mb=4000,
+    params:
+        settings=of_run("answer"),
+        names=answers_names,
+        code=code("answers_linear.py"),
+    message:
+        "Learning to answer the questions of {wildcards.dataset} from words ({wildcards.model})."
+    script:
+        "../scripts/answers_linear.py"
+
+
+rule answers_vectors:
+    input:
+        answers_tables(*ANSWERED_FROM),
+    output:
+        predictions=f"{ANSWER}/predictions.parquet",
+        record=f"{ANSWER}/run.json",
+    log:
+        f"{ANSWER}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/answer/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=ANSWERED,
+        model=answered_by("answer", "vectors"),
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=120,
+    params:
+        settings=of_run("answer"),
+        names=answers_names,
+        device=CONFIG.device,
+        vectors=KEPT_VECTORS,
+        code=code("answers_vectors.py"),
+    message:
+        "Learning to answer the questions of {wildcards.dataset} from vectors ({wildcards.model})."
+    script:
+        "../scripts/answers_vectors.py"
+
+
+MARK = run_folder("mark")
+
+
+rule answers_mark:
+    input:
+        data=answers_tables(*ANSWERED_FROM),
+        highlights=answers_tables("highlights"),
+    output:
+        predictions=f"{MARK}/predictions.parquet",
+        record=f"{MARK}/run.json",
+    log:
+        f"{MARK}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/mark/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=ANSWERED,
+        model=answered_by("mark", "never", "random", "overlap", "linear"),
+    conda:
+        ENVIRONMENT
+    threads: min(2, MODEL_THREADS)
+    resources:
+        mem_mb=4000,
+    params:
+        settings=of_run("mark"),
+        names=answers_names,
+        code=code("answers_mark.py"),
+    message:
+        "Marking the paragraphs of {wildcards.dataset} for each question ({wildcards.model})."
+    script:
+        "../scripts/answers_mark.py"
+
+
+rule answers_mark_vectors:
+    input:
+        answers_tables(*ANSWERED_FROM),
+    output:
+        predictions=f"{MARK}/predictions.parquet",
+        record=f"{MARK}/run.json",
+    log:
+        f"{MARK}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/mark/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=ANSWERED,
+        model=answered_by("mark", "vectors"),
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        gpu=MODEL_GPU,
+        mem_mb=8000,
+        runtime=120,
+    params:
+        settings=of_run("mark"),
+        names=answers_names,
+        device=CONFIG.device,
+        vectors=KEPT_VECTORS,
+        code=code("answers_mark_vectors.py"),
+    message:
+        "Marking the paragraphs of {wildcards.dataset} for each question by vectors ({wildcards.model})."
+    script:
+        "../scripts/answers_mark_vectors.py"
+
+
+rule answers_score:
+    input:
+        predictions=f"{RUN}/predictions.parquet",
+        data=answers_tables(*ANSWERED_FROM),
+        highlights=highlights_scored,
+    output:
+        f"{RUN}/scores.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=ANSWERED,
+        experiment=any_of(papers.PLANNERS["answers"].STAGES),
+    conda:
+        ENVIRONMENT
+    params:
+        task=lambda wildcards: ANSWERS[wildcards.dataset].model_dump(
+            mode="json", include={"names", "smoothing", "folds"}
+        ),
+        code=code("answers_score.py"),
+    message:
+        "Scoring {wildcards.model} on {wildcards.dataset} ({wildcards.experiment}, seed {wildcards.seed})."
+    script:
+        "../scripts/answers_score.py"

@@ -1,0 +1,21 @@
+"""Learn from the words of other documents' best paragraphs, and answer every question about each document."""
+
+from pathlib import Path
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.run import recorded
+from lextables.tasks.answers import collection, learning
+from lextables.tasks.answers.schema import PREDICTIONS
+from lextables.tasks.answers.space import of_words
+
+with (
+    job(snakemake.log[0]),
+    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
+):
+    data = collection.load(snakemake.input, snakemake.params.names)
+    words = of_words(data.paragraphs, data.questions)
+    found, record["penalties"] = learning.answers(
+        words, data.shares, snakemake.params.settings, snakemake.threads
+    )
+    record["pairs"] = write(PREDICTIONS, collection.prediction_rows(found), snakemake.output.predictions)

@@ -1,0 +1,18 @@
+"""Say of every paragraph how likely people would mark it for each question, by its words at most."""
+
+from pathlib import Path
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.run import recorded
+from lextables.tasks.answers import collection, marking
+from lextables.tasks.answers.schema import MARKED
+
+with (
+    job(snakemake.log[0]),
+    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
+):
+    data = collection.load(snakemake.input.data, snakemake.params.names)
+    marked = collection.marked_of(snakemake.input.highlights[0])
+    given = marking.floor(data, marked, snakemake.params.settings, snakemake.threads)
+    record["marks"] = write(MARKED, marking.marked_rows(data, given), snakemake.output.predictions)

@@ -1,0 +1,26 @@
+"""Say of every paragraph how like an encoder finds it to each question with its options."""
+
+from pathlib import Path
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.models import bi_encoder, device
+from lextables.models.weights import weights_folder
+from lextables.run import recorded
+from lextables.tasks.answers import collection, marking
+from lextables.tasks.answers.schema import MARKED
+from lextables.tasks.answers.space import of_vectors
+
+with (
+    job(snakemake.log[0]),
+    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
+):
+    settings, data = snakemake.params.settings, collection.load(snakemake.input, snakemake.params.names)
+    model = bi_encoder.load(
+        weights_folder(settings), device.pick(snakemake.params.device), settings["max_length"]
+    )
+    encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
+    encoders = (bi_encoder.kept(each, model, settings, snakemake.params.vectors) for each in encode)
+    given = marking.overlap(of_vectors(data.paragraphs, data.questions, *encoders))
+    record["marks"] = write(MARKED, marking.marked_rows(data, given), snakemake.output.predictions)
+    record["device"] = device.describe(model.device)

@@ -1,0 +1,17 @@
+"""Answer every question about every document without reading one."""
+
+from pathlib import Path
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.run import recorded
+from lextables.tasks.answers import collection, prior
+from lextables.tasks.answers.schema import PREDICTIONS
+
+with (
+    job(snakemake.log[0]),
+    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
+):
+    data = collection.load(snakemake.input, snakemake.params.names)
+    found = prior.floor(data.shares, snakemake.params.settings)
+    record["pairs"] = write(PREDICTIONS, collection.prediction_rows(found), snakemake.output.predictions)

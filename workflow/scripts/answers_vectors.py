@@ -1,0 +1,27 @@
+"""Learn from an encoder's vectors of other documents' best paragraphs, and answer every question."""
+
+from pathlib import Path
+
+from lextables.dataset import write
+from lextables.job import job
+from lextables.models import bi_encoder, device
+from lextables.models.weights import weights_folder
+from lextables.run import recorded
+from lextables.tasks.answers import collection, learning
+from lextables.tasks.answers.schema import PREDICTIONS
+from lextables.tasks.answers.space import of_vectors
+
+with (
+    job(snakemake.log[0]),
+    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
+):
+    settings, data = snakemake.params.settings, collection.load(snakemake.input, snakemake.params.names)
+    model = bi_encoder.load(
+        weights_folder(settings), device.pick(snakemake.params.device), settings["max_length"]
+    )
+    encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
+    encoders = (bi_encoder.kept(each, model, settings, snakemake.params.vectors) for each in encode)
+    vectors = of_vectors(data.paragraphs, data.questions, *encoders)
+    found, record["penalties"] = learning.answers(vectors, data.shares, settings, snakemake.threads)
+    record["pairs"] = write(PREDICTIONS, collection.prediction_rows(found), snakemake.output.predictions)
+    record["device"] = device.describe(model.device)
