@@ -57,7 +57,7 @@ def data(tmp_path):
 
 def settings(documents="whole", prompt=PROMPT, **more):
     plain = prompts.load(prompt).plain()
-    return {"documents": documents, "best": 1, "samples": 2, "orders": 1, "prompt": plain} | more
+    return {"text": documents, "best": 1, "samples": 2, "orders": 1, "prompt": plain} | more
 
 
 def lawyer(text):
@@ -80,7 +80,7 @@ def answers(data, model, tmp_path, **more):
     return record, {(row["document_id"], row["question_id"]): row["probabilities"] for row in rows}
 
 
-@pytest.mark.parametrize("documents", ["whole", "best"])
+@pytest.mark.parametrize("documents", ["whole", "retrieved"])
 def test_a_distribution_over_the_options_comes_back(data, tmp_path, documents):
     record, given = answers(data, FakeModel(lawyer), tmp_path, documents=documents)
     assert given == {
@@ -103,7 +103,7 @@ def test_documents_without_a_text_and_pairs_without_an_answer_are_not_asked_abou
 def test_a_document_stands_whole_in_the_prompt_or_its_best_paragraph_alone(data, tmp_path):
     whole, best = FakeModel(lawyer), FakeModel(lawyer)
     answers(data, whole, tmp_path)
-    answers(data, best, tmp_path, documents="best")
+    answers(data, best, tmp_path, documents="retrieved")
     assert all("We sell your data to brokers.\n\nDisputes go" in text_of(p) for p in whole.weighed[:2])
     assert ["We sell" in text_of(prompt) for prompt in best.weighed] == [False, True, False]
     assert ["Disputes go" in text_of(prompt) for prompt in best.weighed] == [True, False, False]
@@ -126,10 +126,10 @@ def test_a_window_that_holds_no_whole_document_is_told_before_anything_is_asked(
 
 def test_paragraphs_are_cut_to_the_window_and_that_is_counted(data, tmp_path):
     whole = FakeModel(lawyer)
-    answers(data, whole, tmp_path, documents="best")
+    answers(data, whole, tmp_path, documents="retrieved")
     window = max(map(whole.tokens, whole.weighed)) + asking.ANSWER_TOKENS - 1
     model = FakeModel(lawyer, window=window)
-    record, _ = answers(data, model, tmp_path, documents="best")
+    record, _ = answers(data, model, tmp_path, documents="retrieved")
     assert record["asked"]["cut"] >= 1
     assert all(model.tokens(prompt) + asking.ANSWER_TOKENS <= window for prompt in model.weighed)
 
@@ -164,7 +164,7 @@ def test_marks_are_of_the_paragraphs_most_like_a_question(data, tmp_path):
     record = asking.mark(
         data,
         NAMES,
-        settings("best", "resources/prompts/policy_paragraph.txt"),
+        settings("retrieved", "resources/prompts/policy_paragraph.txt"),
         model,
         tmp_path / "marked.parquet",
     )

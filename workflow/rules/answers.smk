@@ -2,7 +2,7 @@
 #
 #   in    {RESULTS}/data/{dataset}/{questions,responses,paragraphs,highlights}.parquet, by the registry's names
 #   out   {RESULTS}/runs/{dataset}/{answer,mark}/..., scores beside each run
-#   steps answer -> score; mark -> score; what is learnt for a document comes from other folds, in the same job
+#   steps answer or ask -> score; mark -> score; what is learnt for a document comes from other folds, in the same job
 
 from lextables.tasks.answers.collection import ANSWERED_FROM
 
@@ -164,6 +164,72 @@ rule answers_mark_vectors:
         "Marking the paragraphs of {wildcards.dataset} for each question by vectors ({wildcards.model})."
     script:
         "../scripts/answers_mark_vectors.py"
+
+
+ASK_ANSWERS = run_folder("ask")
+
+
+rule answers_ask:
+    input:
+        answers_tables(*ANSWERED_FROM),
+    output:
+        predictions=f"{ASK_ANSWERS}/predictions.parquet",
+        record=f"{ASK_ANSWERS}/run.json",
+    log:
+        f"{ASK_ANSWERS}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/ask/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=ANSWERED,
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        gpu=asking_gpu,
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        settings=of_run("ask"),
+        names=answers_names,
+        device=CONFIG.device,
+        asking=ASKING,
+        code=code("answers_ask.py"),
+    message:
+        "Asking {wildcards.model} the questions of {wildcards.dataset}."
+    script:
+        "../scripts/answers_ask.py"
+
+
+rule answers_mark_ask:
+    input:
+        answers_tables(*ANSWERED_FROM),
+    output:
+        predictions=f"{MARK}/predictions.parquet",
+        record=f"{MARK}/run.json",
+    log:
+        f"{MARK}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/mark/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=ANSWERED,
+        model=answered_by("mark", "language-model"),
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        gpu=asking_gpu,
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        settings=of_run("mark"),
+        names=answers_names,
+        device=CONFIG.device,
+        asking=ASKING,
+        code=code("answers_mark_ask.py"),
+    message:
+        "Asking {wildcards.model} which paragraphs of {wildcards.dataset} are relevant to each question."
+    script:
+        "../scripts/answers_mark_ask.py"
 
 
 rule answers_score:

@@ -35,13 +35,14 @@ from lextables.tasks.answers.collection import (
 )
 from lextables.tasks.answers.marking import marked_rows
 from lextables.tasks.answers.schema import MARKED, PREDICTIONS
-from lextables.tasks.answers.space import Space, of_words, retrieved
+from lextables.tasks.answers.space import Space, of_words
 
 WHOLE = "whole"
 RELEVANT = ("Yes", "No")
 BETWEEN = "\n\n"  # paragraphs of a text
 TOGETHER = 1000  # paragraphs that are asked about before the next are looked at
 Settings = Mapping[str, Any]
+Pair = tuple[str, str]  # a document and a question
 Paragraphs = Mapping[str, Sequence[Paragraph]]
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class Asker:
 
     def question(self, text: str, question: collection.Question, options: tuple[str, ...]) -> Question:
         """A question about a text, of which a beginning is shown where it may be cut and does not fit."""
-        cut = () if self.settings["documents"] == WHOLE else ("text",)
+        cut = () if self.settings["text"] == WHOLE else ("text",)
         return Question(self.template, {"text": text, "question": question.question}, options, cut)
 
     def ask(self, questions: Sequence[Question]) -> list[Answered]:
@@ -75,15 +76,17 @@ def answer(
 ) -> dict[str, Any]:
     """Write the answers to every pair whose document has a text, as `PREDICTIONS`; return the record.
 
-    ``data`` are the questions, the responses and the paragraphs.  The model reads ``settings["documents"]``:
+    ``data`` are the questions, the responses and the paragraphs.  The model reads ``settings["text"]``:
     `whole` ones, or the ``best`` paragraphs of each for a question.  `BadInput`, before anything is asked,
     where a whole document is too long for its window.
     """
     questions = questions_of(data[0])
     paragraphs = paragraphs_of(data[2], names["document"])
     wanted = pairs(shares_of(data[1], questions, names["document"]), paragraphs)
-    asker, whole = Asker(model, settings), settings["documents"] == WHOLE
-    texts = _whole(paragraphs, wanted) if whole else _retrieved(paragraphs, questions, settings["best"])
+    asker, whole = Asker(model, settings), settings["text"] == WHOLE
+    texts = (
+        _whole(paragraphs, wanted) if whole else _retrieved(paragraphs, questions, wanted, settings["best"])
+    )
     batches = [(document, [name for _, name in those]) for document, those in groupby(wanted, itemgetter(0))]
 
     def asked(document: str, those: Iterable[str]) -> list[Question]:
@@ -135,17 +138,31 @@ def mark(
     return {"rows": rows, "asked": counts(answered)}
 
 
-def _whole(paragraphs: Paragraphs, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def _whole(paragraphs: Paragraphs, wanted: Iterable[Pair]) -> dict[Pair, str]:
     """{(document, question): the whole document}, a text once."""
     texts = {document: BETWEEN.join(one.text for one in those) for document, those in paragraphs.items()}
     return {(document, question): texts[document] for document, question in wanted}
 
 
 def _retrieved(
-    paragraphs: Paragraphs, questions: Mapping[str, collection.Question], best: int
-) -> dict[tuple[str, str], str]:
-    found = retrieved(of_words(paragraphs, questions), paragraphs, best)
-    return {pair: BETWEEN.join(those) for pair, those in found.items()}
+    paragraphs: Paragraphs, questions: Mapping[str, collection.Question], wanted: Iterable[Pair], best: int
+) -> dict[Pair, str]:
+    """{(document, question): the paragraphs most like the question, in reading order}."""
+    space = of_words(paragraphs, questions)
+    texts = [one.text for those in paragraphs.values() for one in those]
+    place, column = _places(space)
+    return {
+        (document, question): BETWEEN.join(
+            texts[row] for row in space.best(place[document], column[question], best)
+        )
+        for document, question in wanted
+    }
+
+
+def _places(space: Space) -> tuple[dict[str, int], dict[str, int]]:
+    """Where a space has each document and each question."""
+    numbered = (enumerate(names) for names in (space.documents, space.names))
+    return tuple({name: at for at, name in names} for names in numbered)
 
 
 def _check_window(model: LanguageModel, asked: Iterable[Question], document: str) -> None:
@@ -156,15 +173,14 @@ def _check_window(model: LanguageModel, asked: Iterable[Question], document: str
     if tokens > model.window:
         raise BadInput(
             f"the window of {model.name} has {model.window} tokens, and {document} takes {tokens}",
-            where="documents: whole",
+            where="text: whole",
             do="let it read the best paragraphs",
         )
 
 
 def _likeliest(space: Space, shares: Shares, best: int) -> list[tuple[int, int]]:
     """(paragraph, question): of each answered pair the paragraphs most like the question, text by text."""
-    place = {document: at for at, document in enumerate(space.documents)}
-    column = {question: at for at, question in enumerate(space.names)}
+    place, column = _places(space)
     return sorted(
         (int(row), column[question])
         for document, question in pairs(shares, place)

@@ -47,17 +47,17 @@ class Marker(plan.Panel):
     """Who marks.
 
     `never` marks nothing, `random` anything; `overlap` and `vectors` go by how like a paragraph is to the
-    question with its options, by words or by the encoder ``model``; `linear` learns from words.  Of an
-    `unpublished` row the paper does not say what it would take.
+    question with its options, by words or by the encoder ``model``; `linear` learns from words; a
+    `language-model` is asked.  Of an `unpublished` row the paper does not say what it would take.
     """
 
-    kind: Literal["never", "random", "overlap", "linear", "vectors", "unpublished"]
+    kind: Literal["never", "random", "overlap", "linear", "vectors", "language-model", "unpublished"]
     model: str = ""
     unpublished: str = ""
 
     @model_validator(mode="after")
     def _named(self) -> "Marker":
-        _check_model(self, ("vectors",))
+        _check_model(self, ("vectors", "language-model"))
         if (self.kind == "unpublished") != bool(self.unpublished):
             raise ValueError(f"the row {self.row!r} wants the kind unpublished and words that say why")
         return self
@@ -86,13 +86,21 @@ class Marking(Entry):
 
 
 class Asking(Entry):
-    """How language models are asked: by which ``prompt`` of `resources/prompts`.
+    """How language models are asked, by prompts of `resources/prompts`.
 
-    One that tells no probabilities answers ``samples`` times.
+    By ``prompt`` a question about a text is asked, and by ``marks``, if it is named, whether a paragraph is
+    relevant to a question: of each document and question the ``marked`` paragraphs most like it.  Options are
+    listed in so many ``orders``, and where a model tells no probabilities ``samples`` answers are drawn.
     """
 
     prompt: str
+    marks: str = ""
+    marked: PositiveInt = 5
+    orders: Literal[1, 2] = 1
     samples: PositiveInt = 10
+
+    def settings(self) -> dict[str, Any]:
+        return {"orders": self.orders, "samples": self.samples}
 
 
 class Names(Entry):
@@ -128,8 +136,9 @@ class AnswersTask(Entry):
 
     @model_validator(mode="after")
     def _asked(self) -> "AnswersTask":
-        if not self.asking and any(panel.kind == "language-model" for panel in self.models.values()):
-            raise ValueError("language models want asking, with the name of a prompt")
+        for named, panels in ((self.asking, self.models), (self.asking and self.asking.marks, self.marks)):
+            if not named and any(panel.kind == "language-model" for panel in panels.values()):
+                raise ValueError("language models want asking, with the name of a prompt")
         if not self.pseudo and any(panel.kind != "random" for panel in self.models.values()):
             raise ValueError("what is learnt wants a pseudo above 0: an option may be chosen nowhere else")
         return self
@@ -144,15 +153,17 @@ class AnswersPlanner(Planner):
     task: AnswersTask
 
     def rows(self) -> list[Row]:
-        panels = dict(self.task.models)
+        panels, markers = dict(self.task.models), dict(self.task.marks)
         for extra in self.own_models("language-model", "language-model-api") if self.task.asking else ():
             panels[extra.key] = Panel(row=extra.name, kind="language-model", model=extra.key, own=True)
+            if self.task.asking.marks:
+                markers[extra.key] = Marker(row=extra.name, kind="language-model", model=extra.key, own=True)
         found = []
         for key, panel in panels.items():
             if panel.grids and self.context.grid not in panel.grids:
                 continue
             found += self.asked(key, panel) if panel.kind == "language-model" else [self.answered(key, panel)]
-        for key, marker in self.task.marks.items():
+        for key, marker in markers.items():
             if not marker.grids or self.context.grid in marker.grids:
                 found.append(self.marked(key, marker))
         return found
@@ -173,6 +184,8 @@ class AnswersPlanner(Planner):
         """The row of one who marks."""
         if marker.unpublished:
             return self.row(MARKS, marker, reason=marker.unpublished)
+        if marker.kind == "language-model":
+            return self.marked_when_asked(key, marker)
         settings: dict[str, Any] = {"kind": marker.kind}
         if marker.kind == "linear":
             settings |= self.task.marking.model_dump() | {"folds": self.task.folds}
@@ -217,10 +230,19 @@ class AnswersPlanner(Planner):
         return settings | {
             "kind": panel.kind,
             "prompt": self.context.prompt(asking.prompt),
-            "samples": asking.samples,
             "text": panel.text,
             "best": self.task.learning.best,
+            **asking.settings(),
         }
+
+    def marked_when_asked(self, key: str, marker: Marker) -> Row:
+        """The row of a language model that is asked about paragraphs."""
+        settings, asking = self.language_model(marker.model), self.task.asking
+        if isinstance(settings, Missing):
+            return self.row(MARKS, marker, reason=settings.reason, asked=True)
+        settings |= {"kind": marker.kind, "prompt": self.context.prompt(asking.marks), "best": asking.marked}
+        run = self.add(self.run(MARK, key, self.MAIN), settings | asking.settings())
+        return self.row(MARKS, marker, runs={self.MAIN: (run,)}, asked=True)
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, and of which part of the task it is."""
