@@ -88,11 +88,13 @@ class Marking(Entry):
 class Asking(Entry):
     """How language models are asked: by which ``prompt`` of `resources/prompts`.
 
-    One that tells no probabilities answers ``samples`` times.
+    It has the fields `text`, `question` and `options`; these are listed in so many ``orders``, and where a
+    model tells no probabilities ``samples`` answers are drawn.
     """
 
     prompt: str
-    samples: PositiveInt = 10
+    orders: Literal[1, 2] = 2
+    samples: PositiveInt = 5
 
 
 class Names(Entry):
@@ -213,14 +215,9 @@ class AnswersPlanner(Planner):
         window = settings.get("window")
         if panel.text == "whole" and window and self.task.tokens and window < self.task.tokens:
             return Missing(f"its window of {window:,} tokens does not hold the longest document")
-        asking = self.task.asking
-        return settings | {
-            "kind": panel.kind,
-            "prompt": self.context.prompt(asking.prompt),
-            "samples": asking.samples,
-            "text": panel.text,
-            "best": self.task.learning.best,
-        }
+        settings |= self.task.asking.model_dump() | {"kind": panel.kind, "text": panel.text}
+        best = {"best": self.task.learning.best} if panel.text == "retrieved" else {}
+        return settings | best | {"prompt": self.context.prompt(self.task.asking.prompt)}
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, and of which part of the task it is."""
