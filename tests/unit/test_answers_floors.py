@@ -196,12 +196,12 @@ def test_a_data_set_without_a_word_is_refused(tmp_path):
 
 def test_what_is_read_is_the_whole_document_or_what_the_question_finds(tmp_path):
     data, _ = collected(tmp_path, documents=2, without_text=["d01"])
-    whole = dict(texts(data, "whole", 1))
+    whole = dict(texts(data, {"text": "whole"}))
     assert whole["d00", "SOLD"] == "\n\n".join(one.text for one in data.paragraphs["d00"])
     assert list(whole) == [("d00", name) for name in sorted(QUESTIONS)]
-    found = dict(texts(data, "retrieved", 1))
+    found = dict(texts(data, {"text": "retrieved", "best": 1}))
     assert "brokers" in found["d00", "SOLD"] and "\n" not in found["d00", "SOLD"]
-    assert len(dict(texts(data, "retrieved", 2))["d00", "SOLD"].split("\n\n")) == 2
+    assert len(dict(texts(data, {"text": "retrieved", "best": 2}))["d00", "SOLD"].split("\n\n")) == 2
 
 
 # Marks

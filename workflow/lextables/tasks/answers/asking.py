@@ -25,14 +25,7 @@ from lextables.models.language_model import LanguageModel
 from lextables.models.multiple_choice import ANSWER_TOKENS, Answered, Question, ask, counts
 from lextables.models.prompts import Template, plain_template
 from lextables.tasks.answers import collection
-from lextables.tasks.answers.collection import (
-    Paragraph,
-    Shares,
-    pairs,
-    paragraphs_of,
-    questions_of,
-    shares_of,
-)
+from lextables.tasks.answers.collection import Collection, pairs, prediction_rows
 from lextables.tasks.answers.marking import marked_rows
 from lextables.tasks.answers.schema import MARKED, PREDICTIONS
 from lextables.tasks.answers.space import Space, of_words
@@ -40,10 +33,9 @@ from lextables.tasks.answers.space import Space, of_words
 WHOLE = "whole"
 RELEVANT = ("Yes", "No")
 BETWEEN = "\n\n"  # paragraphs of a text
-TOGETHER = 1000  # paragraphs that are asked about before the next are looked at
+TOGETHER = 1000  # questions about paragraphs; their prompts are in memory at once
 Settings = Mapping[str, Any]
 Pair = tuple[str, str]  # a document and a question
-Paragraphs = Mapping[str, Sequence[Paragraph]]
 log = logging.getLogger(__name__)
 
 
@@ -60,7 +52,7 @@ class Asker:
 
     def question(self, text: str, question: collection.Question, options: tuple[str, ...]) -> Question:
         """A question about a text, of which a beginning is shown where it may be cut and does not fit."""
-        cut = () if self.settings["text"] == WHOLE else ("text",)
+        cut = () if self.settings.get("text") == WHOLE else ("text",)
         return Question(self.template, {"text": text, "question": question.question}, options, cut)
 
     def ask(self, questions: Sequence[Question]) -> list[Answered]:
@@ -76,21 +68,18 @@ def answer(
 ) -> dict[str, Any]:
     """Write the answers to every pair whose document has a text, as `PREDICTIONS`; return the record.
 
-    ``data`` are the questions, the responses and the paragraphs.  The model reads ``settings["text"]``:
-    `whole` ones, or the ``best`` paragraphs of each for a question.  `BadInput`, before anything is asked,
-    where a whole document is too long for its window.
+    ``data`` are `collection.ANSWERED_FROM`.  The model reads ``settings["text"]``: `whole` documents, or the
+    ``best`` paragraphs of each for a question.  `BadInput`, before anything is asked, where a whole document
+    is too long for its window.
     """
-    questions = questions_of(data[0])
-    paragraphs = paragraphs_of(data[2], names["document"])
-    wanted = pairs(shares_of(data[1], questions, names["document"]), paragraphs)
+    known = collection.load(data, names)
+    wanted = pairs(known.shares, known.paragraphs)
     asker, whole = Asker(model, settings), settings["text"] == WHOLE
-    texts = (
-        _whole(paragraphs, wanted) if whole else _retrieved(paragraphs, questions, wanted, settings["best"])
-    )
+    texts = _whole(known, wanted) if whole else _retrieved(known, wanted, settings["best"])
     batches = [(document, [name for _, name in those]) for document, those in groupby(wanted, itemgetter(0))]
 
     def asked(document: str, those: Iterable[str]) -> list[Question]:
-        each = ((texts[document, name], questions[name]) for name in those)
+        each = ((texts[document, name], known.questions[name]) for name in those)
         return [asker.question(text, question, question.options) for text, question in each]
 
     if whole and batches:
@@ -98,11 +87,11 @@ def answer(
         _check_window(model, asked(*longest), longest[0])
     log.info("%d questions about %d documents for %s", len(wanted), len(batches), model.name)
     given, answered = {}, []
-    for document, those in tqdm(batches, desc="asking", mininterval=10):
+    for document, those in tqdm(batches, desc="documents", mininterval=10):
         found = asker.ask(asked(document, those))
         given |= {(document, name): one.probabilities for name, one in zip(those, found, strict=True)}
         answered += found
-    write(PREDICTIONS, collection.prediction_rows(given), output)
+    write(PREDICTIONS, prediction_rows(given), output)
     return {"pairs": len(given), "asked": counts(answered)}
 
 
@@ -117,39 +106,36 @@ def mark(
 
     It is asked about the ``settings["best"]`` paragraphs of a document for a question.
     """
-    questions = questions_of(data[0])
-    shares = shares_of(data[1], questions, names["document"])
-    paragraphs = paragraphs_of(data[2], names["document"])
-    texts = [one.text for those in paragraphs.values() for one in those]
-    given = np.zeros((len(texts), len(questions)))
-    asker, kinds = Asker(model, settings), [*questions.values()]
-    places = _likeliest(of_words(paragraphs, questions), shares, settings["best"])
-    log.info(
-        "%d questions about %d paragraphs for %s", len(places), len({row for row, _ in places}), model.name
-    )
+    known = collection.load(data, names)
+    texts = [one.text for those in known.paragraphs.values() for one in those]
+    given = np.zeros((len(texts), len(known.questions)))
+    asker, kinds = Asker(model, settings), [*known.questions.values()]
+    places = _likeliest(of_words(known.paragraphs, known.questions), known, settings["best"])
+    paragraphs = len({row for row, _ in places})
+    log.info("%d questions about %d paragraphs for %s", len(places), paragraphs, model.name)
     answered = []
-    for start in tqdm(range(0, len(places), TOGETHER), desc="asking", mininterval=10):
+    for start in tqdm(range(0, len(places), TOGETHER), desc="thousands of questions", mininterval=10):
         here = places[start : start + TOGETHER]
         found = asker.ask([asker.question(texts[row], kinds[column], RELEVANT) for row, column in here])
         for (row, column), one in zip(here, found, strict=True):
             given[row, column] = one.probabilities[0]
         answered += found
-    rows = write(MARKED, marked_rows(paragraphs, [*questions], shares, given), output)
+    rows = write(MARKED, marked_rows(known, given), output)
     return {"rows": rows, "asked": counts(answered)}
 
 
-def _whole(paragraphs: Paragraphs, wanted: Iterable[Pair]) -> dict[Pair, str]:
+def _whole(known: Collection, wanted: Iterable[Pair]) -> dict[Pair, str]:
     """{(document, question): the whole document}, a text once."""
-    texts = {document: BETWEEN.join(one.text for one in those) for document, those in paragraphs.items()}
+    texts = {
+        document: BETWEEN.join(one.text for one in those) for document, those in known.paragraphs.items()
+    }
     return {(document, question): texts[document] for document, question in wanted}
 
 
-def _retrieved(
-    paragraphs: Paragraphs, questions: Mapping[str, collection.Question], wanted: Iterable[Pair], best: int
-) -> dict[Pair, str]:
+def _retrieved(known: Collection, wanted: Iterable[Pair], best: int) -> dict[Pair, str]:
     """{(document, question): the paragraphs most like the question, in reading order}."""
-    space = of_words(paragraphs, questions)
-    texts = [one.text for those in paragraphs.values() for one in those]
+    space = of_words(known.paragraphs, known.questions)
+    texts = [one.text for those in known.paragraphs.values() for one in those]
     place, column = _places(space)
     return {
         (document, question): BETWEEN.join(
@@ -161,8 +147,8 @@ def _retrieved(
 
 def _places(space: Space) -> tuple[dict[str, int], dict[str, int]]:
     """Where a space has each document and each question."""
-    numbered = (enumerate(names) for names in (space.documents, space.names))
-    return tuple({name: at for at, name in names} for names in numbered)
+    documents, questions = (enumerate(names) for names in (space.documents, space.names))
+    return {name: at for at, name in documents}, {name: at for at, name in questions}
 
 
 def _check_window(model: LanguageModel, asked: Iterable[Question], document: str) -> None:
@@ -174,15 +160,15 @@ def _check_window(model: LanguageModel, asked: Iterable[Question], document: str
         raise BadInput(
             f"the window of {model.name} has {model.window} tokens, and {document} takes {tokens}",
             where="text: whole",
-            do="let it read the best paragraphs",
+            do="let it read the paragraphs that are retrieved",
         )
 
 
-def _likeliest(space: Space, shares: Shares, best: int) -> list[tuple[int, int]]:
+def _likeliest(space: Space, known: Collection, best: int) -> list[tuple[int, int]]:
     """(paragraph, question): of each answered pair the paragraphs most like the question, text by text."""
     place, column = _places(space)
     return sorted(
         (int(row), column[question])
-        for document, question in pairs(shares, place)
+        for document, question in pairs(known.shares, place)
         for row in space.best(place[document], column[question], best)
     )

@@ -96,8 +96,8 @@ class Asking(Entry):
     prompt: str
     marks: str = ""
     marked: PositiveInt = 5
-    orders: Literal[1, 2] = 1
-    samples: PositiveInt = 10
+    orders: Literal[1, 2] = 2
+    samples: PositiveInt = 5
 
     def settings(self) -> dict[str, Any]:
         return {"orders": self.orders, "samples": self.samples}
@@ -227,13 +227,9 @@ class AnswersPlanner(Planner):
         if panel.text == "whole" and window and self.task.tokens and window < self.task.tokens:
             return Missing(f"its window of {window:,} tokens does not hold the longest document")
         asking = self.task.asking
-        return settings | {
-            "kind": panel.kind,
-            "prompt": self.context.prompt(asking.prompt),
-            "text": panel.text,
-            "best": self.task.learning.best,
-            **asking.settings(),
-        }
+        settings |= asking.settings() | {"kind": panel.kind, "text": panel.text}
+        best = {"best": self.task.learning.best} if panel.text == "retrieved" else {}
+        return settings | best | {"prompt": self.context.prompt(asking.prompt)}
 
     def marked_when_asked(self, key: str, marker: Marker) -> Row:
         """The row of a language model that is asked about paragraphs."""

@@ -1,7 +1,7 @@
 """What of a document is read for a question by a model that is asked it."""
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from lextables.tasks.answers.collection import Collection, pairs
 from lextables.tasks.answers.space import of_words
@@ -9,16 +9,14 @@ from lextables.tasks.answers.space import of_words
 BETWEEN = "\n\n"  # paragraphs
 
 
-def texts(
-    data: Collection, text: Literal["whole", "retrieved"], best: int
-) -> Iterator[tuple[tuple[str, str], str]]:
+def texts(data: Collection, settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield ((document, question), its text) of each pair that people answered, sorted.
 
-    The text is the `whole` document, or the ``best`` paragraphs that the question's words and its options'
-    find there (`retrieved`), in reading order.  What is asked of a document follows one another: its prompts
-    begin alike.
+    By the settings' ``text`` that is the `whole` document, or the ``best`` paragraphs that the question's
+    words and its options' find there (`retrieved`), in reading order.  What is asked of a document follows
+    one another: its prompts begin alike.
     """
-    if text == "whole":
+    if settings["text"] == "whole":
         wholes = {name: BETWEEN.join(one.text for one in those) for name, those in data.paragraphs.items()}
         for document, question in pairs(data.shares, wholes):
             yield (document, question), wholes[document]
@@ -28,7 +26,7 @@ def texts(
     number = {question: at for at, question in enumerate(words.names)}
     for document, question in pairs(data.shares, data.paragraphs):
         here = words.of(place[document]).start
-        rows = words.best(place[document], number[question], best)
+        rows = words.best(place[document], number[question], settings["best"])
         yield (
             (document, question),
             BETWEEN.join(data.paragraphs[document][row - here].text for row in rows.tolist()),
