@@ -121,6 +121,9 @@ def test_agreement_by_question_and_category(data):
     for name, of in shares.items():
         assert found[name, "Agreement (%)"] == pytest.approx(100 * sum(of) / len(of))
     assert found["N", "Agreement (%)"] == pytest.approx(100 * (1 + 1 / 3 + 2) / 5)
+    # 1 + 2/3 of N-1, 1 of E-1.
+    assert found["N-1", "Share of all disagreement (%)"] == pytest.approx(100 * (5 / 3) / (8 / 3))
+    assert found["N-2", "Share of all disagreement (%)"] == 0.0
     every = [share for of in shares.values() for share in of]
     assert found["All questions", "Absolute agreement"] == pytest.approx(100 * sum(every) / 8)
     assert found["All questions", "Answers of two coders or more"] == 8

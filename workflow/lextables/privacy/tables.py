@@ -130,6 +130,7 @@ def table_agreement(results: Results) -> list[Cell]:
         for name, of in (("least", min), ("greatest", max), ("mean", statistics.fmean))
     ]
     cells.append(_of(_agreements(results, results.questions), _per_cent, ALL, "Absolute agreement", 0))
+    apart = sum(1 - share for share in _agreements(results, results.questions))
     rows = {category: results.of_category(category) for category in results.categories}
     rows |= {question: [question] for question in results.questions}
     for row, questions in {ALL: list(results.questions), **rows}.items():
@@ -138,6 +139,12 @@ def table_agreement(results: Results) -> list[Cell]:
         cells += [
             _of(found, statistics.fmean, row, ALPHA, 2),
             _of(shares, _per_cent, row, AGREEMENT, 1),
+            Cell(
+                row,
+                "Share of all disagreement (%)",
+                100 * _part(len(shares) - sum(shares), apart),
+                decimals=1,
+            ),
             Cell(row, "Answers of two coders or more", float(len(shares)), decimals=0),
         ]
     return cells
@@ -147,6 +154,10 @@ def _of(values: Sequence[float], of: Callable, row: str, column: str, decimals: 
     """A cell with what ``of`` makes of some values; without any its reason."""
     value = of(values) if values else None
     return Cell(row, column, value, decimals=decimals, reason="" if values else ONE_ANSWER)
+
+
+def _part(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
 
 
 def _per_cent(shares: Sequence[float]) -> float:
