@@ -136,6 +136,7 @@ def table_agreement(results: Results) -> list[Cell]:
     for row, questions in {ALL: list(results.questions), **rows}.items():
         found = [alphas[name] for name in questions if not math.isnan(alphas[name])]
         shares = _agreements(results, questions)
+        of_all = _part(len(shares) - sum(shares), apart)
         cells += [
             _of(found, statistics.fmean, row, ALPHA, 2),
             _of(shares, _per_cent, row, AGREEMENT, 1),
