@@ -140,12 +140,7 @@ def table_agreement(results: Results) -> list[Cell]:
         cells += [
             _of(found, statistics.fmean, row, ALPHA, 2),
             _of(shares, _per_cent, row, AGREEMENT, 1),
-            Cell(
-                row,
-                "Share of all disagreement (%)",
-                100 * _part(len(shares) - sum(shares), apart),
-                decimals=1,
-            ),
+            Cell(row, "Share of all disagreement (%)", 100 * of_all, decimals=1),
             Cell(row, "Answers of two coders or more", float(len(shares)), decimals=0),
         ]
     return cells
