@@ -78,9 +78,9 @@ def data(tmp_path_factory):
     return folder
 
 
-def computed(data, name, rows=(), root=Path()):
+def computed(data, name, rows=(), root=Path(), file=None):
     published = [cell for cell in PUBLISHED if cell.table == name]
-    inputs = Inputs(data=data, root=root, rows=rows, published=published, paper=PAPER, name=name)
+    inputs = Inputs(data=data, root=root, rows=rows, published=published, paper=PAPER, name=name, file=file)
     cells = tables.cells(name, inputs)
     # As the script does: a table may leave out nothing that is printed.
     build(published, cells, comparable=False)
@@ -121,9 +121,21 @@ def test_agreement_by_question_and_category(data):
     for name, of in shares.items():
         assert found[name, "Agreement (%)"] == pytest.approx(100 * sum(of) / len(of))
     assert found["N", "Agreement (%)"] == pytest.approx(100 * (1 + 1 / 3 + 2) / 5)
+    # 1 + 2/3 of N-1, 1 of E-1.
+    assert found["N-1", "Share of all disagreement (%)"] == pytest.approx(100 * (5 / 3) / (8 / 3))
+    assert found["N-2", "Share of all disagreement (%)"] == 0.0
     every = [share for of in shares.values() for share in of]
     assert found["All questions", "Absolute agreement"] == pytest.approx(100 * sum(every) / 8)
     assert found["All questions", "Answers of two coders or more"] == 8
+
+
+def test_figure_1_wants_a_list_of_ranks(data, tmp_path):
+    assert computed(data, "figure1") == {("All sites", "Documents"): None}
+    path = tmp_path / "ranks.csv"
+    path.write_text("1,example.com\n", encoding="utf-8")
+    found = computed(data, "figure1", file=path)
+    assert found["a", "Documents"] == 1 and ("a", "Traffic rank") not in found
+    assert found["All sites", "Without a rank"] == 5
 
 
 def test_figure_3_is_agreement_by_mean_confidence_to_the_next_half(data):

@@ -23,7 +23,7 @@ def test_a_site_has_its_own_rank_or_that_of_the_domain_that_it_is_part_of(tmp_pa
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("rank,site\n1,a.com\n", "ranks.csv, row 1: 'rank,site' is no rank and domain; write a rank and a domain"),
+        ("rank,site\n1,a.com\n", "ranks.csv, row 1: 'rank,site' is no rank and domain; write a rank"),
         ("1,a.com\n0,b.com\n", "ranks.csv, row 2: '0,b.com' is no rank"),
         ("1,a.com\n2\n", "ranks.csv, row 2: has 1 cells where there should be 2"),
         ("", "ranks.csv: the file is empty"),

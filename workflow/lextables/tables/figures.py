@@ -390,7 +390,7 @@ def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
     axes.scatter(across, up, s=areas, facecolor=OURS, alpha=0.6, edgecolor=INK, linewidth=0.8)
     axes.set(xlabel=columns[0], ylabel=columns[1])
     _logarithmic(axes, across)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.15 * max(up))
     axes.yaxis.get_major_locator().set_params(integer=True)
     mark = Line2D([], [], linestyle="none", marker="o", markersize=8, markerfacecolor=OURS)
     mark.set(markeredgecolor=INK, label=f"ours; area: {columns[2].lower()}, {max(sizes):,.0f} at most")
