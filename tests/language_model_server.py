@@ -1,6 +1,7 @@
 """An OpenAI-compatible server on loopback that answers with a language model of this machine, or badly.
 
-It writes log-probabilities as OpenAI does: as a list for a conversation, as lists side by side for a completion.
+It writes log-probabilities as OpenAI does: as a list for a conversation, as lists side by side for a
+completion.
 """
 
 import http.server
