@@ -92,10 +92,9 @@ def test_a_reservation_counts_until_it_is_settled(tmp_path):
 
 
 def test_tokens_are_held_as_dollars_are_and_what_is_free_has_no_budget(tmp_path):
-    free = Ledger(tmp_path, Limits(dollars=0))
-    free.reserve(Cost(0, 1000))
+    Ledger(tmp_path, Limits(dollars=0)).reserve(Cost(0, 1000))
     with pytest.raises(Exhausted):
-        free.reserve(Cost(0.001, 1))
+        Ledger(tmp_path, Limits(dollars=0)).reserve(Cost(0.001, 1))
     with pytest.raises(Exhausted):
         Ledger(tmp_path, Limits(tokens=1500)).reserve(Cost(0, 501))
     Ledger(tmp_path, Limits(tokens=1500)).reserve(Cost(0, 500))
