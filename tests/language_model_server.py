@@ -36,7 +36,8 @@ def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], No
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            server.asked.append((self.path, dict(self.headers), body))
+            headers = {name.title(): value for name, value in self.headers.items()}
+            server.asked.append((self.path, headers, body))
             answer(self, self.path, body)
 
         def log_message(self, *_):

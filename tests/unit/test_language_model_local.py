@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, AutoTokenizer, MistralConfig, MistralForCausalLM
 
 from lextables.errors import BadInput
 from lextables.models import causal_model, llama_cpp_model
@@ -157,15 +157,17 @@ def test_a_model_without_turns_reads_the_messages_as_one_text(engine, monkeypatc
 
 
 def test_layers_that_forget_are_evaluated_anew(tmp_path):
-    """Not every cache can be cut back to where two prompts part."""
-    GPT2LMHeadModel(GPT2Config(vocab_size=1200, n_embd=8, n_layer=1, n_head=2)).save_pretrained(tmp_path)
+    """The cache of a sliding window cannot be cut back to where two prompts part."""
+    size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1}
+    config = MistralConfig(vocab_size=2000, **size, intermediate_size=16, sliding_window=4)
+    MistralForCausalLM(config).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(FOLDER).save_pretrained(tmp_path)
     engine = CausalModel(tmp_path, CPU)
-    choices = [Choice((Message("user", word),), ("A", "B")) for word in ("May it one", "May it two")]
-    kept = LocalLanguageModel("x", engine).weigh(choices)
-    engine._keep = lambda held: type(engine)._keep(engine, 0)
-    anew = LocalLanguageModel("x", engine).weigh(choices)
-    assert np.allclose([w.log_probabilities for w in kept], [w.log_probabilities for w in anew], atol=1e-5)
+    choices = [Choice((Message("user", f"{CLAUSE} {word}"),), ("A", "B")) for word in ("one", "two", "one")]
+    first, _, last = LocalLanguageModel("x", engine).weigh(choices)
+    (alone,) = LocalLanguageModel("x", CausalModel(tmp_path, CPU)).weigh(choices[:1])
+    assert first == last
+    assert np.allclose(first.log_probabilities, alone.log_probabilities, atol=1e-5)
 
 
 def settings(**more):

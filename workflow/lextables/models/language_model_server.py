@@ -120,7 +120,7 @@ class ServerLanguageModel:
                 return read_tokens(answered)
         for at in range(self._top, len(TOPS)):
             try:
-                return read_tokens(self._api.ask(calls[at], read_tokens))
+                return read_tokens(self._api.ask(calls[at], _check))
             except Refused as fault:
                 if "logprob" not in fault.said.lower():
                     raise
@@ -157,6 +157,12 @@ def read_text(answered: Mapping[str, Any]) -> Written:
     if not isinstance(text, str | None):
         raise TypeError(f"its text is {type(text).__name__}")
     return Written(text or "", choice.get("finish_reason") == "length")
+
+
+def _check(answered: Mapping[str, Any]) -> None:
+    """Read all that an answer may have: one without text is no answer, while one may tell no probabilities."""
+    read_text(answered)
+    read_tokens(answered)
 
 
 def read_tokens(answered: Mapping[str, Any]) -> dict[bytes, float] | None:
