@@ -160,7 +160,7 @@ def read_text(answered: Mapping[str, Any]) -> Written:
 
 
 def _check(answered: Mapping[str, Any]) -> None:
-    """Read all that an answer may have: one without text is no answer, while one may tell no probabilities."""
+    """Read all that an answer may have: one without text is none, while one may tell no probabilities."""
     read_text(answered)
     read_tokens(answered)
 
