@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from lextables.errors import BadInput
-from lextables.models.embedding_api import KEY, embed
+from lextables.models.api import KEY
+from lextables.models.embedding_api import embed
+from lextables.models.limits import Limits
 
 
 @pytest.fixture
@@ -51,27 +53,37 @@ def api():
     server.server_close()
 
 
-def test_vectors_follow_their_texts(api, monkeypatch):
+def test_vectors_follow_their_texts(api, monkeypatch, tmp_path):
     base, asked = api
     monkeypatch.setenv(KEY, "secret")
-    vectors = embed(base, "text-embedding-3-small", ["abc", "a", "abc", "ab"], batch_size=2)
+    texts = ["abc", "a", "abc", "ab"]
+    how = {"kept": tmp_path, "limits": Limits(concurrency=1), "batch_size": 2}
+    vectors = embed(base, "text-embedding-3-small", texts, **how)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
     assert np.allclose(vectors[:, 0] / vectors[:, 1], [3, 1, 3, 2])
     path, authorization, first = asked[0]
+    assert np.array_equal(embed(base, "text-embedding-3-small", texts, **how), vectors)
     assert (path, authorization, first["model"]) == (
         "/v1/embeddings",
         "Bearer secret",
         "text-embedding-3-small",
     )
-    # The refused batch is sent again, and a text that repeats is embedded once.
+    # The refused batch is sent again, a text that repeats is embedded once, and what is kept never again.
     assert [request["input"] for _, _, request in asked] == [["a", "ab"], ["a", "ab"], ["abc"]]
 
 
-def test_no_key_no_call(api, monkeypatch):
-    base, asked = api
+def test_no_key_no_call(monkeypatch, tmp_path):
     monkeypatch.delenv(KEY, raising=False)
+    base = "https://api.example.org/v1"
     with pytest.raises(
         BadInput, match=rf"environment variable {KEY}: m needs a key for {base}; set it, or empty llm"
     ):
-        embed(base, "m", ["a"])
+        embed(base, "m", ["a"], kept=tmp_path, limits=Limits())
+
+
+def test_embeddings_have_the_budget_of_all_calls(api, monkeypatch, tmp_path):
+    base, asked = api
+    monkeypatch.setenv(KEY, "secret")
+    with pytest.raises(BadInput, match=r"llm_budget, text-embedding-3-large: .* 1 of 1 are left to do"):
+        embed(base, "text-embedding-3-large", ["a"], kept=tmp_path, limits=Limits(dollars=0))
     assert asked == []

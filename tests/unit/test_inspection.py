@@ -320,3 +320,49 @@ def test_a_model_that_is_nowhere(named, fetch, says, tmp_path):
 def test_a_hub_model_that_may_be_fetched_is_left_to_the_job(tmp_path):
     mine = ExtraModel(name="Mine", kind="encoder", model="org/enc")
     inspect(mine, {"hub": "org/enc", "kind": "encoder"}, True, Contents(tmp_path))
+
+
+def test_a_model_that_writes_text_is_a_language_model(made):
+    # Its tokenizer has eight words, as it has vectors.
+    check(made / "writer", "language-model", "Mine", tokens=1024)
+
+
+@pytest.mark.parametrize("name", ["encoder", "masked", "relevance", "answers"])
+def test_what_does_not_write_text_is_none(made, name):
+    assert "does not write text and is no language-model" in sentence(made / name, "language-model")
+
+
+def test_a_language_model_without_its_weights_is_said(model):
+    folder = model("writer")
+    tensors = load_file(folder / "model.safetensors")
+    del tensors["transformer.h.0.attn.c_attn.weight"]
+    save_file(tensors, folder / "model.safetensors")
+    assert "the weights lack 1 tensors, such as transformer.h.0.attn" in sentence(folder, "language-model")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "words"),
+    [
+        (
+            b"GGUF" + bytes([3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]) + bytes(8),
+            "encoder",
+            "can be a language model alone",
+        ),
+        (b"GGML" + bytes(40), "language-model", "is no GGUF file with weights"),
+        (b"GGUF" + bytes([3, 0]), "language-model", "is no GGUF file with weights"),
+        (b"GGUF" + bytes([3, 0, 0, 0]) + bytes(16), "language-model", "is no GGUF file with weights"),
+    ],
+)
+def test_a_gguf_file_is_looked_at_before_anything_runs(tmp_path, content, kind, words):
+    file = tmp_path / "mine.gguf"
+    file.write_bytes(content)
+    assert words in sentence(file, kind)
+
+
+def test_a_gguf_file_wants_something_that_reads_it(tmp_path, monkeypatch):
+    file = tmp_path / "mine.gguf"
+    file.write_bytes(b"GGUF" + bytes([3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]) + bytes(8))
+    monkeypatch.setattr(inspection, "reads_gguf", lambda: True)
+    check(file, "language-model", "Mine")
+    monkeypatch.setattr(inspection, "reads_gguf", lambda: False)
+    assert sentence(file, "language-model").endswith("install gguf or llama-cpp-python.")
