@@ -239,10 +239,8 @@ def ASKING(wildcards, threads):
 def asking_gpu(wildcards):
     """What asking takes of the GPU: nothing where the model is a server's."""
     names = (wildcards.dataset, wildcards.model)
-    asked = (
-        spec for run, spec in SPECS.items() if run.experiment == "ask" and (run.paper, run.model) == names
-    )
-    return 0 if any("api" in spec.settings for spec in asked) else MODEL_GPU
+    asked = [run for run in SPECS if run.experiment == "ask" and (run.paper, run.model) == names]
+    return 0 if any("api" in SPECS[run].settings for run in asked) else MODEL_GPU
 
 
 def needs(wildcards, **fixed):
