@@ -1,6 +1,7 @@
 """An OpenAI-compatible server on loopback that answers with a language model of this machine, or badly.
 
-It writes log-probabilities as OpenAI does: as a list for a conversation, as lists side by side for a completion.
+It writes log-probabilities as OpenAI does: as a list for a conversation, as lists side by side for a
+completion.
 """
 
 import http.server
@@ -35,7 +36,8 @@ def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], No
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            server.asked.append((self.path, dict(self.headers), body))
+            headers = {name.title(): value for name, value in self.headers.items()}
+            server.asked.append((self.path, headers, body))
             answer(self, self.path, body)
 
         def log_message(self, *_):

@@ -1,8 +1,8 @@
 """Make the language model of the sample: ``python resources/sample/make_language_model.py``.
 
-It writes ``models/sample-language-model/``: a Llama of two layers, 32 wide, that reads and writes bytes and the
-words that are most frequent in the sample's texts, in turns of a conversation.  Its weights are drawn and never
-trained.  The bytes depend on those texts and this file alone.
+It writes ``models/sample-language-model/``: a Llama of two layers, 32 wide, that reads and writes bytes and
+the words that are most frequent in the sample's texts, in turns of a conversation.  Its weights are drawn and
+never trained.  The bytes depend on those texts and this file alone.
 """
 
 import argparse
@@ -16,13 +16,15 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from make_encoder import HERE, TEXTS, strings
 from safetensors.numpy import save
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
+from make_encoder import HERE, TEXTS, strings
+
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 WORDS, WIDTH, INNER, LAYERS, HEADS, POSITIONS = 300, 32, 64, 2, 2, 32768
-# A number that is drawn is an integer from -128 to 127 over this: answers differ, as they would not with less.
+# A number that is drawn is an integer from -128 to 127 over this: answers differ, as they would not with
+# less.
 SCALE = 256
 SEED = 0
 TEMPLATE = (

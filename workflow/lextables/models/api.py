@@ -1,7 +1,7 @@
 """Calls of an OpenAI-compatible API: kept, within a budget and at a pace, and made again where that may help.
 
-The key comes from the environment and stands in no setting, file, log or sentence, even where a server sends it
-back.
+The key comes from the environment and stands in no setting, file, log or sentence, even where a server sends
+it back.
 """
 
 import email.utils
@@ -114,8 +114,8 @@ class Api:
     def all(self, first: Sequence[Call], asks: Sequence[Callable[[], Answer]], what: str) -> list[Answer]:
         """Return what each of ``asks``, which call `ask`, gives; several are under way at once.
 
-        ``first`` are the first call of each, by which the cost is told before any is made.  When one fails, those
-        that are under way end and are kept, and no other begins.
+        ``first`` are the first call of each, by which the cost is told before any is made.  When one fails,
+        those that are under way end and are kept, and no other begins.
         """
         self._announce(first, what)
         with (
@@ -150,9 +150,11 @@ class Api:
         sent = sum(len(canonical(call.body)) for call in missing) // CHARACTERS_A_TOKEN
         about = cost(self._price, sent, sum(call.answer for call in missing))
         spent = self._ledger.spent
-        line = f"{self._model}, {what}: {len(missing):,} calls to make first, {len(calls) - len(missing):,} kept; "
-        line += f"about {about.tokens:,} tokens and {about.dollars:.4f} dollars; "
-        line += f"{spent.dollars:.4f} of {self._limits.dollars:g} dollars are spent."
+        line = (
+            f"{self._model}, {what}: {len(missing):,} first calls, {len(calls) - len(missing):,} are kept;"
+            f" about {about.tokens:,} tokens and {about.dollars:.4f} dollars;"
+            f" {spent.dollars:.4f} of {self._limits.dollars:g} dollars are spent."
+        )
         print(line)
         _log.info("%s", line)
 
@@ -160,11 +162,11 @@ class Api:
         spent, wanted = fault.spent, fault.wanted
         tokens = f" of {self._limits.tokens:,}" if self._limits.tokens else ""
         return BadInput(
-            f"{spent.dollars:.4f} of {self._limits.dollars:g} dollars and {spent.tokens:,}{tokens} tokens are spent,"
-            f" the next call may take {wanted.dollars:.4f} dollars and {wanted.tokens:,} tokens, and"
+            f"{spent.dollars:.4f} of {self._limits.dollars:g} dollars and {spent.tokens:,}{tokens} tokens are"
+            f" spent, the next call may take {wanted.dollars:.4f} dollars and {wanted.tokens:,} tokens, and"
             f" {of - done:,} of {of:,} are left to do ({what})",
             where=f"llm_budget, {self._model}",
-            do="raise llm_budget or llm_tokens to go on, for what is answered is kept and costs nothing again",
+            do="raise llm_budget or llm_tokens to go on; what is answered is kept and costs nothing again",
         )
 
     def _made(self, call: Call, check: Callable[[Any], object]) -> Any:

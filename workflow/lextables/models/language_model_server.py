@@ -1,8 +1,8 @@
 """Language models behind an OpenAI-compatible API: OpenAI's own, vLLM's, llama.cpp's and others.
 
-The probability of a continuation is found by crawling the tree of answers (the privacy policy corpus, Section 5):
-the server tells the likeliest next tokens, each that begins a continuation is followed, and what leads to the same
-text is added up, until the continuation is spelled or what is left is negligible.
+The probability of a continuation is found by crawling the tree of answers (the privacy policy corpus, Section
+5): the server tells the likeliest next tokens, each that begins a continuation is followed, and what leads to
+the same text is added up, until the continuation is spelled or what is left is negligible.
 """
 
 import heapq
@@ -21,7 +21,8 @@ Endpoint = Literal["chat", "completions"]
 PATHS: dict[Endpoint, str] = {"chat": "/chat/completions", "completions": "/completions"}
 # A way to an answer is left where it has come down to this probability.
 NEGLIGIBLE = 1e-4
-# How many tokens are asked for, and how many where a server refuses so many; 5 is OpenAI's most for completions.
+# How many tokens are asked for, and how many where a server refuses so many; 5 is OpenAI's most for
+# completions.
 TOPS = (20, 5)
 # Tokens that a message adds to its text, at most.
 AROUND_A_MESSAGE = 8
@@ -37,10 +38,11 @@ def opened(settings: Mapping[str, Any], kept: str | Path, limits: Limits) -> "Se
 class ServerLanguageModel:
     """A model behind an API, asked in turns of a conversation or to go on with a text.
 
-    In a conversation nobody but the model goes on with its answer.  So of `chat` the first token alone is read: a
-    continuation has the probability of the token that is it, or that begins it and no other; what begins several
-    is nobody's.  Ask for answers that differ in their first token, such as letters.  `completions` are crawled to
-    the end, and what a continuation gets is the sum over all the ways to cut it into tokens.
+    In a conversation nobody but the model goes on with its answer.  So of `chat` the first token alone is
+    read: a continuation has the probability of the token that is it, or that begins it and no other; what
+    begins several is nobody's.  Ask for answers that differ in their first token, such as letters.
+    `completions` are crawled to the end, and what a continuation gets is the sum over all the ways to cut it
+    into tokens.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class ServerLanguageModel:
                 return read_tokens(answered)
         for at in range(self._top, len(TOPS)):
             try:
-                return read_tokens(self._api.ask(calls[at], read_tokens))
+                return read_tokens(self._api.ask(calls[at], _check))
             except Refused as fault:
                 if "logprob" not in fault.said.lower():
                     raise
@@ -157,11 +159,19 @@ def read_text(answered: Mapping[str, Any]) -> Written:
     return Written(text or "", choice.get("finish_reason") == "length")
 
 
-def read_tokens(answered: Mapping[str, Any]) -> dict[bytes, float] | None:
-    """Return the log-probabilities of the first token of an answer, by the token's bytes; None if there are none.
+def _check(answered: Mapping[str, Any]) -> None:
+    """Read all that an answer may have: one without text is no answer, while one may tell no probabilities."""
+    read_text(answered)
+    read_tokens(answered)
 
-    Servers write them in three forms: a list of tokens (OpenAI's chat, vLLM's, llama.cpp's), lists side by side
-    (completions of OpenAI, vLLM and llama-cpp-python), and probabilities (llama.cpp's server of before 2025).
+
+def read_tokens(answered: Mapping[str, Any]) -> dict[bytes, float] | None:
+    """Return the log-probabilities of the first token of an answer, by the token's bytes; None if there are
+    none.
+
+    Servers write them in three forms: a list of tokens (OpenAI's chat, vLLM's, llama.cpp's), lists side by
+    side (completions of OpenAI, vLLM and llama-cpp-python), and probabilities (llama.cpp's server of before
+    2025).
     """
     choice = answered["choices"][0]
     told = choice.get("logprobs")

@@ -95,7 +95,7 @@ class LocalLanguageModel:
             yield self._written(list(prompt), request)
 
     def _text(self, prompt: Prompt) -> tuple[str, bool]:
-        """A prompt as text, and whether it wants the token that begins texts, which a template writes itself."""
+        """A prompt as text, and whether it wants the token that begins texts: a template writes it itself."""
         if self._chat and (written := self._engine.template(prompt)) is not None:
             return written, False
         return plain(prompt), True

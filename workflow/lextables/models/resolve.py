@@ -46,9 +46,9 @@ class Parts(BaseModel):
 class Model(BaseModel):
     """One entry of `resources/models.yaml`.
 
-    Weights in an installed ``package`` are one folder or GGUF file of it; ``parts`` are several that hold them
-    together.  ``gated`` are those that the hub gives only to who has agreed to their licence there.  A language
-    model is asked at its ``endpoint`` and reads ``max_length`` tokens, its answer among them.
+    Weights in an installed ``package`` are one folder or GGUF file of it; ``parts`` are several that hold
+    them together.  ``gated`` are those that the hub gives only to who has agreed to their licence there.  A
+    language model is asked at its ``endpoint`` and reads ``max_length`` tokens, its answer among them.
     ``sample`` marks the panel of ``models: sample``; on the sample's data the entry ``stand_in`` runs there
     in the model's place.
     """
@@ -173,8 +173,8 @@ def _is_model(folder: Path) -> bool:
 def resolve_extra(extra: ExtraModel, choice: Literal["sample", "available", "paper"]) -> Weights:
     """Return the weights of a user's own model: a folder or file if one of that name exists, else a hub id.
 
-    Of a hub model that is to be here already, the revision is the commit that is here.  A server's model has no
-    weights but its name there.
+    Of a hub model that is to be here already, the revision is the commit that is here.  A server's model has
+    no weights but its name there.
     """
     if extra.kind == "language-model-api":
         return Weights(extra.model, None, API)

@@ -1,7 +1,7 @@
 """What calls cost, and a ledger that keeps all jobs of a folder of results within one budget.
 
-A call is written into the ledger before it is made, with the most that it can cost, and again after it, with what
-it did cost.  What a killed job had under way counts as spent: nobody knows that it was not.
+A call is written into the ledger before it is made, with the most that it can cost, and again after it, with
+what it did cost.  What a killed job had under way counts as spent: nobody knows that it was not.
 """
 
 import fcntl
@@ -51,7 +51,7 @@ NOTHING = Cost(0.0, 0)
 
 
 class Exhausted(Exception):
-    """A call that was not made, since it might have passed the budget: ``spent`` by then, ``wanted`` by it."""
+    """A call was not made since it might have passed the budget: ``spent`` by then, and ``wanted`` by it."""
 
     def __init__(self, spent: Cost, wanted: Cost) -> None:
         super().__init__()
@@ -143,8 +143,8 @@ class Ledger:
     def reserve(self, most: Cost) -> str:
         """Write down a call that may cost ``most``, and return its id.
 
-        Raises `Exhausted` where that might pass the budget, even when this job's other calls have come to less
-        than was reserved for them, for whose end it waits.
+        Raises `Exhausted` where that might pass the budget, even when this job's other calls have come to
+        less than was reserved for them, for whose end it waits.
         """
         with self._changed:
             while True:
@@ -205,7 +205,7 @@ class Ledger:
                 entry = json.loads(line)
                 self._count(str(entry["id"]), Cost(float(entry["dollars"]), int(entry["tokens"])))
             except (ValueError, KeyError, TypeError):
-                continue  # a call that was never made, for it was to be written down before, or one never settled
+                continue  # cut short: the call was not made yet, or counts at the most that it may cost
 
     def _count(self, number: str, now: Cost) -> None:
         before = self._calls.get(number, NOTHING)

