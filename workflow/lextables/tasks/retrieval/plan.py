@@ -88,12 +88,12 @@ class Retriever(Entry):
 class Reranker(Entry):
     """A second-stage system over a retriever's first hits, whose documents it reads as the retriever does.
 
-    A bi-encoder and okapi rank the hits as they would rank a pool.  A language model is asked (`Asking`); one
-    that is not our own is asked by a prompt of ours in a row of our own.  A classifier reads a document and a
-    query as a pair, with what the panel's ``model`` of the classification task on the data set ``of`` has become by
-    its training there, under a ``view`` where the task has some, and in ``max_length`` tokens where not in as
-    many as in training; relevance is the probability of the answer of its ``head`` that is named as the
-    query's value in the column ``by``, or as ``answers`` has it for that value.
+    A bi-encoder and okapi rank the hits as they would rank a pool.  A language model is asked (`Asking`);
+    one that is not our own is asked by a prompt of ours in a row of our own.  A classifier reads a document
+    and a query as a pair, with what the panel's ``model`` of the classification task on the data set ``of``
+    has become by its training there, under a ``view`` where the task has some, and in ``max_length`` tokens
+    where not in as many as in training; relevance is the probability of the answer of its ``head`` that is
+    named as the query's value in the column ``by``, or as ``answers`` has it for that value.
     """
 
     row: str
