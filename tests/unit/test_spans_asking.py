@@ -16,7 +16,13 @@ PRESENCE = Template((Message("user", "${fence}\n${text}\n${fence}\n${question}\n
 TEXT = "The term is\n two  years. The law of Delaware governs. Nobody may assign this."
 LAW = {"question_id": "c__Law", "contract_id": "c", "question": "Which law?", "split": "test"}
 TERM = {"question_id": "c__Term", "contract_id": "c", "question": "Which term?", "split": "test"}
-SETTINGS = {"clause": CLAUSE.plain(), "presence": PRESENCE.plain(), "words": 1000, "tokens": 20}
+SETTINGS = {
+    "clause": CLAUSE.plain(),
+    "presence": PRESENCE.plain(),
+    "words": 1000,
+    "tokens": 20,
+    "least": 0.01,
+}
 ANSWERS = {"Which law?": "The law of Delaware governs.", "Which term?": '- "The term is two years."'}
 
 

@@ -34,16 +34,17 @@ def test_counts_in_words():
     )
 
 
-def test_the_first_score_of_a_row_says_what_was_counted(root):
+def test_the_first_score_of_a_model_says_what_was_counted(root):
     cells = [
         Cell("LLM", "NDCG", 0.5, runs=(ASKED,), reason="strict"),
         Cell("LLM", "precision", 0.4, runs=(ASKED,)),
+        Cell("of a category", "LLM", 0.4, runs=(ASKED,)),
         Cell("BM25", "NDCG", 0.3, runs=(READ,)),
         Cell("both", "NDCG", 0.3, runs=(READ, ASKED)),
         Cell("none", "NDCG", None, reason="not here"),
     ]
     found = [cell.reason for cell in with_counts(cells, root)]
-    assert found == [f"strict; {WORDS}", "", "", "", "not here"]
+    assert found == [f"strict; {WORDS}", "", "", "", "", "not here"]
 
 
 def test_it_is_a_footnote_of_the_table(root):

@@ -13,6 +13,7 @@ TRAINED = {
 SETTINGS = {
     "grid": "paper", "max_length": 512, "step": 256, "windows_per_question": None, "bf16": False, "tried": 9,
 }  # fmt: skip
+ASKED = {"device": "a server", "seconds": 60.0, "settings": {"words": 3000}, "asked": {"requests": 4}}
 GIVEN = {"device": "not known", "seconds": 0.1, "settings": {}, "given": {"file": "nbest.json"}}
 READ = {"device": "a processor", "seconds": 60.0, "settings": SETTINGS, "trained": TRAINED}
 
@@ -33,6 +34,7 @@ def test_a_reading_of_trained_weights_is_known_by_their_training():
         ([READ], "1 h 1 min on a GPU, a processor"),
         ([READ, READ], "2 seeds, 2 h 2 min on a GPU, a processor"),
         ([TRAINED], "1 h 0 min on a GPU"),
+        ([ASKED], "1 min 0 s on a server"),
         ([GIVEN, GIVEN], "not known"),
     ],
 )
@@ -68,3 +70,7 @@ def test_a_span_models_settings_are_told_in_words(run, words):
 def test_predictions_that_were_given_are_known_by_their_file():
     assert span_settings_in_words(GIVEN) == given_in_words(GIVEN) == "predictions given in nbest.json"
     assert given_in_words(READ) == ""
+
+
+def test_a_language_model_has_no_settings_but_that_it_is_asked():
+    assert span_settings_in_words(ASKED) == "a language model, asked as it is"

@@ -3,9 +3,10 @@
 A file of `resources/prompts` has a part for the role `system` and one for `user`, with a line `---` between
 them; a file without such a line is the user's part alone.  Fields are those of `string.Template`, as ${text}.
 
-Texts are data and may give orders of their own, or hold what looks like a field or like the end of a text.
-They are put in once, so a field within them stays as it is; and ${fence} is a line that none of them has,
-with which a prompt says where a text begins and ends.
+Texts are data and may give orders of their own, or hold what looks like a field, like the end of a text or
+like another turn of the conversation.  They are put in once, so a field within them stays as it is; ${fence}
+is a line that none of them has, with which a prompt says where a text begins and ends; and the marks that
+models know turns by are parted by a blank.
 """
 
 import hashlib
@@ -20,6 +21,8 @@ from lextables.models.language_model import LanguageModel, Message, Prompt
 
 FENCE = "fence"
 _SHORTEST_FENCE = 5
+# How the marks begin that the templates of models write around turns: <|im_start|>, </s>, [INST], <<SYS>>.
+_TURN = re.compile(r"<(?=\|)|<(?=/?s>)|<(?=(?:start|end)_of_turn>)|\[(?=/?INST\])|<<(?=/?SYS>>)")
 _PARTS = re.compile(r"^---[ \t]*\n", re.MULTILINE)
 
 
@@ -52,7 +55,8 @@ class Template:
         if odd := self.fields ^ texts.keys():
             what = "is asked for but not given" if min(odd) in self.fields else "has no place in it"
             raise BadInput(f"${{{min(odd)}}} {what}", where="a prompt", do="name the fields as the task does")
-        values = {**texts, FENCE: fence(*texts.values())}
+        values = {name: _TURN.sub(r"\g<0> ", text) for name, text in texts.items()}
+        values[FENCE] = fence(*texts.values())
         return tuple(Message(role, _Template(content).substitute(values)) for role, content in self.parts)
 
 

@@ -24,17 +24,17 @@ COUNTS = {
 
 
 def with_counts(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
-    """Yield the cells; of a row that a language model's answers make, the first says what was counted.
+    """Yield the cells; of those that a language model's answers make, the first says what was counted.
 
     ``root`` is the folder that the folders of runs lie in.
     """
     counts = cache(lambda folder: in_words(record(root, folder)["asked"]))
-    told: set[str] = set()
+    told: set[tuple[str, ...]] = set()
     for cell in cells:
-        if cell.row in told or cell.value is None or not _all_asked(cell.runs):
+        if cell.runs in told or cell.value is None or not _all_asked(cell.runs):
             yield cell
             continue
-        told.add(cell.row)
+        told.add(cell.runs)
         words = dict.fromkeys(counts(folder) for folder in cell.runs)
         yield replace(cell, reason="; ".join([*([cell.reason] if cell.reason else []), *words]))
 

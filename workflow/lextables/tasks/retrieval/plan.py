@@ -88,11 +88,12 @@ class Retriever(Entry):
 class Reranker(Entry):
     """A second-stage system over a retriever's first hits, whose documents it reads as the retriever does.
 
-    A bi-encoder and okapi rank the hits as they would rank a pool.  A classifier reads a document and a query
-    as a pair, with what the panel's ``model`` of the classification task on the data set ``of`` has become by
-    its training there, under a ``view`` where the task has some, and in ``max_length`` tokens where not in as
-    many as in training; relevance is the probability of the answer of its ``head`` that is named as the
-    query's value in the column ``by``, or as ``answers`` has it for that value.
+    A bi-encoder and okapi rank the hits as they would rank a pool.  A language model is asked (`Asking`);
+    one that is not our own is asked by a prompt of ours in a row of our own.  A classifier reads a document
+    and a query as a pair, with what the panel's ``model`` of the classification task on the data set ``of``
+    has become by its training there, under a ``view`` where the task has some, and in ``max_length`` tokens
+    where not in as many as in training; relevance is the probability of the answer of its ``head`` that is
+    named as the query's value in the column ``by``, or as ``answers`` has it for that value.
     """
 
     row: str
@@ -170,7 +171,8 @@ class RetrievalTask(Entry):
     and ``test`` are splits of the queries.  ``metrics`` are names of `metrics.ranking`, the highest gain is
     ``top_gain``, and ``groups`` names columns of the queries that scores are grouped by.  Of a grid the best
     trial is that with the best ``choose_by`` on the validation queries.  ``averages`` is how many runs a
-    printed score of a tuned model is the mean of; the grid `paper` holds the paper's settings.
+    printed score of a tuned model is the mean of; the grid `paper` holds the paper's settings.  ``asking`` is
+    for language models.
     """
 
     task: Literal["retrieval"]
@@ -447,8 +449,8 @@ class RetrievalPlanner(Planner):
     def asked(self, key: str, name: str, retriever: Retriever, reranker: Reranker, first: Found) -> None:
         """The rows of a language model over a retriever's hits, pairwise over BM25's alone.
 
-        A printed one stays empty, with a row of our own beside it that says so: no paper prints its prompt.
-        What is ours reads BM25's hits.
+        A printed one stays empty, since its prompt is printed nowhere, and a row of our own stands beside it.
+        What nobody printed reads BM25's hits alone.
         """
         if retriever.own or (reranker.own and retriever.kind != "bm25"):
             return

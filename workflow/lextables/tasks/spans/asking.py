@@ -1,8 +1,8 @@
 """Contracts read by a language model, which is asked to quote the passages that a question asks for.
 
 A contract is read in pieces that fit the model's window.  Of each piece and question the model says whether
-there is such a passage, and quotes what there is, word for word.  A quote is a span if it stands in the piece,
-whatever white space parts its words.  It has the probability of yes against no where the model tells
+there is such a passage, and quotes what there is, word for word.  A quote is a span if it stands in the
+piece, whatever white space parts its words.  It has the probability of yes against no where the model tells
 probabilities, else one.  What is quoted and stands nowhere is counted.
 """
 
@@ -22,8 +22,6 @@ from lextables.tasks.spans.released_text import collapsed
 
 NONE = "NONE"
 ANSWERS = ("Yes", "No")
-# Where yes is less probable than this, nothing is quoted.
-NEGLIGIBLE = 0.01
 # Words that a piece has of the one before it, so that a passage between the two is not lost.
 OVERLAP = 100
 _CERTAIN = 1e-6
@@ -51,12 +49,12 @@ class Found:
 class Reader:
     """A language model that reads contracts as the settings of a run say.
 
-    ``settings``: the prompts ``clause`` and ``presence``, the ``words`` of a piece and the ``tokens`` of an
-    answer at most.
+    ``settings``: the prompts ``clause`` and ``presence``, and `plan.Pieces`.
     """
 
     def __init__(self, model: LanguageModel, settings: Mapping[str, Any]) -> None:
         self.model, self.words, self.tokens = model, settings["words"], settings["tokens"]
+        self.least = settings["least"]
         self.clause: Template = plain_template(settings["clause"])
         self.presence: Template = plain_template(settings["presence"])
 
@@ -93,7 +91,7 @@ class Reader:
         likely = [
             (row, probability)
             for row, probability in zip(questions, sure, strict=True)
-            if probability >= NEGLIGIBLE
+            if probability >= self.least
         ]
         requests = [
             Request(self.clause.filled(text=shown, question=row["question"]), self.tokens)

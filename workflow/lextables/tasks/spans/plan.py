@@ -99,20 +99,29 @@ class LinearSettings(Entry):
     max_length: PositiveInt = 64
 
 
-class Asking(Entry):
-    """How language models read contracts: the prompts that ask for a passage and whether there is one.
+class Pieces(Entry):
+    """How language models read contracts, and how much they write.
 
-    They read pieces of so many ``words`` at most, fewer where their window is smaller, and write so many
-    ``tokens`` an answer.  Of a contract the first ``questions`` are asked (none: all); the others have the
-    empty prediction.  ``grids`` say some of these otherwise.
+    They read pieces of so many ``words`` at most, fewer where their window is smaller.  Where the probability
+    that there is a passage is ``least`` or more, it is asked for, and they write so many ``tokens`` at most.
+    Of a contract the first ``questions`` are asked (none: all); the others have the empty prediction.
+    """
+
+    words: PositiveInt = 3000
+    tokens: PositiveInt = 300
+    least: float = Field(0.01, ge=0, le=1)
+    questions: PositiveInt | None = None
+
+
+class Asking(Entry):
+    """What language models are asked: the prompts for a passage and for whether there is one.
+
+    A grid that ``grids`` does not name reads as `Pieces` has it.
     """
 
     clause: str
     presence: str
-    words: PositiveInt = 3000
-    tokens: PositiveInt = 300
-    questions: PositiveInt | None = None
-    grids: Mapping[str, Mapping[Literal["words", "tokens", "questions"], PositiveInt]] = {}
+    grids: Mapping[str, Pieces] = {}
 
 
 class SpanTask(Entry):
@@ -208,8 +217,7 @@ class SpanPlanner(Planner):
         if isinstance(model, Missing) or (panel.grids and self.context.grid not in panel.grids):
             return []
         asking = self.task.asking
-        settings = model | asking.model_dump(mode="json", include={"words", "tokens", "questions"})
-        settings |= asking.grids.get(self.context.grid, {})
+        settings = model | asking.grids.get(self.context.grid, Pieces()).model_dump(mode="json")
         settings |= {name: self.context.prompt(getattr(asking, name)) for name in ("clause", "presence")}
         settings |= {"kind": panel.kind, "n_best": self.task.n_best}
         return [

@@ -1,0 +1,152 @@
+"""The plan of what language models are asked: which of them, about what, and in which tables they stand."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from lextables import papers, rooms
+from lextables.config import load as load_config
+from lextables.models.prompts import plain_template
+from lextables.models.resolve import Missing, Weights, load_models
+from lextables.tasks import plan
+from lextables.tasks.classification.plan import ClassificationTask
+from lextables.tasks.plan import ASK, ASKED_ON_A_GPU, Context
+from lextables.tasks.retrieval.plan import RetrievalTask
+from lextables.tasks.spans.plan import SpanTask
+
+ROOT = Path(__file__).parents[2]
+MODELS = load_models(ROOT / "resources/models.yaml")
+PAPERS = {
+    name: rooms.load(ROOT / f"resources/papers/{name}.yaml") for name in ("acord", "cuad", "lawngnli", "maud")
+}
+LLM = {"name": "My LLM", "kind": "language-model-api", "model": "my-llm"}
+OURS = "SmolLM2-135M-Instruct, asked"
+SERVED = {"extra_models": [LLM], "llm": "http://127.0.0.1:8000/v1", "data": "release", "models": "available"}
+
+
+def laid_out(paper, gpu=False, **values):
+    config = load_config({"papers": paper} | values, [paper], ROOT)
+    return papers.plan(PAPERS[paper], Context(config, MODELS, ROOT, gpu))
+
+
+def asked(found):
+    """{run: settings} of what language models are asked."""
+    return {run: spec.settings for run, spec in found.specs.items() if run.experiment == ASK}
+
+
+def shown(found, row):
+    """The tables that show a row."""
+    return {table for table, rows in found.rows.items() if any(row in each["row"] for each in rows)}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_users_model_is_asked_in_every_paper(paper):
+    found = laid_out(paper, **SERVED)
+    assert asked(found)
+    for given in asked(found).values():
+        assert (given["weights"], given["api"], given["kind"]) == ("my-llm", SERVED["llm"], "language-model")
+    for rows in found.rows.values():
+        assert all(row["asked"] and row["own"] for row in rows if LLM["name"] in row["row"])
+
+
+@pytest.mark.parametrize(
+    ("paper", "tables"),
+    [
+        ("acord", {"table3", "table_d1", "table_d3", "table_d5", "table_e2"}),
+        ("cuad", {"table2", "figure3", "figure4", "figure8"}),
+        ("maud", {"table3", "table4", "table6", "table7", "table8"}),
+        ("lawngnli", {"table5", "table12", "table13", "table14", "table15", "table16"}),
+    ],
+)
+def test_it_stands_where_scores_of_models_as_they_are_stand(paper, tables):
+    assert shown(laid_out(paper, **SERVED), LLM["name"]) >= tables & PAPERS[paper].tables.keys()
+
+
+def test_what_shows_shares_or_training_shows_none():
+    assert not shown(laid_out("cuad", **SERVED), LLM["name"]) & {"figure5", "figure6"}
+    assert not shown(laid_out("maud", **SERVED), LLM["name"]) & {"figure2", "figure3", "table_validation"}
+    assert not shown(laid_out("acord", **SERVED), LLM["name"]) & {"table_d2", "table_d4", "figure2"}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_prompt_stands_whole_in_the_settings(paper):
+    for given in asked(laid_out(paper, **SERVED)).values():
+        for name in ("prompt",) if "prompt" in given else ("clause", "presence"):
+            assert plain_template(given[name]).fields
+
+
+def test_another_wording_is_another_run(tmp_path):
+    prompts = tmp_path / "resources/prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "maud_question.txt").write_text("${text} ${question} ${options}")
+    config = load_config({"papers": "maud"} | SERVED, ["maud"], ROOT)
+    ((_, other),) = asked(papers.plan(PAPERS["maud"], Context(config, MODELS, tmp_path, False))).items()
+    ((_, given),) = asked(laid_out("maud", **SERVED)).items()
+    assert other["prompt"] == [["user", "${text} ${question} ${options}"]]
+    assert given | {"prompt": None} == other | {"prompt": None}
+
+
+def test_the_sample_asks_a_model_once_a_task():
+    jobs = {paper: {(run.paper, run.model) for run in asked(laid_out(paper))} for paper in PAPERS}
+    assert jobs == {
+        "acord": {("acord", "bm25+smollm2")},
+        "cuad": {("cuad", "smollm2")},
+        "lawngnli": {("lawngnli_nli", "smollm2")},
+        "maud": set(),
+    }
+
+
+def test_whole_premises_are_read_by_a_model_that_is_trained_under_no_view():
+    ((_, given),) = asked(laid_out("lawngnli")).items()
+    assert [reading["condition"] for reading in given["readings"]] == ["none > short", "none > long"]
+    assert given["only"] == ["nli"] and given["orders"] == 2
+
+
+def with_weights(monkeypatch, *names):
+    """Has these registered models found on this machine, and no other."""
+
+    def find(model, *_):
+        here = model in names
+        return Weights("mirror:x", None, "mirror folder", window=100) if here else Missing("not here")
+
+    monkeypatch.setattr(plan, "find", find)
+
+
+@pytest.mark.parametrize("paper", ["acord", "cuad", "maud", "lawngnli"])
+def test_a_registered_model_on_this_machine_wants_a_gpu(monkeypatch, paper):
+    with_weights(monkeypatch, "smollm2-135m-instruct")
+    real = {"data": "release", "models": "available"}
+    assert not asked(laid_out(paper, **real))
+    found = laid_out(paper, gpu=True, **real)
+    assert {given["window"] for given in asked(found).values()} == {100}
+    assert shown(found, OURS)
+
+
+def test_why_it_does_not_run_without_one(monkeypatch):
+    with_weights(monkeypatch, "smollm2-135m-instruct")
+    config = load_config({"papers": "maud", "data": "release", "models": "available"}, ["maud"], ROOT)
+    planner = papers.PLANNERS["classification"](
+        "maud", PAPERS["maud"].tasks["maud"], Context(config, MODELS, ROOT, False)
+    )
+    assert planner.language_model("smollm2-135m-instruct") == Missing(ASKED_ON_A_GPU)
+
+
+@pytest.mark.parametrize(
+    ("paper", "task", "form"),
+    [("acord", "acord", RetrievalTask), ("cuad", "cuad", SpanTask), ("maud", "maud", ClassificationTask)],
+)
+def test_a_language_model_in_a_panel_wants_to_be_told_what_it_is_asked(paper, task, form):
+    entry = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text(encoding="utf-8"))["tasks"][
+        task
+    ]
+    form.model_validate(entry)
+    del entry["asking"]
+    with pytest.raises(ValidationError, match=r"wants? asking, with the name"):
+        form.model_validate(entry)
+
+
+def test_a_task_without_prompts_asks_nobody():
+    found = laid_out("lawngnli", **SERVED)
+    assert {run.paper for run in asked(found)} == {"lawngnli_nli"}
