@@ -5,8 +5,8 @@
 The formula of Section 5 does not: of two options a guess of one half costs ln 2 = 0.693 nats whatever the
 coders said, and 0.476 is printed for the one question of COVID.  Each kind of guess is scored by each loss
 against the coders' shares, smoothed or not, over the release's codings; the table is sorted by how far the
-twelve values of the column lie from the printed ones (root of the mean square).  Guesses are drawn 50 times; of the best, the last column says by how many
-deviations of one such draw the printed value lies away.
+twelve values of the column lie from the printed ones (root of the mean square).  Guesses are drawn 50 times;
+of the best, the last column says by how many deviations of one such draw the printed value lies away.
 """
 
 import argparse

@@ -70,6 +70,10 @@ def test_one_value_stands_for_a_list(tmp_path):
             "config: extra_models.0.kind =",
         ),
         ({"extra_models": [{"name": "X"}]}, "config: extra_models.0.kind is missing"),
+        (
+            {"traffic_ranks": "no.csv"},
+            "config: traffic_ranks = 'no.csv' is not a file; name an existing file",
+        ),
         ({"contract": "lease of {land}.txt"}, "config: contract = 'lease of {land}.txt' is not allowed"),
         (
             {"extra_models": [{"name": "X", "kind": "bi-encoder", "model": "m"}] * 2},

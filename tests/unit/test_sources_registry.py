@@ -88,6 +88,14 @@ def test_published_bytes_that_nothing_pins_are_not_the_release_and_not_comparabl
     assert (release.variant, release.comparable) == ("release", True)
 
 
+def test_a_release_that_is_known_to_differ_is_pinned_and_not_comparable(registry):
+    (release, *_) = resolve(registry, "privacy", "questions.ndjson").candidates
+    assert (release.variant, release.comparable) == ("release", False)
+    assert "149" in release.note and release.digest
+    said = words(registry, ["privacy"])["privacy/questions.ndjson"]["release"]
+    assert said == {"comparable": False, "note": release.note}
+
+
 def test_every_volume_of_the_mirror_is_pinned(registry, mirror):
     pinned = registry["caselaw"].files["{reporter}/{volume}.zip"].variants["converted"].digests
     held = {f"us/{path.name}" for path in (mirror / "caselaw/us").glob("*.zip")}

@@ -98,6 +98,17 @@ def _pairs(values: bool) -> list[Line]:
     return build(printed, cells, True)
 
 
+def _sites(values: bool) -> list[Line]:
+    printed = [PublishedCell("figure1", "a.example", "Rank", "7", 0, "")]
+    cells = [] if values else [Cell("a.example", "Rank", None, reason="no list of ranks")]
+    for n, site in enumerate(("a.example", "b.example", "c.example") if values else ()):
+        cells.append(Cell(site, "Rank", 30.0**n, decimals=0))
+        cells.append(Cell(site, "Documents", 3.0 + n, decimals=0))
+        cells += [Cell(site, "Words", 1000.0 * n, decimals=0)] * (n > 0)
+    cells += [Cell("All sites", "Without a rank", 2.0, decimals=0)] * values
+    return build(printed, cells, True)
+
+
 LINES = {
     "bars_before_after": (_bars(57.1), _bars(None), []),
     "histogram": (_histogram(True), _histogram(False), []),
@@ -106,6 +117,7 @@ LINES = {
     "line_by_size": (_sizes(True), _sizes(False), []),
     "line_by_mark": (_marks(True), _marks(False), []),
     "heat_map": (_pairs(True), _pairs(False), []),
+    "bubbles": (_sites(True), _sites(False), []),
 }
 
 
@@ -254,3 +266,10 @@ def test_a_heat_map_shades_the_pairs_and_names_as_many_as_fit():
     assert texts.count("N-1") == 2 and "N-2" not in texts and "Mean" not in texts
     # Tenths up to 29 / 40, the diagonal, and three more in the legend.
     assert svg.count("fill: #4a7fbf") == 8 + 1 + 3
+
+
+def test_bubbles_have_a_plain_logarithmic_axis_and_a_mark_for_each_whole_row():
+    svg = _full("bubbles")
+    texts = _texts(svg)
+    assert {"Rank", "Documents", "100", "1,000", "ours; area: words, 2,000 at most"} <= set(texts)
+    assert svg.count("fill-opacity: 0.6") == 2

@@ -54,7 +54,7 @@ def test_a_second_run_does_nothing(finished):
     assert time.monotonic() - start < 60
 
 
-@pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud"])
+@pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud", "privacy"])
 def test_sample_numbers_stand_without_a_verdict(finished, paper):
     names = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())["tables"]
     for name in names:
@@ -192,8 +192,8 @@ def test_the_report_shows_what_earlier_runs_left(finished):
     assert "3 jobs to run." in run.stderr, run.stderr  # config, report, all
     page = (finished / "results/sample/report/index.html").read_text(encoding="utf-8")
     parts = re.findall(r'<section class="part" id="(\w+)"', page)
-    assert parts == ["acord", "cuad", "lawngnli", "maud", "runs"]
-    assert page.count("Left by an earlier run") == 3
+    assert parts == ["acord", "cuad", "lawngnli", "maud", "privacy", "runs"]
+    assert page.count("Left by an earlier run") == 4
     assert "MAUD, extraction" in page
     assert "Nothing to be done" in snakemake(finished, "--config", "papers=acord").stderr
     assert snakemake(finished).returncode == 0

@@ -77,6 +77,7 @@ class Config(BaseModel):
     hyperparameters: Literal["published", "search"] = "published"
     # Braces in a path would be wildcards of the workflow.
     contract: str = Field(default="", pattern=r"^[^{}]*$")
+    traffic_ranks: str = Field(default="", pattern=r"^[^{}]*$")
     review_model: str = Field(default="auto", min_length=1)
     extra_models: tuple[ExtraModel, ...] = ()
     extra_predictions: tuple[ExtraPredictions, ...] = ()
@@ -153,7 +154,7 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
     """Check the raw key-value mapping that Snakemake hands over and return the `Config`.
 
     Raises `BadInput` with one sentence for the first fault: an unknown key, a bad value, a paper that
-    the registry does not have, a mirror folder that does not exist.
+    the registry does not have, a mirror folder or a file that does not exist.
     """
     try:
         config = Config.model_validate(dict(values))
@@ -168,6 +169,12 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
                 where="config",
                 do=f"choose from {', '.join(known_papers)}",
             )
+    if config.traffic_ranks and not (root / config.traffic_ranks).is_file():
+        raise BadInput(
+            f"traffic_ranks = {config.traffic_ranks!r} is not a file",
+            where="config",
+            do="name an existing file or leave it empty",
+        )
     for folder in config.named_mirrors(root):
         if not folder.is_dir():
             raise BadInput(
@@ -184,6 +191,7 @@ PATTERNS = {
     "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
     "edgar_base": "an address with a slash at its end, such as https://www.sec.gov/Archives/",
     "contract": "a path without braces",
+    "traffic_ranks": "a path without braces",
     "llm": "an address that begins with http:// or https://, or nothing",
     "name": "1 to 60 characters, no slash and no line end among them",
 }

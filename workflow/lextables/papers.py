@@ -73,7 +73,8 @@ class TableEntry(Entry):
 
     Its ``rows`` come from the runs on the data set ``of``: of one of these mappings each field is the row's.
     ``conditions`` are those whose runs it shows, by default the task's main one.  ``names`` are the rows and
-    columns that its code must know by name.  ``beside`` are other data sets that it shows, where here.
+    columns that its code must know by name.  ``beside`` are other data sets that it shows, where here, and
+    ``file`` is the config key of a user's file that it shows, where named.
     """
 
     title: str
@@ -85,6 +86,7 @@ class TableEntry(Entry):
     conditions: tuple[str, ...] | str = ()
     names: Mapping[str, Any] = {}
     beside: tuple[str, ...] = ()
+    file: str = ""
 
 
 class Shown(Entry):

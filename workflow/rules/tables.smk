@@ -1,6 +1,7 @@
 # Tables: what was published next to what was reproduced, one rule for all papers.
 #
-#   in    resources/published/<paper>.csv, the data sets' census, scores and records of the runs that a table shows
+#   in    resources/published/<paper>.csv, the data sets' census, scores and records of the runs that a table shows;
+#         a file of the user's that the config names, for a table that shows it
 #   out   {RESULTS}/tables/<paper>/<table>.csv, .md, .html; for a figure also .svg
 #   steps scores -> cells -> verdicts -> csv, md, html
 
@@ -25,6 +26,7 @@ TABLE_INPUTS = {
     "scores": of_runs("scores.parquet"),
     "records": of_runs("run.json"),
     "readings": table_readings,
+    "file": table_file,
 }
 TABLE_PARAMS = {
     "root": lambda wildcards, input: input.census.split("/data/")[0],

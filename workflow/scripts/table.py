@@ -27,6 +27,7 @@ with job(snakemake.log[0]):
             for path in map(Path, snakemake.input.beside)
         },
         absent=snakemake.params.absent,
+        file=next(map(Path, snakemake.input.file), None),
     )
     cells = import_module(f"lextables.{paper}.tables").cells(name, inputs)
     lines = build(inputs.published, cells, comparable(sources))

@@ -18,12 +18,13 @@ from lextables.metrics.agreement import agreement as agreement_of
 from lextables.metrics.agreement import alpha
 from lextables.metrics.association import cramers_v
 from lextables.privacy.registry import Privacy
+from lextables.privacy.traffic import ranks
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs, about
 
 ALL = "All questions"
 ALPHA, AGREEMENT = "Krippendorff's alpha", "Agreement (%)"
-ONE_ANSWER = "all coders give one answer, so that it has no value"
+ONE_ANSWER = "coders gave one answer, or none was answered by two of them, so that it has no value"
 NOT_IN_PANEL = "not in the panel of models"
 NOT_SCORED = "nothing of this kind can be scored in these data"
 LOSS, F1, ACCURACY = "cross entropy", "F1", "accuracy"
@@ -125,29 +126,63 @@ def table_agreement(results: Results) -> list[Cell]:
     alphas = {name: alpha(list(units.values())) for name, units in results.answers.items()}
     known = [value for value in alphas.values() if not math.isnan(value)]
     cells = [
-        Cell(ALL, f"{ALPHA}, {name}", of(known), decimals=2)
+        _of(known, of, ALL, f"{ALPHA}, {name}", 2)
         for name, of in (("least", min), ("greatest", max), ("mean", statistics.fmean))
     ]
-    everywhere = _agreements(results, results.questions)
-    cells.append(Cell(ALL, "Absolute agreement", 100 * statistics.fmean(everywhere), decimals=0))
+    cells.append(_of(_agreements(results, results.questions), _per_cent, ALL, "Absolute agreement", 0))
+    apart = sum(1 - share for share in _agreements(results, results.questions))
     rows = {category: results.of_category(category) for category in results.categories}
     rows |= {question: [question] for question in results.questions}
     for row, questions in {ALL: list(results.questions), **rows}.items():
         found = [alphas[name] for name in questions if not math.isnan(alphas[name])]
         shares = _agreements(results, questions)
-        mean = statistics.fmean(found) if found else None
+        of_all = _part(len(shares) - sum(shares), apart)
         cells += [
-            Cell(row, ALPHA, mean, decimals=2, reason="" if found else ONE_ANSWER),
-            Cell(row, AGREEMENT, 100 * statistics.fmean(shares), decimals=1),
+            _of(found, statistics.fmean, row, ALPHA, 2),
+            _of(shares, _per_cent, row, AGREEMENT, 1),
+            Cell(row, "Share of all disagreement (%)", 100 * of_all, decimals=1),
             Cell(row, "Answers of two coders or more", float(len(shares)), decimals=0),
         ]
     return cells
+
+
+def _of(values: Sequence[float], of: Callable, row: str, column: str, decimals: int) -> Cell:
+    """A cell with what ``of`` makes of some values; without any its reason."""
+    value = of(values) if values else None
+    return Cell(row, column, value, decimals=decimals, reason="" if values else ONE_ANSWER)
+
+
+def _part(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _per_cent(shares: Sequence[float]) -> float:
+    return 100 * statistics.fmean(shares)
 
 
 def _agreements(results: Results, questions: Sequence[str] | Mapping[str, Any]) -> list[float]:
     """The share of like answers for each question and site that two coders or more answered."""
     shares = [agreement_of(unit) for name in questions for unit in results.answers[name].values()]
     return [share for share in shares if not math.isnan(share)]
+
+
+def figure1(results: Results) -> list[Cell]:
+    """Documents and words of each site whose policy is here, by its traffic rank."""
+    if results.file is None:
+        reason = "the config key traffic_ranks names no list of ranks"
+        return [Cell("All sites", "Documents", None, reason=reason)]
+    here = [row for row in results.sites if row["documents"]]
+    rank = ranks(results.file, [row["site"] for row in here])
+    cells = []
+    for row in sorted(here, key=lambda row: (rank.get(row["site"], math.inf), row["site"])):
+        values = {"Traffic rank": rank.get(row["site"]), "Documents": row["documents"], "Words": row["words"]}
+        cells += [
+            Cell(row["site"], column, float(value), decimals=0)
+            for column, value in values.items()
+            if value is not None
+        ]
+    cells.append(Cell("All sites", "Without a rank", float(len(here) - len(rank)), decimals=0))
+    return cells
 
 
 def figure3(results: Results) -> list[Cell]:
@@ -323,6 +358,7 @@ TABLES: dict[str, Table] = {
     "table_c1": marking_by_question,
     "table_c2": marking_by_question,
     "table_agreement": table_agreement,
+    "figure1": figure1,
     "figure3": figure3,
     "figure5": figure5,
 }

@@ -42,6 +42,8 @@ LOOKS = (
 )  # a row each
 MARK_EVERY = 4  # points of a line, to know it by its mark where dashes are too short to see
 NAMED = 22  # names that fit along one side of a heat map
+LARGEST = 600  # square points of a bubble
+STEPS = 6  # on a logarithmic axis
 SHADES = 10  # of a heat map
 LABEL = 21  # letters in a line beside a bar
 OF_PRINTED = "the printed values"  # what the columns of their means end in
@@ -226,15 +228,21 @@ def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
     Rows are `<series> / <how much>`; the last column is the size.
     """
     axes, found, handles = _series(figure, lines)
-    axes.set_xscale("log")
     if found:
-        # Not mathematical text, which the svg would hold as its source.
-        steps = [step * 10**power for power in range(10) for step in (1, 3)]
-        ticks = [step for step in steps if min(found) / 2 <= step <= max(found) * 2]
-        axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
-        axes.set_xticks([], minor=True)
-        axes.set_xlim(min(found) / 1.6, max(found) * 1.6)
+        _logarithmic(axes, found)
     _finish(figure, axes, handles)
+
+
+def _logarithmic(axes: Axes, found: Sequence[float]) -> None:
+    """A logarithmic axis with room for these values, its steps as plain numbers."""
+    axes.set_xscale("log")
+    # Not mathematical text, which the svg would hold as its source.
+    steps = [step * 10**power for power in range(10) for step in (1, 3)]
+    while len(ticks := [step for step in steps if min(found) / 2 <= step <= max(found) * 2]) > STEPS:
+        steps = steps[:: 2 if 3 in steps else 3]
+    axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(min(found) / 1.6, max(found) * 1.6)
 
 
 def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
@@ -365,6 +373,31 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
     figure.set_figheight((15 * at + 19 * sum(label.count("\n") + 1 for label in labels) + 50) / 72)
 
 
+def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
+    """A mark a row: the first column along a logarithmic axis, the second across, the third its area."""
+    columns = list(dict.fromkeys(line.column for line in lines))[:3]
+    found = []
+    for cells in _rows(lines).values():
+        values = {line.column: _number(_ours(line)) for line in cells}
+        if len(columns) == 3 and all(values.get(column) is not None for column in columns):
+            found.append([values[column] for column in columns])
+    if not found:
+        _empty(figure)
+        return
+    across, up, sizes = zip(*found, strict=True)
+    axes = figure.add_subplot()
+    areas = [LARGEST * size / max(sizes) for size in sizes]
+    axes.scatter(across, up, s=areas, facecolor=OURS, alpha=0.6, edgecolor=INK, linewidth=0.8)
+    axes.set(xlabel=columns[0], ylabel=columns[1])
+    _logarithmic(axes, across)
+    axes.set_ylim(0, 1.15 * max(up))
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    mark = Line2D([], [], linestyle="none", marker="o", markersize=8, markerfacecolor=OURS)
+    mark.set(markeredgecolor=INK, label=f"ours; area: {columns[2].lower()}, {max(sizes):,.0f} at most")
+    figure.legend(handles=[mark], loc="outside upper left")
+    figure.set_figheight(4)
+
+
 def heat_map(figure: Figure, lines: Sequence[Line]) -> None:
     """Values of pairs, from 0 to 1, as shades: the cells of those rows that have a column of their name.
 
@@ -407,4 +440,5 @@ KINDS: dict[str, Drawing] = {
     "line_by_size": line_by_size,
     "line_by_mark": line_by_mark,
     "heat_map": heat_map,
+    "bubbles": bubbles,
 }

@@ -22,7 +22,7 @@ class Inputs:
 
     ``published`` are the cells of one table, ``name`` its id; ``paper`` is the paper's registry entry.
     ``beside`` are the other data sets that the table shows, with whether they are the paper's; ``absent`` are
-    those of them that are not here, with the reason.
+    those of them that are not here, with the reason.  ``file`` is the user's file that the table shows.
     """
 
     data: Path
@@ -33,6 +33,7 @@ class Inputs:
     name: str = ""
     beside: Mapping[str, bool] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
+    file: Path | None = None
 
     @property
     def entry(self) -> TableEntry:

@@ -44,6 +44,12 @@ def table_readings(wildcards):
     return [str(path)] if path.exists() else []
 
 
+def table_file(wildcards):
+    """A file of the user's that a table shows, where the configuration names it."""
+    key = PAPERS[wildcards.paper].tables[wildcards.table].file
+    return [getattr(CONFIG, key)] if key and getattr(CONFIG, key) else []
+
+
 def source_words(paper):
     """What the registry says of a paper's sources, named by it or in its file; tables and report show it."""
     named = [name for name in SOURCES if name == paper or name.startswith(f"{paper}_")]

@@ -1,0 +1,103 @@
+"""The privacy policy corpus from its release: what is in it, and what reading it costs."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from lextables.dataset import Published, check_census, read, write_all
+from lextables.metrics.agreement import agreement, alpha
+from lextables.privacy import raw
+from lextables.privacy.schema import TABLES
+from lextables.rooms import load
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/privacy.yaml")
+FILES = {
+    "policies": "privacy_policies.standin.ndjson",
+    "questions": "questions.ndjson",
+    "codings": "coding_values.ndjson",
+}
+
+
+@pytest.fixture(scope="module")
+def read_release(mirror, tmp_path_factory):
+    """The folder of the tables, their census and the notes."""
+    folder = tmp_path_factory.mktemp("privacy")
+    files = {kind: [mirror / "privacy" / name] for kind, name in FILES.items()}
+    given = {"other_snapshots": PAPER.other_snapshots}
+    rows = raw.read("privacy", Published(files, {}, given, {"policies": "stand_in"}))
+    return folder, write_all(TABLES["privacy"], rows.of, folder), rows.notes
+
+
+def test_the_release_has_what_its_registry_says(read_release):
+    _, found, notes = read_release
+    census = PAPER.data["privacy"].census
+    check_census(found, census["stand_in"], "stand_in")
+    check_census(found, census["release"], "release")
+    assert [found[name]["rows"] for name in ("sites", "questions", "responses", "highlights")] == [
+        149, 64, 19729, 22609,
+    ]  # fmt: skip
+    assert notes["responses_without_an_option"] == 24
+    assert notes["single_choices_with_several_options"] == 74
+    assert notes["sites_coded_without_a_policy_here"] == 129
+
+
+def test_each_of_9369_pairs_has_two_responses_at_least(read_release):
+    folder, _, _ = read_release
+    pairs = Counter(
+        (row["site"], row["question_id"])
+        for row in read(folder / "responses.parquet", ["site", "question_id"])
+    )
+    assert Counter(pairs.values()) == {2: 8596, 3: 578, 4: 172, 5: 23}
+    assert len(pairs) == 9369
+
+
+def test_coders_are_told_apart_nowhere(read_release):
+    """The coder_id of nearly every pair is one for all its responses, so it says who answered of none."""
+    folder, _, _ = read_release
+    readers = defaultdict(set)
+    for row in read(folder / "responses.parquet", ["site", "question_id", "reader_id"]):
+        readers[row["site"], row["question_id"]].add(row["reader_id"])
+    assert sum(len(ids) == 1 for ids in readers.values()) / len(readers) > 0.99
+    assert len(set.union(*readers.values())) == 17
+
+
+def test_agreement_is_near_what_the_paper_says_of_an_earlier_corpus(read_release):
+    folder, _, _ = read_release
+    units = defaultdict(lambda: defaultdict(list))
+    for row in read(folder / "responses.parquet", ["site", "question_id", "options"]):
+        if row["options"]:
+            units[row["question_id"]][row["site"]].append(frozenset(row["options"]))
+    alphas = [alpha(list(of_site.values())) for of_site in units.values()]
+    shares = [agreement(unit) for of_site in units.values() for unit in of_site.values() if len(unit) > 1]
+    assert sum(alphas) / 64 == pytest.approx(0.49, abs=0.005)
+    assert (min(alphas), max(alphas)) == pytest.approx((0.09, 0.91), abs=0.005)
+    assert sum(shares) / len(shares) == pytest.approx(0.776, abs=0.0005)
+
+
+def test_it_is_read_in_seconds_and_in_150_megabytes_more_than_the_libraries(mirror, tmp_path):
+    code = """
+import json, resource, sys, time
+from lextables.dataset import Published, write_all
+from lextables.privacy import raw
+from lextables.privacy.schema import TABLES
+files = {kind: [path] for kind, path in json.loads(sys.argv[1]).items()}
+begun, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rows = raw.read("privacy", Published(files, {}, {"other_snapshots": ["stand_in"]}, {"policies": "stand_in"}))
+write_all(TABLES["privacy"], rows.of, sys.argv[2])
+grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(time.process_time() - begun, grown / 1024)
+"""
+    files = {kind: str(mirror / "privacy" / name) for kind, name in FILES.items()}
+    ran = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(files), str(tmp_path)],
+        capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
+    )  # fmt: skip
+    seconds, megabytes = map(float, ran.stdout.split())
+    assert seconds < 20
+    assert megabytes < 150

@@ -1,0 +1,256 @@
+"""The reader of the privacy policy corpus: what comes of its three files, and each fault in one sentence."""
+
+import copy
+import json
+
+import pytest
+
+from lextables.dataset import Published, write_all
+from lextables.errors import BadInput
+from lextables.privacy import raw
+from lextables.privacy.schema import TABLES
+from lextables.privacy.sentences import spans
+
+QUESTIONS = [
+    {
+        "label": "N-2", "category": "Notice", "allow_multiselect": False, "question": "Tracking?",
+        "options": [{"label": "0", "text": "No"}, {"label": "1", "text": "Yes"}, {"label": ".", "text": ""}],
+    },
+    {
+        "label": "E-1", "category": "Enforcement", "allow_multiselect": True, "question": "Means?",
+        "options": [{"label": "1", "text": "Mail"}, {"label": "2", "text": "Telephone"}],
+    },
+]  # fmt: skip
+POLICIES = [
+    {
+        "url": "b.example",
+        "policy_documents": [
+            {"label": "0", "name": "Privacy", "paragraphs": ["# Ours", "One. Two two."]},
+            {"label": "1", "name": "Terms", "paragraphs": ["We, i.e. Acme Inc. of D.C., do."]},
+        ],
+    },
+    {"url": "a.example", "policy_documents": [
+        {"label": "0", "name": "Privacy", "paragraphs": ["", "Größe zählt."]},
+    ]},
+]  # fmt: skip
+
+
+def response(*options, highlights=(), likert=4, coder=7):
+    return {
+        "coder_id": coder,
+        "selected_option_labels": list(options),
+        "reported_likert_confidence": likert,
+        "highlighted_sentences": [list(one) for one in highlights],
+    }
+
+
+CODINGS = [
+    {
+        "url": "b.example",
+        "question": "N-2",
+        "responses": [response("1", highlights=[(1, 0, 0), (0, 1, 1)]), response("0", likert=None)],
+    },
+    {"url": "b.example", "question": "E-1", "responses": [response("2", "1", likert=1), response(likert=5)]},
+    {
+        "url": "c.example",
+        "question": "N-2",
+        "responses": [response(".", highlights=[(0, 9, 0)]), response(".", highlights=[(0, 9, 0)])],
+    },
+]
+
+
+@pytest.fixture
+def given(tmp_path):
+    """What writes the three files, changed by a test, and returns what the reader is given."""
+
+    def write(questions=QUESTIONS, policies=POLICIES, codings=CODINGS, variant="release"):
+        files = {}
+        for name, records in (("questions", questions), ("policies", policies), ("codings", codings)):
+            files[name] = [tmp_path / f"{name}.ndjson"]
+            lines = [one if isinstance(one, str) else json.dumps(one) for one in records]
+            files[name][0].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return Published(files, {}, {"other_snapshots": ("stand_in",)}, {"policies": variant})
+
+    return write
+
+
+def tables(published):
+    rows = raw.read("privacy", published)
+    return {name: [dict(row) for row in of] for name, of in rows.of.items()} | {"notes": rows.notes}
+
+
+def test_policies_are_sorted_by_site_and_their_paragraphs_numbered_over_all_documents(given):
+    found = tables(given())
+    assert [(row["site"], row["documents"], row["paragraphs"], row["words"]) for row in found["sites"]] == [
+        ("a.example", 1, 2, 2),
+        ("b.example", 2, 3, 12),
+        ("c.example", 0, 0, 0),
+    ]
+    assert [(row["site"], row["place"], row["paragraph_id"]) for row in found["paragraphs"]] == [
+        ("a.example", 0, "a.example/0/0"),
+        ("a.example", 1, "a.example/0/1"),
+        ("b.example", 0, "b.example/0/0"),
+        ("b.example", 1, "b.example/0/1"),
+        ("b.example", 2, "b.example/1/0"),
+    ]
+    assert [row["name"] for row in found["documents"]] == ["Privacy", "Privacy", "Terms"]
+    text = found["paragraphs"][3]["text"]
+    marks = [row for row in found["sentences"] if row["paragraph_id"] == "b.example/0/1"]
+    assert [text[row["start"] : row["end"]] for row in marks] == ["One.", "Two two."]
+    assert not [row for row in found["sentences"] if row["paragraph_id"] == "a.example/0/0"]
+
+
+def test_codings_become_responses_by_place_and_highlights_by_paragraph(given):
+    found = tables(given())
+    rows = [(row["site"], row["question_id"], row["response"], row["options"]) for row in found["responses"]]
+    assert rows == [
+        ("b.example", "E-1", 0, [0, 1]), ("b.example", "E-1", 1, []),
+        ("b.example", "N-2", 0, [1]), ("b.example", "N-2", 1, [0]),
+        ("c.example", "N-2", 0, [2]), ("c.example", "N-2", 1, [2]),
+    ]  # fmt: skip
+    assert [row["confidence"] for row in found["responses"]][:4] == [0.0, 1.0, 0.75, None]
+    marked = [(row["paragraph_id"], row["sentence"], row["here"]) for row in found["highlights"]]
+    assert marked == [
+        ("b.example/0/1", 1, True), ("b.example/1/0", 0, True),
+        ("c.example/0/9", 0, False), ("c.example/0/9", 0, False),
+    ]  # fmt: skip
+    assert found["notes"] == {
+        "highlights_beyond_our_sentences": 0, "highlights_outside_the_policies": 2,
+        "pairs_with_two_like_responses": 1, "responses_without_an_option": 1,
+        "single_choices_with_several_options": 0, "sites_coded_without_a_policy_here": 1,
+        "sites_with_a_policy_and_no_coding": 1,
+    }  # fmt: skip
+
+
+def test_the_rows_fit_their_schema_and_the_same_files_give_the_same_bytes(given, tmp_path):
+    published, written = given(), []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        write_all(TABLES["privacy"], raw.read("privacy", published).of, folder)
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert written[0] == written[1] and len(written[0]) == 8
+
+
+def changed(records, *path, to):
+    """A copy of records with what lies at ``path`` replaced."""
+    found = copy.deepcopy(records)
+    at = found
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = to
+    return found
+
+
+NO_CODER = {key: value for key, value in response("1").items() if key != "coder_id"}
+OUTSIDE = "for N-2 of b.example lies outside the site's documents"
+FIRST = (0, "responses", 0)
+MARKS = (*FIRST, "highlighted_sentences")
+FAULTS = {
+    "no JSON": ({"codings": ["{"]}, "codings.ndjson, line 1: is no JSON ("),
+    "no object": ({"policies": ["[]"]}, "policies.ndjson, line 1: holds list where an object should be"),
+    "a key is missing": (
+        {"questions": [{"label": "N-2"}]}, "questions.ndjson, line 1: the key 'options' is missing",
+    ),
+    "a question twice": ({"questions": QUESTIONS * 2}, "line 3: question 'N-2' appears twice"),
+    "an option twice": (
+        {"questions": changed(QUESTIONS, 1, "options", 1, "label", to="1")},
+        "line 2: question 'E-1' has the option '1' twice",
+    ),
+    "no options": ({"questions": changed(QUESTIONS, 0, "options", to=[])}, "question 'N-2' has no options"),
+    "an empty label": ({"questions": changed(QUESTIONS, 0, "label", to=" ")}, "line 1: 'label' is empty"),
+    "a site twice": ({"policies": POLICIES * 2}, "policies.ndjson, line 3: the site b.example appears twice"),
+    "a document twice": (
+        {"policies": changed(POLICIES, 0, "policy_documents", 1, "label", to="0")},
+        "policies.ndjson, line 1: b.example has the document '0' twice",
+    ),
+    "a paragraph that is no text": (
+        {"policies": changed(POLICIES, 0, "policy_documents", 0, "paragraphs", to=["x", 3])},
+        "policies.ndjson, line 1: 'paragraph 1' is int where str should be",
+    ),
+    "an unknown question": (
+        {"codings": changed(CODINGS, 2, "question", to="N-9")},
+        "codings.ndjson, line 3: question 'N-9' is not in the file of questions",
+    ),
+    "a coding twice": (
+        {"codings": CODINGS + CODINGS[:1]},
+        "codings.ndjson, line 4: N-2 of b.example is coded twice (first at codings.ndjson, line 1)",
+    ),
+    "an unknown option": (
+        {"codings": changed(CODINGS, *FIRST, "selected_option_labels", to=["2"])},
+        "codings.ndjson, line 1: '2' is no option of N-2 of b.example",
+    ),
+    "an option chosen twice": (
+        {"codings": changed(CODINGS, *FIRST, "selected_option_labels", to=["1", "1"])},
+        "codings.ndjson, line 1: the option '1' is chosen twice for N-2 of b.example",
+    ),
+    "a confidence of 6": (
+        {"codings": changed(CODINGS, *FIRST, "reported_likert_confidence", to=6)},
+        "codings.ndjson, line 1: the confidence 6 is not 1 to 5",
+    ),
+    "no coder": (
+        {"codings": changed(CODINGS, 0, "responses", to=[NO_CODER])},
+        "codings.ndjson, line 1: the key 'coder_id' is missing",
+    ),
+    "a highlight of two": (
+        {"codings": changed(CODINGS, *MARKS, to=[[0, 1]])},
+        "codings.ndjson, line 1: the highlight [0, 1] is not a document, a paragraph and a sentence",
+    ),
+    "a highlight before the start": (
+        {"codings": changed(CODINGS, *MARKS, to=[[0, -1, 0]])}, "the highlight [0, -1, 0] is not a document",
+    ),
+    "a highlight twice": (
+        {"codings": changed(CODINGS, *MARKS, to=[[0, 1, 0], [0, 1, 0]])},
+        "codings.ndjson, line 1: the highlight ['0', 1, 0] stands twice for N-2 of b.example",
+    ),
+    "a highlight outside the documents": (
+        {"codings": changed(CODINGS, *MARKS, to=[[2, 0, 0]])},
+        f"codings.ndjson, line 1: the highlight [2, 0, 0] {OUTSIDE}: none is labelled '2'",
+    ),
+    "a highlight outside its document": (
+        {"codings": changed(CODINGS, *MARKS, to=[[1, 1, 0]])},
+        f"codings.ndjson, line 1: the highlight [1, 1, 0] {OUTSIDE}: '1' has 1 paragraphs",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_one_sentence_with_file_and_line(given, fault):
+    change, sentence = FAULTS[fault]
+    with pytest.raises(BadInput) as error:
+        tables(given(**change))
+    assert sentence in str(error.value)
+
+
+def test_of_other_snapshots_a_highlight_outside_is_counted(given):
+    codings = changed(CODINGS, *MARKS, to=[[2, 0, 0], [1, 1, 0], [0, 0, 0]])
+    found = tables(given(codings=codings, variant="stand_in"))
+    assert [row["here"] for row in found["highlights"] if row["site"] == "b.example"] == [True, False, False]
+    assert found["notes"]["highlights_outside_the_policies"] == 4
+
+
+def test_a_sentence_that_our_splitter_does_not_have_is_counted_and_no_fault(given):
+    codings = changed(CODINGS, *MARKS, to=[[0, 1, 2], [0, 1, 1]])
+    assert tables(given(codings=codings))["notes"]["highlights_beyond_our_sentences"] == 1
+
+
+def test_a_byte_order_mark_and_blank_lines_are_passed_over(given):
+    published = given()
+    path = published.file("policies")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\n\n"))
+    assert tables(published)["paragraphs"] == tables(given())["paragraphs"]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "sentences"),
+    [
+        ("", []),
+        ("  \n", []),
+        ("One. Two!  Three?", ["One.", "Two!", "Three?"]),
+        ("We use e.g. cookies. See Sec. 4.", ["We use e.g. cookies.", "See Sec. 4."]),
+        ("The U.S. Shield is over.", ["The U.S. Shield is over."]),
+        ("A heading", ["A heading"]),
+    ],
+)
+def test_sentences(paragraph, sentences):
+    assert [paragraph[start:end] for start, end in spans(paragraph)] == sentences

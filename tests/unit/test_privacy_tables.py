@@ -1,0 +1,234 @@
+"""The tables of the privacy policy corpus on a tiny corpus, against numbers worked out by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from lextables.dataset import write
+from lextables.privacy import tables
+from lextables.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SITES
+from lextables.rooms import load
+from lextables.run import SCORES
+from lextables.tables.cells import build
+from lextables.tables.inputs import Inputs
+from lextables.tables.published import PublishedCell
+from lextables.tables.published import load as load_published
+
+ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/privacy.yaml")
+PUBLISHED = load_published(ROOT / "resources/published/privacy.csv")
+
+# {question: {site: [(options, Likert confidence)]}}
+CODED = {
+    "N-1": {
+        "a": [([1], 5), ([1], 4)],
+        "b": [([0], 2), ([1], 3)],
+        "c": [([0], 4), ([0], 4), ([1], None)],
+        "d": [([1], 3)],
+    },
+    "N-2": {"a": [([0], 5), ([0], 5)], "b": [([0], 4), ([0], None)]},
+    "E-1": {
+        "a": [([0, 1], 2), ([0], 2)],
+        "b": [([0, 1], 5), ([0, 1], 4)],
+        "c": [([1], 4), ([1], 4)],
+        "d": [([], 1)],
+    },
+}
+CATEGORY = {"N-1": "Notice", "N-2": "Notice", "E-1": "Enforcement"}
+CODERS = {"a": 2, "b": 2, "c": 3, "d": 1, "e": 0}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    questions = [
+        {
+            "question_id": name,
+            "category": of,
+            "question": "?",
+            "options": ["No", "Yes"],
+            "several": name == "E-1",
+        }
+        for name, of in CATEGORY.items()
+    ]
+    responses = [
+        {
+            "site": site, "question_id": name, "response": place, "reader_id": str(place), "options": options,
+            "confidence": None if likert is None else (likert - 1) / 4,
+        }
+        for name, of_site in CODED.items()
+        for site, of_pair in of_site.items()
+        for place, (options, likert) in enumerate(of_pair)
+    ]  # fmt: skip
+    sites = [
+        {"site": site, "documents": 1, "paragraphs": n, "words": 10 * n, "pairs": 2, "coders": coders}
+        for n, (site, coders) in enumerate(CODERS.items())
+    ]
+    highlights = [
+        {
+            "site": site, "question_id": "N-1", "response": 0, "document": "0", "paragraph": 0, "sentence": 0,
+            "paragraph_id": f"{site}/0/0", "here": True,
+        }
+        for site in "abd"
+    ]  # fmt: skip
+    responses.sort(key=lambda row: (row["site"], row["question_id"], row["response"]))
+    made = {QUESTIONS: questions, RESPONSES: responses, SITES: sites, HIGHLIGHTS: highlights}
+    for table, rows in made.items():
+        write(table, rows, folder / f"{table.name}.parquet")
+    return folder
+
+
+def computed(data, name, rows=(), root=Path(), file=None):
+    published = [cell for cell in PUBLISHED if cell.table == name]
+    inputs = Inputs(data=data, root=root, rows=rows, published=published, paper=PAPER, name=name, file=file)
+    cells = tables.cells(name, inputs)
+    # As the script does: a table may leave out nothing that is printed.
+    build(published, cells, comparable=False)
+    return {(cell.row, cell.column): cell.value for cell in cells}
+
+
+def test_every_printed_table_and_every_table_of_the_registry_has_its_function():
+    assert PAPER.tables.keys() == tables.TABLES.keys()
+
+
+def test_table_1_counts_by_coders(data):
+    found = computed(data, "table1")
+    assert {row: found[row, "All"] for row in ("Questions", "Categories", "Total Coders")} == {
+        "Questions": 3, "Categories": 2, "Total Coders": 3,
+    }  # fmt: skip
+    by_coders = {
+        "Policies": (3, 1), "Paragraphs": (0 + 1 + 2, 3), "Words": (30, 30), "Highlight Annotations": (2, 1),
+        "Policy Classifications": (17, 2), "Confidence Scores": (15, 2),
+    }  # fmt: skip
+    assert {row: (found[row, "2+ coders"], found[row, "1 coder"]) for row in by_coders} == by_coders
+    assert found["Policies whose text is here", "All"] == 4
+
+
+def test_agreement_by_question_and_category(data):
+    found = computed(data, "table_agreement")
+    # N-1: units 11, 01, 001 (d is answered once): n = 7, four of option 1 and three of 0; differing ordered
+    # pairs 2 of b, 4 / 2 of c, so D_o = 4/7; D_e = 2 * 4 * 3 / (7 * 6).  alpha = 1 - 1 = 0.
+    assert found["N-1", "Krippendorff's alpha"] == pytest.approx(0.0)
+    # N-2: one answer alone.
+    assert found["N-2", "Krippendorff's alpha"] is None
+    # E-1: {0,1} {0} | {0,1} {0,1} | {1} {1}: n = 6, D_o = 2/6, D_e = (36 - 9 - 1 - 4) / (6 * 5).
+    e_1 = 1 - (2 / 6) / (22 / 30)
+    assert found["E-1", "Krippendorff's alpha"] == pytest.approx(e_1)
+    assert found["N", "Krippendorff's alpha"] == pytest.approx(0.0)
+    assert found["All questions", "Krippendorff's alpha, mean"] == pytest.approx(e_1 / 2)
+    assert found["All questions", "Krippendorff's alpha, greatest"] == pytest.approx(e_1)
+    shares = {"N-1": [1, 0, 1 / 3], "N-2": [1, 1], "E-1": [0, 1, 1]}
+    for name, of in shares.items():
+        assert found[name, "Agreement (%)"] == pytest.approx(100 * sum(of) / len(of))
+    assert found["N", "Agreement (%)"] == pytest.approx(100 * (1 + 1 / 3 + 2) / 5)
+    # 1 + 2/3 of N-1, 1 of E-1.
+    assert found["N-1", "Share of all disagreement (%)"] == pytest.approx(100 * (5 / 3) / (8 / 3))
+    assert found["N-2", "Share of all disagreement (%)"] == 0.0
+    every = [share for of in shares.values() for share in of]
+    assert found["All questions", "Absolute agreement"] == pytest.approx(100 * sum(every) / 8)
+    assert found["All questions", "Answers of two coders or more"] == 8
+
+
+def test_figure_1_wants_a_list_of_ranks(data, tmp_path):
+    assert computed(data, "figure1") == {("All sites", "Documents"): None}
+    path = tmp_path / "ranks.csv"
+    path.write_text("1,example.com\n", encoding="utf-8")
+    found = computed(data, "figure1", file=path)
+    assert found["a", "Documents"] == 1 and ("a", "Traffic rank") not in found
+    assert found["All sites", "Without a rank"] == 5
+
+
+def test_figure_3_is_agreement_by_mean_confidence_to_the_next_half(data):
+    found = computed(data, "figure3")
+    agreement = {row: value for (row, column), value in found.items() if column == "Agreement (%)"}
+    assert agreement == pytest.approx({
+        "Coders / 2.0": 0.0,  # E-1 of a
+        "Coders / 2.5": 0.0,  # N-1 of b
+        "Coders / 4.0": 100 * (1 / 3 + 1 + 1) / 3,  # N-1 of c by two, N-2 of b by one, E-1 of c
+        "Coders / 4.5": 100.0,  # N-1 of a, E-1 of b
+        "Coders / 5.0": 100.0,  # N-2 of a
+    })  # fmt: skip
+    assert found["Coders / 4.0", "Answers"] == 3 and found["Coders / 4.0", "Mean confidence"] == 4.0
+
+
+def test_figure_5_has_each_pair_of_questions_once(data):
+    found = computed(data, "figure5")
+    pairs = {key: value for key, value in found.items() if key[0] in CODED and key[1] in CODED}
+    assert {key for key in pairs if key[0] != key[1]} == {("N-1", "E-1")}  # N-2 has one answer
+    assert {key for key, value in pairs.items() if value == 1.0} >= {(name, name) for name in CODED}
+    assert found["Pairs across categories", "Pairs"] == 1
+
+
+def system(row, folders=(), reason="", **more):
+    runs = {"main": list(folders)} if folders else {}
+    return {
+        "row": row,
+        "runs": runs,
+        "reason": reason,
+        "trained": False,
+        "averages": 1,
+        "floor": False,
+    } | more
+
+
+def scores(root, folder, values):
+    rows = sorted(
+        (
+            {"metric": metric, "group": group, "value": value, "n": 4}
+            for (metric, group), value in values.items()
+        ),
+        key=lambda row: (row["metric"], row["group"]),
+    )
+    (root / folder).mkdir(parents=True)
+    write(SCORES, rows, root / folder / "scores.parquet")
+
+
+def test_losses_stand_by_category_and_question_and_those_of_our_own_beside(data, tmp_path):
+    loss = {
+        ("cross entropy", "all"): 0.5,
+        ("cross entropy", "with a text"): 0.45,
+        ("cross entropy", "category: Notice"): 0.3,
+        ("cross entropy", "question: N-1"): 0.25,
+        ("log loss", "all"): 0.9,
+    }
+    scores(tmp_path, "prior", loss)
+    scores(tmp_path, "claude", {("cross entropy", "question: N-1"): 0.1})
+    rows = [system("The other sites", ["prior"]), system("Claude 3", ["claude"])]
+    rows.append(system("GPT-4", reason="no key"))
+    found = computed(data, "table2", rows, tmp_path)
+    assert found["overall", "The other sites"] == 0.5 and found["N", "The other sites"] == 0.3
+    assert ("E", "The other sites") not in found and found["E", "GPT-4"] is None
+    assert found["overall, log loss", "The other sites"] == 0.9
+    assert found["overall, of policies whose text is here", "The other sites"] == 0.45
+    found = computed(data, "table_b", rows, tmp_path)
+    assert found["N-1", "The other sites"] == 0.25 and found["N-1", 'Claude 3 "haiku"'] == 0.1
+    assert ("N-1", "Claude 3") not in found and found["N-2", 'Claude 3 "haiku"'] is None
+
+
+def test_marks_stand_by_question_with_f1_of_the_others(data, tmp_path):
+    marks = {("F1", "question: N-1"): 0.2, ("recall", "question: N-1"): 0.6, ("F1", "all"): 0.1}
+    scores(tmp_path, "words", marks | {("accuracy", "all"): 0.9})
+    scores(tmp_path, "bert", marks)
+    rows = [system("BERT-BASE", ["bert"]), system("Words", ["words"], floor=True)]
+    found = computed(data, "table_c1", rows, tmp_path)
+    assert (found["N-1", "F1"], found["N-1", "Recall"], found["N-1", "F1, Words"]) == (0.2, 0.6, 0.2)
+    assert found["N-1", "Accuracy"] is None and ("N-2", "F1, Words") not in found
+    found = computed(data, "table3", rows, tmp_path)
+    assert (found["Words", "acc."], found["Words", "f1"]) == (90.0, 10.0)
+    assert found["LEGAL-BERT", "acc."] is None
+
+
+@pytest.mark.parametrize("name", ["table2", "table3", "table_b", "table_c1", "table_c2"])
+def test_without_runs_every_printed_cell_has_its_reason(data, name):
+    published = [cell for cell in PUBLISHED if cell.table == name]
+    found = computed(data, name)
+    assert all(found[cell.row, cell.column] is None for cell in published)
+
+
+def test_a_loss_is_not_marked_by_a_floor_that_lies_above_it(data, tmp_path):
+    scores(tmp_path, "prior", {("cross entropy", "all"): 0.5})
+    rows = [system("Claude 3", ["prior"]), system("The other sites", ["prior"], floor=True)]
+    printed = [PublishedCell("table2", "overall", "Claude 3", "0.292", 3, "")]
+    inputs = Inputs(data=data, root=tmp_path, rows=rows, published=printed, paper=PAPER, name="table2")
+    line = build(printed, tables.cells("table2", inputs), comparable=True)[0]
+    assert (line.verdict, line.reason) == ("off", "off by +0.208")
