@@ -132,7 +132,7 @@ class ServerLanguageModel:
         return {}
 
     def _likeliest(self, prompt: Prompt, more: str) -> tuple[Call, Any] | None:
-        """The call that tells the likeliest tokens, with its answer; None where the server refuses to tell."""
+        """The call that tells the likeliest tokens, with its answer; None where none is told."""
         calls = [self._call(prompt, more, top) for top in TOPS]
         for call in calls:
             if (answered := self._api.kept(call)) is not None:
