@@ -64,7 +64,7 @@ def test_the_sample_runs_what_is_installed_and_says_so_of_the_rest():
         "BM25 + MiniLM, mean of standardised scores / None",
     }
     assert rows()["BM25 / Cross-Encoder-MiniLM"].reason == "sample data"
-        assert rows()["BM25 / GPT4o"].reason == "sample data"
+    assert rows()["BM25 / GPT4o"].reason == "sample data"
     assert {run.condition for run in of(found, "search")} == {"sample-lr1e-04"}
 
 
