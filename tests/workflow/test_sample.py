@@ -86,7 +86,7 @@ def test_every_run_says_what_it_ran_on(finished):
         weights = record["settings"].get("weights")
         if weights and not weights.startswith("results/"):
             assert weights == "mirror:sample-encoder"
-            assert record["settings"]["found"] == "a tiny encoder of the sample's own in its place"
+            assert record["settings"]["found"] == "a tiny model of the sample's own in its place"
 
 
 def test_the_effective_config_is_kept(finished):

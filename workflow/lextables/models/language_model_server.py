@@ -26,6 +26,10 @@ NEGLIGIBLE = 1e-4
 TOPS = (20, 5)
 # Of English text a token has four or five; what is too long all the same is refused by the server.
 BYTES_A_TOKEN = 3
+# Where a model ends its answer at once, llama-cpp-python tells no probabilities: then a token is drawn, so
+# that most draws are another, and those of the model itself are told beside it.
+DRAWN = {"temperature": 2.0, "top_p": 1, "min_p": 0}
+DRAWS = 8
 # Tokens that a message adds to its text, at most.
 AROUND_A_MESSAGE = 8
 
@@ -117,14 +121,29 @@ class ServerLanguageModel:
         return Weighed(tuple(_log_of(shares[text]) for text in wanted))
 
     def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
-        """The likeliest tokens after a prompt and what was answered already, with their log-probabilities."""
+        """The likeliest tokens after a prompt and what was answered already, with their log-probabilities.
+
+        None where the server tells none; none of them where the model does nothing but end its answer.
+        """
+        found = self._likeliest(prompt, more)
+        if found is None or not _ended(found[1]):
+            return found and read_tokens(found[1])
+        call, answered = found
+        for seed in range(DRAWS):
+            drawn = call._replace(body={**call.body, **DRAWN, "seed": seed})
+            if not _ended(answered := self._api.ask(drawn, _check)):
+                return read_tokens(answered)
+        return {}
+
+    def _likeliest(self, prompt: Prompt, more: str) -> tuple[Call, Any] | None:
+        """The call that tells the likeliest tokens, with its answer; None where none is told."""
         calls = [self._call(prompt, more, top) for top in TOPS]
         for call in calls:
             if (answered := self._api.kept(call)) is not None:
-                return read_tokens(answered)
+                return call, answered
         for at in range(self._top, len(TOPS)):
             try:
-                return read_tokens(self._api.ask(calls[at], _check))
+                return calls[at], self._api.ask(calls[at], _check)
             except Refused as fault:
                 if "logprob" not in fault.said.lower():
                     raise
@@ -188,6 +207,14 @@ def read_tokens(answered: Mapping[str, Any]) -> dict[bytes, float] | None:
     else:
         return None
     return _together(found) or None
+
+
+def _ended(answered: Mapping[str, Any]) -> bool:
+    """Whether the model ended its answer before it began, and nothing is told of what else was likely."""
+    choice = answered["choices"][0]
+    told = choice.get("logprobs") or {}
+    nothing = told.get("content", told.get("tokens")) == []
+    return nothing and choice.get("finish_reason") == "stop" and not read_text(answered).text
 
 
 def _listed(place: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
