@@ -69,13 +69,10 @@ def _check_model(panel: plan.Panel, wanting: tuple[str, ...]) -> None:
 
 
 class Learning(Entry):
-    """How answers are learnt, as `learning.answers` has it; each fold's penalty is chosen on the others.
+    """How answers are learnt, as `learning.answers` has it; each fold's penalty is chosen on the others."""
 
-    A language model that reads no whole documents reads as many of the ``best`` paragraphs.
-    """
-
-    best: PositiveInt = 5
-    penalties: tuple[PositiveFloat, ...] = Field((0.001, 0.01, 0.1, 1.0, 10.0), min_length=1)
+    best: tuple[PositiveInt, ...] = Field((2, 20), min_length=1)
+    penalties: tuple[PositiveFloat, ...] = Field((0.001, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1)
 
 
 class Marking(Entry):
@@ -89,10 +86,12 @@ class Asking(Entry):
     """How language models are asked: by which ``prompt`` of `resources/prompts`.
 
     It has the fields `text`, `question` and `options`; these are listed in so many ``orders``, and where a
-    model tells no probabilities ``samples`` answers are drawn.
+    model tells no probabilities ``samples`` answers are drawn.  One that reads no whole documents reads the
+    ``best`` paragraphs.
     """
 
     prompt: str
+    best: PositiveInt = 5
     orders: Literal[1, 2] = 2
     samples: PositiveInt = 5
 
@@ -215,9 +214,9 @@ class AnswersPlanner(Planner):
         window = settings.get("window")
         if panel.text == "whole" and window and self.task.tokens and window < self.task.tokens:
             return Missing(f"its window of {window:,} tokens does not hold the longest document")
-        settings |= self.task.asking.model_dump() | {"kind": panel.kind, "text": panel.text}
-        best = {"best": self.task.learning.best} if panel.text == "retrieved" else {}
-        return settings | best | {"prompt": self.context.prompt(self.task.asking.prompt)}
+        settings |= self.task.asking.model_dump(exclude={"best"} if panel.text == "whole" else None)
+        settings |= {"kind": panel.kind, "text": panel.text}
+        return settings | {"prompt": self.context.prompt(self.task.asking.prompt)}
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, and of which part of the task it is."""
