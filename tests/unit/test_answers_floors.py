@@ -14,7 +14,7 @@ from lextables.tasks.answers.folds import fold
 from lextables.tasks.answers.space import of_vectors, of_words
 from lextables.tasks.answers.texts import texts
 
-SETTINGS = {"best": 1, "penalties": [0.001, 0.1, 10.0], "pseudo": 2.0, "smoothing": 0.1, "folds": 5}
+SETTINGS = {"best": [1], "penalties": [0.001, 0.1, 10.0], "pseudo": 2.0, "smoothing": 0.1, "folds": 5}
 MARKING = {"kind": "linear", "folds": 5, "alpha": 1e-4, "epochs": 20}
 
 
@@ -173,13 +173,15 @@ def test_a_question_finds_its_paragraph(tmp_path):
     assert words.best(0, 0, 99).tolist() == [*range(len(data.paragraphs["d00"]))]
 
 
-def test_vectors_describe_a_document_by_the_mean_of_its_best_paragraphs(tmp_path):
+def test_a_document_is_described_by_the_means_of_its_best_paragraphs(tmp_path):
     data, _ = collected(tmp_path, documents=3)
     space = of_vectors(data.paragraphs, data.questions, encoded, encoded)
-    rows = space.best(1, 2, 2)
-    texts_of = [one.text for one in data.paragraphs["d01"]]
-    expected = encoded([texts_of[row - space.of(1).start] for row in rows]).mean(axis=0)
-    assert space.described(2, 2)[1] == pytest.approx(expected)
+    texts_of, expected = [one.text for one in data.paragraphs["d01"]], []
+    for count in (1, 3):
+        rows = space.best(1, 2, count)
+        mean = encoded([texts_of[row - space.of(1).start] for row in rows]).mean(axis=0)
+        expected.append(mean / np.linalg.norm(mean))
+    assert space.described(2, [1, 3])[1] == pytest.approx(np.concatenate(expected))
 
 
 def encoded(given):

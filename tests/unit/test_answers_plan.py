@@ -41,11 +41,11 @@ def test_each_floor_is_one_run_that_answers():
 
 
 def test_settings_hold_what_a_run_depends_on_and_no_more():
-    _, runs = planned(pseudo=3, smoothing=0.2, folds=4, learning={"best": 2, "penalties": [1, 2]})
+    _, runs = planned(pseudo=3, smoothing=0.2, folds=4, learning={"best": [2], "penalties": [1, 2]})
     assert runs["answer", "random"] == {"kind": "random"}
     assert runs["answer", "prior"] == {"kind": "prior", "pseudo": 3, "smoothing": 0.2}
     assert runs["answer", "words"] == {
-        "kind": "linear", "pseudo": 3, "smoothing": 0.2, "folds": 4, "best": 2, "penalties": [1, 2]
+        "kind": "linear", "pseudo": 3, "smoothing": 0.2, "folds": 4, "best": [2], "penalties": [1, 2]
     }  # fmt: skip
 
 

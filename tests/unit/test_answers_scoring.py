@@ -1,11 +1,14 @@
 """From the tables of the task of answers and a run's predictions to scores."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from answer_rows import NAMES, QUESTIONS, collected, rows, written
 from lextables.dataset import write
 from lextables.errors import BadInput
+from lextables.fingerprint import digests
 from lextables.tasks.answers import marking, prior
 from lextables.tasks.answers.collection import (
     ANSWERED_FROM,
@@ -22,6 +25,19 @@ from lextables.tasks.answers.scoring import WITH_TEXT, of_answers, of_marks
 
 def by_key(scored):
     return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in scored}
+
+
+SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
+
+# What an answer depends on
+
+
+@pytest.mark.parametrize("script", ["prior", "linear", "vectors", "mark", "mark_vectors"])
+def test_no_metric_and_no_planner_reaches_what_answers_or_marks(script):
+    """A change of either repeats no answer."""
+    covered = digests(str(SCRIPTS / f"answers_{script}.py"))
+    assert "lextables/tasks/answers/collection.py" in covered
+    assert not [name for name in covered if "/metrics/" in name or name.endswith("plan.py")]
 
 
 # What people answered

@@ -87,8 +87,9 @@ def answers(
 ) -> tuple[Answers, dict[int, float]]:
     """Return what is predicted of each pair whose document has a text, and {fold: the penalty chosen}.
 
-    ``settings``: ``best`` paragraphs of a document for a question, ``penalties`` to choose from (the smaller
-    the stronger), ``pseudo``, ``smoothing`` and ``folds``.  The same whatever the ``threads``.
+    ``settings``: how many paragraphs describe a document (``best``, as `Space.described` has them),
+    ``penalties`` to choose from (the smaller the stronger), ``pseudo``, ``smoothing`` and ``folds``.  Alike
+    whatever the ``threads``.
     """
     questions = asked(space, shares, settings)
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:

@@ -69,13 +69,10 @@ def _check_model(panel: plan.Panel, wanting: tuple[str, ...]) -> None:
 
 
 class Learning(Entry):
-    """How answers are learnt, as `learning.answers` has it; each fold's penalty is chosen on the others.
+    """How answers are learnt, as `learning.answers` has it; each fold's penalty is chosen on the others."""
 
-    A language model that reads no whole documents reads as many of the ``best`` paragraphs.
-    """
-
-    best: PositiveInt = 5
-    penalties: tuple[PositiveFloat, ...] = Field((0.001, 0.01, 0.1, 1.0, 10.0), min_length=1)
+    best: tuple[PositiveInt, ...] = Field((2, 20), min_length=1)
+    penalties: tuple[PositiveFloat, ...] = Field((0.001, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1)
 
 
 class Marking(Entry):
@@ -88,12 +85,14 @@ class Marking(Entry):
 class Asking(Entry):
     """How language models are asked, by prompts of `resources/prompts`.
 
-    By ``prompt`` a question about a text is asked, and by ``marks``, if it is named, whether a paragraph is
-    relevant to a question: of each document and question the ``marked`` paragraphs most like it.  Options are
-    listed in so many ``orders``, and where a model tells no probabilities ``samples`` answers are drawn.
+    By ``prompt`` a question about a text is asked, which is the ``best`` paragraphs for a model that reads no
+    whole documents; and by ``marks``, if it is named, whether a paragraph is relevant to a question: of each
+    document and question the ``marked`` paragraphs most like it.  Options are listed in so many ``orders``,
+    and where a model tells no probabilities ``samples`` answers are drawn.
     """
 
     prompt: str
+    best: PositiveInt = 5
     marks: str = ""
     marked: PositiveInt = 5
     orders: Literal[1, 2] = 2
@@ -228,7 +227,7 @@ class AnswersPlanner(Planner):
             return Missing(f"its window of {window:,} tokens does not hold the longest document")
         asking = self.task.asking
         settings |= asking.settings() | {"kind": panel.kind, "text": panel.text}
-        best = {"best": self.task.learning.best} if panel.text == "retrieved" else {}
+        best = {"best": asking.best} if panel.text == "retrieved" else {}
         return settings | best | {"prompt": self.context.prompt(asking.prompt)}
 
     def marked_when_asked(self, key: str, marker: Marker) -> Row:

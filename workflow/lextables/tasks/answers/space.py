@@ -51,10 +51,17 @@ class Space:
         order = np.argsort(-self.likeness[here, question], kind="stable")[:count]
         return here.start + np.sort(order)
 
-    def described(self, question: int, count: int) -> np.ndarray:
-        """Return of each document the mean of its `best` paragraphs, float64 (documents, dimensions)."""
+    def described(self, question: int, counts: Sequence[int]) -> np.ndarray:
+        """Return of each document the means of its `best` paragraphs, by each of ``counts`` side by side.
+
+        Each is brought to length one, float64 (documents, dimensions of all).
+        """
+        return np.hstack([self._means(question, count) for count in counts])
+
+    def _means(self, question: int, count: int) -> np.ndarray:
         rows = [self.paragraphs[self.best(at, question, count)] for at in range(len(self.documents))]
-        return np.stack([np.asarray(each.mean(axis=0), dtype=np.float64).ravel() for each in rows])
+        means = np.stack([np.asarray(each.mean(axis=0), dtype=np.float64).ravel() for each in rows])
+        return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
 
 
 def of_words(paragraphs: Mapping[str, Sequence[Paragraph]], questions: Mapping[str, Question]) -> Space:
