@@ -21,10 +21,13 @@ class FakeModel:
 
     def __init__(self, weighs=None, writes=None, window=None):
         self.weighs, self.writes, self.window = weighs, writes, window
-        self.weighed, self.written = [], []
+        self.weighed, self.written, self.expected = [], [], []
 
     def tokens(self, prompt):
         return len(text_of(prompt).split())
+
+    def expect(self, requests, characters):
+        self.expected.append((requests, characters))
 
     def weigh(self, choices):
         self.weighed += [choice.prompt for choice in choices]

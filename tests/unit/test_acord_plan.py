@@ -247,7 +247,7 @@ def test_a_users_language_model_reranks_bm25_pointwise_and_pairwise():
         )
         if s.asked and s.own
     }
-    # On a release's data the registry's own waits for a GPU, and none of OpenAI's is a server's on this machine.
+    # On a release the registry's own waits for a GPU, and none of OpenAI's is a server's on this machine.
     assert found.keys() == {("BM25 / My LLM", False), ("BM25 / My LLM", True)}
     assert found["BM25 / My LLM", False].runs.keys() == {"short", "medium", "long"}
     assert found["BM25 / My LLM", True].runs.keys() == {"short"}

@@ -190,3 +190,11 @@ def test_no_option_is_no_answer(data, tmp_path):
     assert all(shares == pytest.approx([1 / 3] * 3) for shares in given.values())
     assert record["asked"]["unanswered"] == 3
     assert record["asked"]["outside"] == 1.0
+
+
+def test_how_much_will_be_asked_is_said_before(data, tmp_path):
+    model = FakeModel(lawyer)
+    answers(data, model, tmp_path, orders=2)
+    ((requests, characters),) = model.expected
+    assert requests == len(model.weighed) == 6
+    assert characters == pytest.approx(sum(len(text_of(prompt)) for prompt in model.weighed), rel=0.3)

@@ -7,7 +7,7 @@ import pytest
 from fake_language_model import FakeModel
 from lextables.models.language_model import Message
 from lextables.models.prompts import Template
-from lextables.tasks.retrieval.asking import Asking, about, pairwise, parsed, pointwise, requests, rerank
+from lextables.tasks.retrieval.asking import Asking, about, expected, pairwise, parsed, pointwise, rerank
 from lextables.tasks.retrieval.collection import Collection
 
 ONE = Template((Message("user", "Query: ${query}\n${fence}\n${text}\n${fence}\nRate it."),))
@@ -180,7 +180,7 @@ def test_hits_beyond_those_that_are_asked_about_stay_below():
 def test_how_often_a_model_is_asked_is_known_before(way, passes, most):
     given = settings(way, passes=passes)
     first = {"q": list("abcde")}
-    assert requests(about(COLLECTION, first, given), given) == most
+    assert expected(about(COLLECTION, first, given), given)[0] == most
     # No pair is asked twice, so that it may be fewer.
     assert (
         rerank(COLLECTION, first, given, FakeModel(rates if way == "pointwise" else prefers)).counts[

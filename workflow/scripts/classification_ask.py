@@ -15,8 +15,6 @@ with job(snakemake.log[0]) as log:
     settings, asking, (test,) = snakemake.params.settings, snakemake.params.asking, snakemake.params.splits
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         questions = asked_examples(snakemake.input.data, settings, test)
-        requests = settings["orders"] * len(questions)
-        log.info("%s: %d questions, %d requests", settings["model"], len(questions), requests)
         model = asked.opened(settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
         rows, answers = answer(questions, snakemake.input.data, settings, model)
         write(READINGS if "readings" in settings else PREDICTIONS, rows, snakemake.output.predictions)

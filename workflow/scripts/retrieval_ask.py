@@ -6,7 +6,7 @@ from lextables.models import asked, device
 from lextables.models.limits import Limits
 from lextables.run import recorded_all
 from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.asking import about, requests, rerank
+from lextables.tasks.retrieval.asking import about, expected, rerank
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked
 
 with (
@@ -17,13 +17,9 @@ with (
     first = next(iter(settings.values()))
     documents = collection.load(snakemake.input.data, snakemake.params.task)
     hits = dict(zip(settings, map(ranked, snakemake.input.hits), strict=True))
-    for name, run in settings.items():
-        whom = about(documents, hits[name], run)
-        log.info(
-            "%s, %s: %d queries with up to %d hits, %d requests at most",
-            run["model"], name, len(whom.hits), run["hits"], requests(whom, run),
-        )  # fmt: skip
     model = asked.opened(first, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
+    counts = [expected(about(documents, hits[name], run), run) for name, run in settings.items()]
+    model.expect(*map(sum, zip(*counts, strict=True)))
     where = first["api"] if "api" in first else device.describe(device.pick(snakemake.params.device))
     for path, record, (name, run) in zip(
         snakemake.output.predictions, records, settings.items(), strict=True

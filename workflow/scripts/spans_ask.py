@@ -20,8 +20,16 @@ with job(snakemake.log[0]) as log:
         questions = list(read(questions))
         of_contracts = asked_questions(questions, settings["questions"])
         pieces = {name: reader.pieces(name, texts[name], rows) for name, rows in of_contracts.items()}
-        most = 2 * sum(len(pieces[name]) * len(rows) for name, rows in of_contracts.items())
-        log.info("%s: %d contracts, %d requests at most", settings["model"], len(pieces), most)
+        shown = [
+            piece.end - piece.start
+            for name, rows in of_contracts.items()
+            for piece in pieces[name]
+            for _ in rows
+        ]
+        log.info(
+            "%s: %d contracts, %d pieces", settings["model"], len(pieces), sum(map(len, pieces.values()))
+        )
+        model.expect(2 * len(shown), 2 * sum(shown))
         for name, rows in of_contracts.items():
             for piece in pieces[name]:
                 reader.read(piece, texts[name], rows, found)

@@ -92,6 +92,7 @@ class Api:
         )
         for name in ("httpx", "httpx2"):  # a line in the log for each call
             logging.getLogger(name).setLevel(logging.WARNING)
+        self._told = False
         self._turns: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def kept(self, call: Call) -> Any | None:
@@ -143,16 +144,24 @@ class Api:
         # No tokenizer makes more tokens of a text than it has bytes.
         return cost(self._price, len(canonical(call.body).encode()) + AROUND, call.answer)
 
+    def expect(self, requests: int, characters: int) -> None:
+        """Say what is about to be asked, all in all and at most: calls that are kept cost nothing."""
+        about = cost(self._price, characters // CHARACTERS_A_TOKEN, requests)
+        self._tell(f"up to {requests:,} requests, kept ones among them", about)
+        self._told = True
+
     def _announce(self, calls: Sequence[Call], what: str) -> None:
         missing = [call for call in calls if not self._calls.path(self._asked(call)).is_file()]
-        if not missing:
-            return
-        sent = sum(len(canonical(call.body)) for call in missing) // CHARACTERS_A_TOKEN
-        about = cost(self._price, sent, sum(call.answer for call in missing))
+        if missing and not self._told:
+            sent = sum(len(canonical(call.body)) for call in missing) // CHARACTERS_A_TOKEN
+            about = cost(self._price, sent, sum(call.answer for call in missing))
+            kept = len(calls) - len(missing)
+            self._tell(f"{what}: {len(missing):,} first calls, {kept:,} are kept", about)
+
+    def _tell(self, what: str, about: Cost) -> None:
         spent = self._ledger.spent
         line = (
-            f"{self._model}, {what}: {len(missing):,} first calls, {len(calls) - len(missing):,} are kept;"
-            f" about {about.tokens:,} tokens and {about.dollars:.4f} dollars;"
+            f"{self._model}, {what}; about {about.tokens:,} tokens and {about.dollars:.4f} dollars;"
             f" {spent.dollars:.4f} of {self._limits.dollars:g} dollars are spent."
         )
         print(line)

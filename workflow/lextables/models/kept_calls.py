@@ -98,6 +98,10 @@ class KeptModel:
         """As the model itself tells."""
         return self._model.tokens(prompt)
 
+    def expect(self, requests: int, characters: int) -> None:
+        """Write into the log what it is about to be asked; it costs nothing."""
+        _log.info("%s: %d requests at most, of %d characters together", self.name, requests, characters)
+
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """As the model itself does, which is asked for what is not kept."""
         return [

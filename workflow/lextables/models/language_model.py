@@ -77,6 +77,10 @@ class LanguageModel(Protocol):
         """How many tokens a prompt has; of a server's model an upper bound by its characters."""
         ...
 
+    def expect(self, requests: int, characters: int) -> None:
+        """Say what it is about to be asked, all in all and at most, and what that may take."""
+        ...
+
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """The log-probabilities of each choice's continuations."""
         ...

@@ -64,6 +64,10 @@ class ServerLanguageModel:
             math.ceil(len(message.content.encode()) / BYTES_A_TOKEN) + AROUND_A_MESSAGE for message in prompt
         )
 
+    def expect(self, requests: int, characters: int) -> None:
+        """Say about how many tokens and dollars are to come, and what is spent."""
+        self._api.expect(requests, characters)
+
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """The log-probabilities of each choice's continuations; of none where the server tells none."""
         first = [self._call(choice.prompt, "", TOPS[self._top]) for choice in choices]

@@ -55,6 +55,13 @@ class Asker:
         cut = () if self.settings.get("text") == WHOLE else ("text",)
         return Question(self.template, {"text": text, "question": question.question}, options, cut)
 
+    def expect(self, texts: Iterable[str]) -> None:
+        """Say what is to come: a question, with the rest of its prompt, about each of ``texts``."""
+        around = sum(len(part.content) for part in self.template.parts)
+        lengths = [len(text) + around for text in texts]
+        orders = self.settings["orders"]
+        self.model.expect(orders * len(lengths), orders * sum(lengths))
+
     def ask(self, questions: Sequence[Question]) -> list[Answered]:
         return ask(self.model, questions, self.settings["samples"], self.settings["orders"])
 
@@ -86,6 +93,7 @@ def answer(
         longest = max(batches, key=lambda batch: len(texts[batch[0], batch[1][0]]))
         _check_window(model, asked(*longest), longest[0])
     log.info("%d questions about %d documents for %s", len(wanted), len(batches), model.name)
+    asker.expect(texts[pair] for pair in wanted)
     given, answered = {}, []
     for document, those in tqdm(batches, desc="documents", mininterval=10):
         found = asker.ask(asked(document, those))
@@ -113,6 +121,7 @@ def mark(
     places = _likeliest(of_words(known.paragraphs, known.questions), known, settings["best"])
     paragraphs = len({row for row, _ in places})
     log.info("%d questions about %d paragraphs for %s", len(places), paragraphs, model.name)
+    asker.expect(texts[row] for row, _ in places)
     answered = []
     for start in tqdm(range(0, len(places), TOGETHER), desc="thousands of questions", mininterval=10):
         here = places[start : start + TOGETHER]

@@ -51,7 +51,10 @@ def answer(
     ``orders`` and ``samples`` as `multiple_choice.ask` has them.  `BadInput` where a text is not there.
     """
     heads = {row["head_id"]: row for row in read(paths[1])}
-    questions = _questions([row for _, row in asked], heads, _texts(asked, paths[2]), settings)
+    texts = _texts(asked, paths[2])
+    characters = sum(len(texts[text_id]) for _, row in asked for text_id in key_of(row) if text_id)
+    model.expect(settings["orders"] * len(asked), settings["orders"] * characters)
+    questions = _questions([row for _, row in asked], heads, texts, settings)
     answers: list[Answered] = []
     while several := list(islice(questions, ASKED_AT_ONCE)):
         answers += ask(model, several, settings["samples"], settings["orders"])

@@ -81,12 +81,14 @@ def about(collection: Collection, hits: Mapping[str, Iterable[str]], settings: M
     return Asking(queries, first, dict(zip(pairs, texts, strict=True)))
 
 
-def requests(asking: Asking, settings: Mapping[str, Any]) -> int:
-    """How often a model is asked, at most."""
-    found = [len(hits) for hits in asking.hits.values()]
+def expected(asking: Asking, settings: Mapping[str, Any]) -> tuple[int, int]:
+    """How often a model is asked, at most, and about how many characters of documents it is shown for it."""
+    hits = [len(those) for those in asking.hits.values()]
+    characters = sum(map(len, asking.texts.values()))
     if settings["way"] == "pointwise":
-        return sum(found)
-    return 2 * sum(_steps(hits, settings["passes"]) for hits in found)
+        return sum(hits), characters
+    pairs = sum(_steps(number, settings["passes"]) for number in hits)
+    return 2 * pairs, 4 * pairs * characters // max(1, len(asking.texts))
 
 
 def _steps(hits: int, passes: int) -> int:
