@@ -128,7 +128,8 @@ class KeptModel:
         kept = [self._calls.kept(key) for key in keys]
         missing = [place for place, found in enumerate(kept) if found is None]
         made = answers([asked[place] for place in missing])
-        for place, answer in zip(missing, tqdm(made, total=len(missing), desc=self.name), strict=True):
+        shown = tqdm(made, total=len(missing), desc=self.name, disable=not missing)
+        for place, answer in zip(missing, shown, strict=True):
             kept[place] = record(answer)
             self._calls.keep(keys[place], kept[place])
         return kept
