@@ -321,7 +321,7 @@ def test_a_server_that_refuses_them_altogether_tells_none(tmp_path):
 def test_nothing_is_asked_twice(tmp_path):
     choices = [Choice((Message("user", f"{number % 3}?"),), ("A", "B")) for number in range(9)]
     with serving(always(200, YES)) as server:
-        first = model_of(server, tmp_path).weigh(choices)
+        first = model_of(server, tmp_path, concurrency=1).weigh(choices)
         assert len(server.asked) == 3
         other = Choice(choices[0].prompt, ("B", "C"))
         assert probabilities(model_of(server, tmp_path).weigh([other])[0]) == pytest.approx([0.25, 0])
