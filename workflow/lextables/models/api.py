@@ -147,7 +147,9 @@ class Api:
     def expect(self, requests: int, characters: int) -> None:
         """Say what is about to be asked, all in all and at most: calls that are kept cost nothing."""
         about = cost(self._price, characters // CHARACTERS_A_TOKEN, requests)
-        self._tell(f"up to {requests:,} requests, kept ones among them", about)
+        short = about.dollars > self._limits.dollars - self._ledger.spent.dollars
+        more = ", more than the budget has left" if short and about.dollars else ""
+        self._tell(f"up to {requests:,} requests, kept ones among them{more}", about)
         self._told = True
 
     def _announce(self, calls: Sequence[Call], what: str) -> None:
