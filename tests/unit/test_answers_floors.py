@@ -15,7 +15,7 @@ from lextables.tasks.answers.space import of_vectors, of_words
 from lextables.tasks.answers.texts import texts
 
 SETTINGS = {"best": [1], "penalties": [0.001, 0.1, 10.0], "pseudo": 2.0, "smoothing": 0.1, "folds": 5}
-MARKING = {"kind": "linear", "folds": 5, "alpha": 1e-4, "epochs": 20}
+MARKING = {"kind": "linear", "folds": 5, "longest": 2, "least": 2, "alpha": 1e-4, "epochs": 20}
 
 
 def loss(found, data, question):
@@ -241,7 +241,7 @@ def test_what_is_marked_in_a_document_moves_no_mark_of_its_own(tmp_path):
     turned = right.copy()
     here = space.of(space.documents.index("d03"))
     turned[here] = ~turned[here]
-    first, second = (marking.learnt(space, each, MARKING) for each in (right, turned))
+    first, second = (marking.learnt(data, space, each, MARKING) for each in (right, turned))
     assert (first[here] == second[here]).all()
     assert (first != second).any()
 

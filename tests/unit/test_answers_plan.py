@@ -70,10 +70,11 @@ def test_who_marks_has_rows_of_the_other_part():
         "learnt": {"row": "Learnt", "kind": "linear", "own": True},
         "printed": {"row": "BERT", "kind": "unpublished", "unpublished": "the paper does not say how"},
     }
-    rows, runs = planned(models={}, marks=marks, marking={"alpha": 0.01, "epochs": 2}, folds=3)
+    rows, runs = planned(models={}, marks=marks, marking={"alpha": 0.01, "epochs": 2, "least": 3}, folds=3)
     assert {row.about["part"] for row in rows.values()} == {"marks"}
     assert runs["mark", "never"] == {"kind": "never"}
-    assert runs["mark", "learnt"] == {"kind": "linear", "alpha": 0.01, "epochs": 2, "folds": 3}
+    told = {"longest": 2, "least": 3, "alpha": 0.01, "epochs": 2, "folds": 3}
+    assert runs["mark", "learnt"] == {"kind": "linear"} | told
     assert (rows["BERT"].reason, rows["BERT"].runs) == ("the paper does not say how", {})
     assert set(runs) == {("mark", "never"), ("mark", "learnt")}
 

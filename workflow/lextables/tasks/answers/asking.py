@@ -29,13 +29,12 @@ from lextables.tasks.answers.collection import Collection, pairs, prediction_row
 from lextables.tasks.answers.marking import marked_rows
 from lextables.tasks.answers.schema import MARKED, PREDICTIONS
 from lextables.tasks.answers.space import Space, of_words
+from lextables.tasks.answers.texts import texts
 
 WHOLE = "whole"
 RELEVANT = ("Yes", "No")
-BETWEEN = "\n\n"  # paragraphs of a text
 TOGETHER = 1000  # questions about paragraphs; their prompts are in memory at once
 Settings = Mapping[str, Any]
-Pair = tuple[str, str]  # a document and a question
 log = logging.getLogger(__name__)
 
 
@@ -80,20 +79,18 @@ def answer(
     is too long for its window.
     """
     known = collection.load(data, names)
-    wanted = pairs(known.shares, known.paragraphs)
-    asker, whole = Asker(model, settings), settings["text"] == WHOLE
-    texts = _whole(known, wanted) if whole else _retrieved(known, wanted, settings["best"])
-    batches = [(document, [name for _, name in those]) for document, those in groupby(wanted, itemgetter(0))]
+    asker, shown = Asker(model, settings), dict(texts(known, settings))
+    batches = [(document, [name for _, name in those]) for document, those in groupby(shown, itemgetter(0))]
 
     def asked(document: str, those: Iterable[str]) -> list[Question]:
-        each = ((texts[document, name], known.questions[name]) for name in those)
+        each = ((shown[document, name], known.questions[name]) for name in those)
         return [asker.question(text, question, question.options) for text, question in each]
 
-    if whole and batches:
-        longest = max(batches, key=lambda batch: len(texts[batch[0], batch[1][0]]))
+    if settings["text"] == WHOLE and batches:
+        longest = max(batches, key=lambda batch: len(shown[batch[0], batch[1][0]]))
         _check_window(model, asked(*longest), longest[0])
-    log.info("%d questions about %d documents for %s", len(wanted), len(batches), model.name)
-    asker.expect(texts[pair] for pair in wanted)
+    log.info("%d questions about %d documents for %s", len(shown), len(batches), model.name)
+    asker.expect(shown.values())
     given, answered = {}, []
     for document, those in tqdm(batches, desc="documents", mininterval=10):
         found = asker.ask(asked(document, those))
@@ -115,49 +112,23 @@ def mark(
     It is asked about the ``settings["best"]`` paragraphs of a document for a question.
     """
     known = collection.load(data, names)
-    texts = [one.text for those in known.paragraphs.values() for one in those]
-    given = np.zeros((len(texts), len(known.questions)))
+    paragraphs = [one.text for those in known.paragraphs.values() for one in those]
+    given = np.zeros((len(paragraphs), len(known.questions)))
     asker, kinds = Asker(model, settings), [*known.questions.values()]
     places = _likeliest(of_words(known.paragraphs, known.questions), known, settings["best"])
-    paragraphs = len({row for row, _ in places})
-    log.info("%d questions about %d paragraphs for %s", len(places), paragraphs, model.name)
-    asker.expect(texts[row] for row, _ in places)
+    log.info(
+        "%d questions about %d paragraphs for %s", len(places), len({*map(itemgetter(0), places)}), model.name
+    )
+    asker.expect(paragraphs[row] for row, _ in places)
     answered = []
     for start in tqdm(range(0, len(places), TOGETHER), desc="thousands of questions", mininterval=10):
         here = places[start : start + TOGETHER]
-        found = asker.ask([asker.question(texts[row], kinds[column], RELEVANT) for row, column in here])
+        found = asker.ask([asker.question(paragraphs[row], kinds[column], RELEVANT) for row, column in here])
         for (row, column), one in zip(here, found, strict=True):
             given[row, column] = one.probabilities[0]
         answered += found
     rows = write(MARKED, marked_rows(known, given), output)
     return {"rows": rows, "asked": counts(answered)}
-
-
-def _whole(known: Collection, wanted: Iterable[Pair]) -> dict[Pair, str]:
-    """{(document, question): the whole document}, a text once."""
-    texts = {
-        document: BETWEEN.join(one.text for one in those) for document, those in known.paragraphs.items()
-    }
-    return {(document, question): texts[document] for document, question in wanted}
-
-
-def _retrieved(known: Collection, wanted: Iterable[Pair], best: int) -> dict[Pair, str]:
-    """{(document, question): the paragraphs most like the question, in reading order}."""
-    space = of_words(known.paragraphs, known.questions)
-    texts = [one.text for those in known.paragraphs.values() for one in those]
-    place, column = _places(space)
-    return {
-        (document, question): BETWEEN.join(
-            texts[row] for row in space.best(place[document], column[question], best)
-        )
-        for document, question in wanted
-    }
-
-
-def _places(space: Space) -> tuple[dict[str, int], dict[str, int]]:
-    """Where a space has each document and each question."""
-    documents, questions = (enumerate(names) for names in (space.documents, space.names))
-    return {name: at for at, name in documents}, {name: at for at, name in questions}
 
 
 def _check_window(model: LanguageModel, asked: Iterable[Question], document: str) -> None:
@@ -175,7 +146,8 @@ def _check_window(model: LanguageModel, asked: Iterable[Question], document: str
 
 def _likeliest(space: Space, known: Collection, best: int) -> list[tuple[int, int]]:
     """(paragraph, question): of each answered pair the paragraphs most like the question, text by text."""
-    place, column = _places(space)
+    place = {document: at for at, document in enumerate(space.documents)}
+    column = {question: at for at, question in enumerate(space.names)}
     return sorted(
         (int(row), column[question])
         for document, question in pairs(known.shares, place)

@@ -1,7 +1,8 @@
 """Which paragraphs people would mark as they answer a question: floors that anyone can run.
 
-How like a paragraph is to the question (`space.Space`), or a linear model over its words and over how like it
-is to each question, learnt on the documents of other folds; and, below both, no paragraph or any at random.
+How like a paragraph is to the question (`space.Space`), or a linear model over its runs of words and over how
+like it is to each question, learnt on the documents of other folds; and, below both, no paragraph or any at
+random.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
 from lextables.dataset import Row
-from lextables.models.linear import fit_many, probabilities
+from lextables.models.linear import fit_many, probabilities, vocabulary
 from lextables.tasks.answers.collection import Collection, pairs
 from lextables.tasks.answers.folds import fold
 from lextables.tasks.answers.space import Space, of_words
@@ -36,7 +37,7 @@ def floor(
     words = of_words(data.paragraphs, data.questions)
     if kind == "overlap":
         return overlap(words)
-    return learnt(words, places(data, marked), settings, threads)
+    return learnt(data, words, places(data, marked), settings, threads)
 
 
 def overlap(space: Space) -> np.ndarray:
@@ -44,14 +45,19 @@ def overlap(space: Space) -> np.ndarray:
     return np.clip(space.likeness.astype(np.float64), 0, 1)
 
 
-def learnt(space: Space, marked: np.ndarray, settings: Mapping[str, Any], threads: int = 1) -> np.ndarray:
+def learnt(
+    data: Collection, space: Space, marked: np.ndarray, settings: Mapping[str, Any], threads: int = 1
+) -> np.ndarray:
     """Return what a linear model for each question says, which has seen none of the document's fold.
 
-    ``marked`` bool (paragraphs, questions) is what people marked.  ``settings``: ``folds``, and as
-    `linear.fit_many` has them ``alpha`` and ``epochs``.  Where no other fold has a paragraph it is `overlap`.
+    ``marked`` bool (paragraphs, questions) is what people marked.  ``settings``: ``folds``; runs of up to
+    ``longest`` words count, which stand in ``least`` paragraphs; and as `linear.fit_many` has them ``alpha``
+    and ``epochs``.  Where no other fold has a paragraph it is `overlap`.
     """
     found = overlap(space)
-    features = csr_matrix(hstack([csr_matrix(space.paragraphs), csr_matrix(space.likeness)]))
+    texts = [paragraph.text for those in data.paragraphs.values() for paragraph in those]
+    words = vocabulary(texts, longest=settings["longest"], least=settings["least"]).weigh(texts)
+    features = csr_matrix(hstack([words, csr_matrix(space.likeness)]))
     folds = np.repeat(
         [fold(document, settings["folds"]) for document in space.documents], np.diff(space.bounds)
     )

@@ -76,9 +76,11 @@ class Learning(Entry):
 
 
 class Marking(Entry):
-    """How marks are learnt, as `linear.fit_many` has it."""
+    """How marks are learnt, as `marking.learnt` has it."""
 
-    alpha: PositiveFloat = 1e-5
+    longest: PositiveInt = 2
+    least: PositiveInt = 5
+    alpha: PositiveFloat = 1e-6
     epochs: PositiveInt = 5
 
 
