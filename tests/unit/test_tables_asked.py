@@ -21,9 +21,9 @@ ASKED, READ = "runs/p/ask/bm25+llm/short-pairwise/seed0", "runs/p/retrieve/bm25/
 
 @pytest.fixture
 def root(tmp_path):
-    folder = tmp_path / ASKED
-    folder.mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps({"asked": COUNTED}))
+    for run, record in ((ASKED, {"asked": COUNTED}), (READ, {})):
+        (tmp_path / run).mkdir(parents=True)
+        (tmp_path / run / "run.json").write_text(json.dumps(record))
     return tmp_path
 
 

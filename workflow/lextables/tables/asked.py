@@ -1,6 +1,6 @@
 """What was counted as a language model was asked, said with the scores of its row, whatever the task."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -8,7 +8,6 @@ from typing import Any
 
 from lextables.tables.cells import Cell
 from lextables.tables.cost import record
-from lextables.tasks.plan import ASK
 
 # What a run's record counts, in words; where it is not counted it is not said.
 COUNTS = {
@@ -28,20 +27,15 @@ def with_counts(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
 
     ``root`` is the folder that the folders of runs lie in.
     """
-    counts = cache(lambda folder: in_words(record(root, folder)["asked"]))
+    counted = cache(lambda folder: record(root, folder).get("asked"))
     told: set[tuple[str, ...]] = set()
     for cell in cells:
-        if cell.runs in told or cell.value is None or not _all_asked(cell.runs):
+        if cell.runs in told or cell.value is None or not cell.runs or not all(map(counted, cell.runs)):
             yield cell
             continue
         told.add(cell.runs)
-        words = dict.fromkeys(counts(folder) for folder in cell.runs)
+        words = dict.fromkeys(in_words(counted(folder)) for folder in cell.runs)
         yield replace(cell, reason="; ".join([*([cell.reason] if cell.reason else []), *words]))
-
-
-def _all_asked(runs: Sequence[str]) -> bool:
-    """Whether all of these are runs in which a language model was asked."""
-    return bool(runs) and all(folder.split("/")[2] == ASK for folder in runs)
 
 
 def in_words(counted: Mapping[str, Any]) -> str:
