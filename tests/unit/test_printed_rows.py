@@ -64,7 +64,7 @@ def behind(specs, spec):
         yield from behind(specs, specs[run])
 
 
-@pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud"])
+@pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud", "privacy"])
 def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
     entry, printed = rooms.load(ROOT / f"resources/papers/{paper}.yaml"), printed_names(paper)
     panels = [panel for task in entry.tasks.values() for panel in getattr(task, "models", {}).values()]
@@ -94,4 +94,4 @@ def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
                 if row.get("tuned") or row.get("trained"):
                     for runs in row["runs"].values():
                         assert len(runs) >= row["averages"], (combination, table, row)
-    assert filled
+    assert filled or not any(getattr(task, "grids", None) for task in entry.tasks.values())

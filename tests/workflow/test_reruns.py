@@ -538,9 +538,54 @@ def test_what_is_trained_on_is_trained_on_again(viewed, tmp_path, change, first,
     assert not found.keys() & stays
 
 
-def changed(project, folder, change):
+def changed(project, folder, change, targets=NLI, papers="[lawngnli]"):
     """What runs after a change of a copy: {rule: number of jobs}."""
     shutil.copytree(project.parent, folder / "copy", symlinks=True)
     change(folder / "copy/one")
-    found = planned(folder / "copy/one", NLI, "[lawngnli]")
-    return {name: count for name, count in found.items() if name not in NLI}
+    found = planned(folder / "copy/one", targets, papers)
+    return {name: count for name, count in found.items() if name not in targets}
+
+
+# What reruns of those who answer questions about documents, and of what language models are asked.
+
+ANSWERS = ("privacy_table2", "privacy_table3", "privacy_table_agreement")
+SCORED = {"answers_score", "table"}
+
+
+@pytest.fixture(scope="module")
+def answered(finished, tmp_path_factory):
+    """A project with outputs made up for the privacy corpus's Tables 2 and 3."""
+    folder = tmp_path_factory.mktemp("answered")
+    project = folder / "one"
+    shutil.copytree(finished / "one", project, symlinks=True)
+    shutil.copytree(finished / "mine", folder / "mine")
+    shutil.copy2(finished / "theirs.txt", folder)
+    fetched = snakemake(project, "--until", "fetch_source", targets=ANSWERS, papers="[privacy]")
+    assert fetched.returncode == 0, fetched.stderr[-3000:]
+    make_up(project, ANSWERS, "[privacy]")
+    assert planned(project, ANSWERS, "[privacy]") == {}
+    return project
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"),
+    [
+        (commented("tasks/answers/asking.py"), set()),
+        (registered("prices.yaml", "input: 2.5", "input: 3.5"), set()),
+        (grown("privacy/tables.py"), {"table"}),
+        (grown("tasks/answers/plan.py"), {"table"}),
+        (grown("metrics/answers.py"), SCORED),
+        (registered("prompts/policy_answer.txt", "an experienced", "a patient"), {"answers_ask", *SCORED}),
+        (
+            registered("prompts/policy_paragraph.txt", "an experienced", "a patient"),
+            {"answers_mark_ask", *SCORED},
+        ),
+        (grown("tasks/answers/prior.py"), {"answers_prior", *SCORED}),
+        # What asks is run again, and finds every answer among those that are kept.
+        (grown("models/multiple_choice.py"), {"answers_ask", "answers_mark_ask", *SCORED}),
+        (registered("papers/privacy.yaml", "marked: 5", "marked: 4"), {"answers_mark_ask", *SCORED}),
+        (registered("papers/privacy.yaml", "by category\n", "of each category\n"), {"table"}),
+    ],
+)
+def test_what_is_asked_and_answered_again(answered, tmp_path, change, runs):
+    assert changed(answered, tmp_path, change, ANSWERS, "[privacy]").keys() == runs
