@@ -1,5 +1,7 @@
 """Verdicts, and tables that set the printed beside the computed."""
 
+import csv
+import io
 import math
 
 import numpy as np
@@ -239,3 +241,17 @@ def test_words_and_numbers():
     assert not same_words("Clauses that exclude", "Clauses that excludes")
     assert not same_words("1.5", "15")
     assert written(-0.0001, 2) == "0.00"
+
+
+def test_each_of_our_values_says_in_the_csv_that_its_data_are_not_the_papers():
+    cells = [
+        Cell("a", "x", 0.5, decimals=1, reason="cut"),
+        Cell("b", "x", 0.4, decimals=1),
+        Cell("c", "x", None),
+    ]
+    lines = build([], cells, comparable=False)
+    note = "stand_in data: not comparable with the paper"
+    rows = {line["row"]: line["reason"] for line in csv.DictReader(io.StringIO(to_csv(lines, note)))}
+    assert (rows["a"], rows["b"]) == (f"cut; {note}", note)
+    assert note not in rows.get("c", "")
+    assert from_csv(to_csv(lines, note), note) == lines

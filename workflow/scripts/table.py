@@ -40,7 +40,7 @@ with job(snakemake.log[0]):
 
         svg = figures.draw(entry.kind, lines, entry.title, comparable(sources))
     about = (entry.title, entry.where, lines, entry.notes, render.data_note(sources))
-    write_text(snakemake.output.csv, to_csv(lines))
+    write_text(snakemake.output.csv, to_csv(lines, render.data_note(sources)))
     write_text(snakemake.output.md, render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""))
     write_text(snakemake.output.html, render.html(*about, name=name, svg=svg))
     if svg:

@@ -21,7 +21,7 @@ import statistics
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from lextables.tables.published import PublishedCell
@@ -302,20 +302,31 @@ def written(value: float | str | None, decimals: int | None) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
-def to_csv(lines: Iterable[Line]) -> str:
-    """The table as csv text with the fixed columns."""
+def to_csv(lines: Iterable[Line], note: str = "") -> str:
+    """The table as csv text with the fixed columns.
+
+    A ``note`` on the data ends the reason of each value that is ours: a row may be read without its table.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for line in lines:
+        if line.ours and note:
+            line = replace(line, reason="; ".join(filter(None, (line.reason, note))))
         writer.writerow("" if (value := getattr(line, name)) is None else value for name in COLUMNS)
     return out.getvalue()
 
 
-def from_csv(text: str) -> list[Line]:
-    """Read back what `to_csv` wrote."""
+def from_csv(text: str, note: str = "") -> list[Line]:
+    """Read back what `to_csv` wrote, without the ``note`` on the data."""
     return [
-        Line(**{**row, "decimals": int(row["decimals"]) if row["decimals"] else None})
+        Line(
+            **row
+            | {
+                "decimals": int(row["decimals"]) if row["decimals"] else None,
+                "reason": row["reason"].removesuffix(note).removesuffix("; "),
+            }
+        )
         for row in csv.DictReader(io.StringIO(text))
     ]
 

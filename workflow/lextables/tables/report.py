@@ -148,9 +148,10 @@ def read_part(
         shown = {table: entry for table, entry in shown.items() if _stands(tables, table, entry)}
     if earlier and not (shown and census.exists()):
         return None
-    exhibits = [_read_exhibit(tables, table, entry) for table, entry in shown.items()]
     counts = json.loads(census.read_text(encoding="utf-8"))
     counts["sources"] = reworded(counts["sources"], words or {})
+    note = render.data_note(counts["sources"])
+    exhibits = [_read_exhibit(tables, table, entry, note) for table, entry in shown.items()]
     last = max((tables / f"{exhibit.name}.csv").stat().st_mtime for exhibit in exhibits)
     return Part(
         name,
@@ -166,8 +167,9 @@ def _stands(folder: Path, name: str, entry: TableEntry) -> bool:
     return all((folder / f"{name}.{kind}").exists() for kind in (["csv", "svg"] if entry.kind else ["csv"]))
 
 
-def _read_exhibit(folder: Path, name: str, entry: TableEntry) -> Exhibit:
-    lines = from_csv((folder / f"{name}.csv").read_text(encoding="utf-8"))
+def _read_exhibit(folder: Path, name: str, entry: TableEntry, note: str) -> Exhibit:
+    """``note``: what was said of the data with each of its values."""
+    lines = from_csv((folder / f"{name}.csv").read_text(encoding="utf-8"), note)
     svg = (folder / f"{name}.svg").read_text(encoding="utf-8") if entry.kind else ""
     suffixes = ("csv", "md", "html", "svg")[: 4 if svg else 3]
     files = {suffix: f"../tables/{folder.name}/{name}.{suffix}" for suffix in suffixes}
