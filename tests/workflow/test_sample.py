@@ -85,7 +85,7 @@ def test_every_run_says_what_it_ran_on(finished):
         # Weights that no run made are the sample's own, and the record says so.
         weights = record["settings"].get("weights")
         if weights and not weights.startswith("results/"):
-            assert weights == "mirror:sample-encoder"
+            assert weights in ("mirror:sample-encoder", "mirror:sample-language-model")
             assert record["settings"]["found"] == "a tiny model of the sample's own in its place"
 
 
@@ -202,7 +202,7 @@ def test_the_report_shows_what_earlier_runs_left(finished):
 def test_no_work_is_left_but_finished_trainings_which_take_no_room(finished):
     runs = finished / "results/sample/runs"
     kept = [path for path in finished.glob("results/sample/work/**/*") if path.is_file()]
-    assert all({"finished", "vectors"} & set(path.relative_to(finished).parts) for path in kept)
+    assert all({"finished", "vectors", "calls"} & set(path.relative_to(finished).parts) for path in kept)
     made = {path.stat().st_ino for path in runs.glob("*/train/**/weights/*")}
     weights = [path for path in kept if path.name == "model.safetensors"]
     assert len(weights) > 5
@@ -220,6 +220,20 @@ def test_a_training_is_not_repeated_for_a_choice_that_comes_out_the_same(finishe
     assert json.loads(record.read_text()) == before
     assert weights.stat().st_ino == inode
     assert "was finished before" in (record.parent / "log.txt").read_text()
+
+
+def test_a_language_model_is_asked_nothing_twice(finished):
+    """A job that asks is run again, as after a change of its code, and makes the same of what is kept."""
+    answers = finished / "results/sample/runs/privacy/ask/smollm2/all/seed0/predictions.parquet"
+    kept = finished.glob("results/sample/work/calls/*/*.json.gz")
+    calls, before = {path: path.stat().st_mtime_ns for path in kept}, answers.read_bytes()
+    assert len(calls) > 100
+    run = snakemake(finished, "privacy_table2", "--forcerun", "answers_ask")
+    assert run.returncode == 0, run.stderr[-4000:]
+    assert "Asking smollm2" in run.stderr
+    kept = finished.glob("results/sample/work/calls/*/*.json.gz")
+    assert {path: path.stat().st_mtime_ns for path in kept} == calls
+    assert answers.read_bytes() == before
 
 
 def bm25_trainings(said):
