@@ -318,16 +318,7 @@ SHOWN = ("acord_table_d4", "cuad_table2", "maud_table3", "maud_table4", "maud_ta
 @pytest.fixture(scope="module")
 def made(finished, tmp_path_factory):
     """A project with outputs made up for every paper."""
-    folder = tmp_path_factory.mktemp("made")
-    project = folder / "one"
-    shutil.copytree(finished / "one", project, symlinks=True)
-    shutil.copytree(finished / "mine", folder / "mine")
-    shutil.copy2(finished / "theirs.txt", folder)
-    fetched = snakemake(project, "--until", "fetch_source", "caselaw_volumes", targets=SHOWN, papers=ALL)
-    assert fetched.returncode == 0, fetched.stderr[-3000:]
-    make_up(project, SHOWN, ALL)
-    assert rerun(project) == set()
-    return project
+    return with_outputs(finished, tmp_path_factory.mktemp("made"), SHOWN, ALL, "caselaw_volumes")
 
 
 def rerun(project):
@@ -482,16 +473,19 @@ NLI = ("lawngnli_table5",)
 @pytest.fixture(scope="module")
 def viewed(finished, tmp_path_factory):
     """A project with outputs made up for LawngNLI's Table 5."""
-    folder = tmp_path_factory.mktemp("viewed")
+    return with_outputs(finished, tmp_path_factory.mktemp("viewed"), NLI, "[lawngnli]", "caselaw_volumes")
+
+
+def with_outputs(finished, folder, targets, papers, *brought):
+    """A copy of the project in ``folder`` with outputs made up for these targets."""
     project = folder / "one"
     shutil.copytree(finished / "one", project, symlinks=True)
     shutil.copytree(finished / "mine", folder / "mine")
     shutil.copy2(finished / "theirs.txt", folder)
-    brought = ("--until", "fetch_source", "caselaw_volumes")
-    fetched = snakemake(project, *brought, targets=NLI, papers="[lawngnli]")
+    fetched = snakemake(project, "--until", "fetch_source", *brought, targets=targets, papers=papers)
     assert fetched.returncode == 0, fetched.stderr[-3000:]
-    make_up(project, NLI, "[lawngnli]")
-    assert planned(project, NLI, "[lawngnli]") == {}
+    make_up(project, targets, papers)
+    assert planned(project, targets, papers) == {}
     return project
 
 
@@ -555,16 +549,7 @@ SCORED = {"answers_score", "table"}
 @pytest.fixture(scope="module")
 def answered(finished, tmp_path_factory):
     """A project with outputs made up for the privacy corpus's Tables 2 and 3."""
-    folder = tmp_path_factory.mktemp("answered")
-    project = folder / "one"
-    shutil.copytree(finished / "one", project, symlinks=True)
-    shutil.copytree(finished / "mine", folder / "mine")
-    shutil.copy2(finished / "theirs.txt", folder)
-    fetched = snakemake(project, "--until", "fetch_source", targets=ANSWERS, papers="[privacy]")
-    assert fetched.returncode == 0, fetched.stderr[-3000:]
-    make_up(project, ANSWERS, "[privacy]")
-    assert planned(project, ANSWERS, "[privacy]") == {}
-    return project
+    return with_outputs(finished, tmp_path_factory.mktemp("answered"), ANSWERS, "[privacy]")
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,7 @@ rule answers_ask:
         names=answers_names,
         device=CONFIG.device,
         asking=ASKING,
+        marks=False,
         code=code("answers_ask.py"),
     message:
         "Asking {wildcards.model} the questions of {wildcards.dataset}."
@@ -225,11 +226,12 @@ rule answers_mark_ask:
         names=answers_names,
         device=CONFIG.device,
         asking=ASKING,
-        code=code("answers_mark_ask.py"),
+        marks=True,
+        code=code("answers_ask.py"),
     message:
         "Asking {wildcards.model} which paragraphs of {wildcards.dataset} are relevant to each question."
     script:
-        "../scripts/answers_mark_ask.py"
+        "../scripts/answers_ask.py"
 
 
 rule answers_score:

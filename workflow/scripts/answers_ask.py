@@ -1,4 +1,4 @@
-"""Ask a language model the questions about each document."""
+"""Ask a language model the questions about each document, or which paragraphs are relevant to one."""
 
 from pathlib import Path
 
@@ -6,13 +6,13 @@ from lextables.job import job
 from lextables.models import asked, device
 from lextables.models.limits import Limits
 from lextables.run import recorded
-from lextables.tasks.answers.asking import answer
+from lextables.tasks.answers.asking import answer, mark
 
 with job(snakemake.log[0]) as log:
     settings, asking = snakemake.params.settings, snakemake.params.asking
+    made = mark if snakemake.params.marks else answer
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         model = asked.opened(settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
-        made = answer(snakemake.input, snakemake.params.names, settings, model, snakemake.output.predictions)
-        where = settings.get("api") or device.describe(device.pick(snakemake.params.device))
-        record |= made | {"device": where}
-        log.info("asked: %s", made["asked"])
+        record |= made(snakemake.input, snakemake.params.names, settings, model, snakemake.output.predictions)
+        record["device"] = settings.get("api") or device.describe(device.pick(snakemake.params.device))
+        log.info("asked: %s", record["asked"])

@@ -24,6 +24,7 @@ PAPER_GRID = "paper"  # the entry of a registry's grids that holds the paper's o
 WHOLE = 100  # per cent of the training examples
 GIVEN = "given"  # the experiment of predictions that a user has already
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of a user's own models
+OUR_PROMPT = "our prompt"  # what differs in the row beside a printed one whose prompt is not public
 ASK = "ask"  # the experiment of what a language model is asked
 ASKED_ON_A_GPU = "without a GPU it takes days to ask it: name it in extra_models to do so"
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
@@ -259,6 +260,12 @@ class Planner(ABC):
         if known and not here and on_loopback(config.llm):
             return Missing(f"{model} is not served on this machine")
         return model_settings(model, weights) | ({} if here else {"api": config.llm})
+
+    def asked_row(self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]) -> Row:
+        """The row of a language model of our own, of which one run asks what ``settings`` say."""
+        run = self.add(self.run(ASK, key, panel.kind), {**settings, "kind": panel.kind})
+        counted = self.context.parameters(panel.model)
+        return Row(panel.row, own=True, asked=True, parameters=counted, runs={self.MAIN: (run,)}, about=about)
 
     def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
         return Run(self.name, experiment, model, condition, seed)

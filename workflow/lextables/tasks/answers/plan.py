@@ -14,11 +14,10 @@ from lextables.models.resolve import Missing, model_settings
 from lextables.own import Key
 from lextables.registry import Entry
 from lextables.tasks import plan
-from lextables.tasks.plan import GIVEN, Given, Planner, Row, own_name
+from lextables.tasks.plan import ASK, GIVEN, LANGUAGE_MODELS, OUR_PROMPT, Given, Planner, Row, own_name
 
-ANSWER, ASK, MARK = "answer", "ask", "mark"  # experiments
+ANSWER, MARK = "answer", "mark"  # experiments
 ANSWERS, MARKS = "answers", "marks"  # the part of the task that a row is of
-OUR_PROMPT = "our prompt"
 
 
 class Panel(plan.Panel):
@@ -155,7 +154,7 @@ class AnswersPlanner(Planner):
 
     def rows(self) -> list[Row]:
         panels, markers = dict(self.task.models), dict(self.task.marks)
-        for extra in self.own_models("language-model", "language-model-api") if self.task.asking else ():
+        for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
             panels[extra.key] = Panel(row=extra.name, kind="language-model", model=extra.key, own=True)
             if self.task.asking.marks:
                 markers[extra.key] = Marker(row=extra.name, kind="language-model", model=extra.key, own=True)

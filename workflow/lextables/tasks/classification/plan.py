@@ -290,24 +290,14 @@ class ClassificationPlanner(Planner):
         if isinstance(model, Missing):
             return []
         settings = model | self.task.asking.model_dump(mode="json", exclude={"views"})
-        settings |= {"kind": panel.kind, "only": self.heads(panel)}
-        settings |= {"prompt": self.context.prompt(self.task.asking.prompt)}
+        settings |= {"only": self.heads(panel), "prompt": self.context.prompt(self.task.asking.prompt)}
         if self.task.views:
             settings["readings"] = [
                 {"condition": f"{UNTRAINED} > {view}", "view": self.task.views[view].columns()}
                 for view in self.task.asking.views
             ]
-        run = self.add(self.run(ASK, key, panel.kind), settings)
-        return [
-            Row(
-                panel.row,
-                own=True,
-                asked=True,
-                parameters=self.context.parameters(panel.model),
-                runs={self.MAIN: (run,)},
-                about={"setting": "asked", "heads": ", ".join(self.heads(panel))},
-            )
-        ]
+        about = {"setting": "asked", "heads": ", ".join(self.heads(panel))}
+        return [self.asked_row(key, panel, settings, about)]
 
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of linear models, one a head; those over words run anywhere."""

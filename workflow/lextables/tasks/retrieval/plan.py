@@ -16,6 +16,7 @@ from lextables.tasks.plan import (
     ASK,
     GIVEN,
     LANGUAGE_MODELS,
+    OUR_PROMPT,
     PAPER_GRID,
     Difference,
     Given,
@@ -36,7 +37,7 @@ READERS = ("okapi", "bi-encoder", "embedding-api")
 Reading = Literal["whole", "paragraphs", "filtered"]
 Found = dict[str, tuple[Run, ...]] | Missing
 NO_PROMPT = "the paper prints no prompt, and with another one it is another row"
-OUR_PROMPT = [Difference("the paper's prompt", "our prompt")]
+NOT_THEIRS = [Difference("the paper's prompt", OUR_PROMPT)]
 NO_GPU = "it encodes what each query finds in its documents, which wants a GPU"
 
 
@@ -465,7 +466,7 @@ class RetrievalPlanner(Planner):
         if isinstance(model, Missing) or isinstance(first, Missing):
             return  # a row that nobody printed and nothing can fill
         if not reranker.own:
-            reranker = reranker.model_copy(update={"row": own_name(reranker.row, OUR_PROMPT), "own": True})
+            reranker = reranker.model_copy(update={"row": own_name(reranker.row, NOT_THEIRS), "own": True})
         for way, forms in ways.items():
             outcome: Found = {
                 form: (

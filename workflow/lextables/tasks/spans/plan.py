@@ -219,17 +219,8 @@ class SpanPlanner(Planner):
         asking = self.task.asking
         settings = model | asking.grids.get(self.context.grid, Pieces()).model_dump(mode="json")
         settings |= {name: self.context.prompt(getattr(asking, name)) for name in ("clause", "presence")}
-        settings |= {"kind": panel.kind, "n_best": self.task.n_best}
-        return [
-            Row(
-                panel.row,
-                own=True,
-                asked=True,
-                parameters=self.context.parameters(panel.model),
-                runs={self.MAIN: (self.add(self.run(ASK, key, panel.kind), settings),)},
-                about={"family": panel.family},
-            )
-        ]
+        settings["n_best"] = self.task.n_best
+        return [self.asked_row(key, panel, settings, {"family": panel.family})]
 
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of a linear model, which runs wherever its frozen encoder is, if it has one."""
