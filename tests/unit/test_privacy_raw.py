@@ -100,6 +100,14 @@ def test_policies_are_sorted_by_site_and_their_paragraphs_numbered_over_all_docu
     assert not [row for row in found["sentences"] if row["paragraph_id"] == "a.example/0/0"]
 
 
+def test_documents_may_be_labelled_by_numbers(given):
+    numbered = [
+        site | {"policy_documents": [one | {"label": int(one["label"])} for one in site["policy_documents"]]}
+        for site in POLICIES
+    ]
+    assert tables(given(policies=numbered)) == tables(given())
+
+
 def test_codings_become_responses_by_place_and_highlights_by_paragraph(given):
     found = tables(given())
     rows = [(row["site"], row["question_id"], row["response"], row["options"]) for row in found["responses"]]

@@ -118,12 +118,13 @@ class Policies:
         return cls(Path(path), starts, sizes)
 
     def documents(self, site: str) -> list[Record]:
-        """The documents of a site, as released; none where its policy is not here."""
+        """The documents of a site, as released but for labels, which are text; none without its policy."""
         if site not in self.starts:
             return []
         with self.path.open("rb") as file:
             file.seek(self.starts[site])
-            return json.loads(file.readline().decode("utf-8-sig"))["policy_documents"]
+            documents = json.loads(file.readline().decode("utf-8-sig"))["policy_documents"]
+        return [document | {"label": str(document["label"])} for document in documents]
 
     def paragraphs(self, site: str) -> Iterator[tuple[str, int, str]]:
         """(document, place in it, text) of each paragraph of a site, in reading order."""
@@ -148,7 +149,7 @@ def _checked(record: Record, site: str, where: str) -> Iterator[tuple[str, list[
     """The label and the paragraphs of each document of a site."""
     seen: set[str] = set()
     for document in value(record, "policy_documents", list, where):
-        label = _text(document, "label", where)
+        label = _label(document, where)
         if label in seen:
             raise BadInput(f"{site} has the document {label!r} twice", where=where, do=RESTORE)
         seen.add(label)
@@ -157,6 +158,13 @@ def _checked(record: Record, site: str, where: str) -> Iterator[tuple[str, list[
         for place, text in enumerate(paragraphs):
             value({f"paragraph {place}": text}, f"paragraph {place}", str, where)
         yield label, paragraphs
+
+
+def _label(document: Any, where: str) -> str:
+    """A document's label, by which highlights name it as a number: the policies have it as text or as one."""
+    if isinstance(document, dict) and type(document.get("label")) is int:
+        return str(document["label"])
+    return _text(document, "label", where)
 
 
 def read_codings(path: str | Path, questions: Mapping[str, Question], sizes: Sizes) -> Codings:
