@@ -79,10 +79,10 @@ def test_what_is_no_mark_of_a_turn_stays(written):
     assert load(written("${text}")).filled(text=text)[0].content == text
 
 
-def test_the_digest_is_of_the_wording(written):
-    first = load(written("Read.\n---\n${text}\n")).digest
-    assert load(written("Read.\n---\n\n${text}")).digest == first
-    assert load(written("Read!\n---\n${text}")).digest != first
+def test_settings_tell_the_wording(written):
+    first = load(written("Read.\n---\n${text}\n")).plain()
+    assert load(written("Read.\n---\n\n${text}")).plain() == first
+    assert load(written("Read!\n---\n${text}")).plain() != first
 
 
 def test_a_prompt_is_a_runs_setting_as_plain_values(written):

@@ -9,7 +9,6 @@ is a line that none of them has, with which a prompt says where a text begins an
 models know turns by are parted by a blank.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,11 +36,6 @@ class Template:
         """The names of the texts that it wants."""
         found = (name for part in self.parts for name in _Template(part.content).get_identifiers())
         return frozenset(found) - {FENCE}
-
-    @property
-    def digest(self) -> str:
-        """What tells this wording from any other: 16 hex digits."""
-        return hashlib.sha256(repr(self.parts).encode("utf-8")).hexdigest()[:16]
 
     def plain(self) -> list[list[str]]:
         """It as plain values, for the settings of a run; `plain_template` turns it back."""

@@ -19,6 +19,7 @@ from lextables.sources import strict_csv
 # The variable with {digest: where the file is} as JSON.  Settings know a file by what it holds, so that one
 # which moves is the same; where it lies the workflow tells every job.
 PLACES = "LEXTABLES_GIVEN"
+PROBABILITY = "probability"  # the column of csv and the word for it
 _GZIP = b"\x1f\x8b"
 
 
@@ -145,4 +146,13 @@ def number(value: Any, name: str, where: str) -> float:
         found = math.nan
     if not math.isfinite(found):
         raise BadInput(f"the {name} {value!r} is not a finite number", where=where, do="correct it")
+    return found
+
+
+def probability_of(value: Any, where: str) -> float:
+    """Return a probability, as `number` reads it."""
+    found = number(value, PROBABILITY, where)
+    if not 0 <= found <= 1:
+        what = f"the probability {value!r} is not a number from 0 to 1"
+        raise BadInput(what, where=where, do="correct it")
     return found

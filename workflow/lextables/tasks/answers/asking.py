@@ -146,10 +146,8 @@ def _check_window(model: LanguageModel, asked: Iterable[Question], document: str
 
 def _likeliest(space: Space, known: Collection, best: int) -> list[tuple[int, int]]:
     """(paragraph, question): of each answered pair the paragraphs most like the question, text by text."""
-    place = {document: at for at, document in enumerate(space.documents)}
-    column = {question: at for at, question in enumerate(space.names)}
     return sorted(
-        (int(row), column[question])
-        for document, question in pairs(known.shares, place)
-        for row in space.best(place[document], column[question], best)
+        (int(row), space.column[question])
+        for document, question in pairs(known.shares, space.place)
+        for row in space.best(space.place[document], space.column[question], best)
     )

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from lextables.errors import BadInput
 from lextables.tasks.answers.collection import OFF_BY, Collection, load, prediction_rows
 from lextables.tasks.answers.schema import PREDICTIONS
-from lextables.tasks.given import File, Taken, named, number
+from lextables.tasks.given import PROBABILITY, File, Taken, named, probability_of
 
 __all__ = ["PREDICTIONS", "predictions"]
-DOCUMENT, QUESTION, OPTION, PROBABILITY = "document_id", "question_id", "option", "probability"
+DOCUMENT, QUESTION, OPTION = "document_id", "question_id", "option"
 PROBABILITIES = "probabilities"
 
 
@@ -70,11 +70,8 @@ def _by_option(said: Said, options: Sequence[str]) -> Iterator[tuple[int, float]
             raise BadInput(fault, where=said.place, do=f"give one each, in the order {_listed(options)}")
         given = {str(place): value for place, value in enumerate(given)}
     for option, value in given.items():
-        probability = number(value, PROBABILITY, said.place)
-        if not 0 <= probability <= 1:
-            fault = f"the probability {value!r} is not a number from 0 to 1"
-            raise BadInput(fault, where=said.place, do="correct it")
-        yield _place(option, options, said), probability
+        share = probability_of(value, said.place)
+        yield _place(option, options, said), share
 
 
 def _place(option: str, options: Sequence[str], said: Said) -> int:

@@ -47,11 +47,10 @@ class Asked:
 
 def asked(space: Space, shares: Shares, settings: Mapping[str, Any]) -> list[Asked]:
     """Return the questions that were answered of a document with a text."""
-    place = {document: at for at, document in enumerate(space.documents)}
     found = []
     for number, question in enumerate(space.names):
         of_question = shares[question]
-        rows = [place.get(document, -1) for document in of_question]
+        rows = [space.place.get(document, -1) for document in of_question]
         read = np.array(rows, dtype=np.int64) >= 0
         if not read.any():
             continue

@@ -38,6 +38,16 @@ class Space:
         found = self.paragraphs @ self.questions.T
         return np.asarray(found.todense() if hasattr(found, "todense") else found, dtype=np.float32)
 
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """The place of each document."""
+        return {document: at for at, document in enumerate(self.documents)}
+
+    @cached_property
+    def column(self) -> dict[str, int]:
+        """The place of each question."""
+        return {question: at for at, question in enumerate(self.names)}
+
     def of(self, document: int) -> slice:
         """The rows of a document's paragraphs."""
         return slice(int(self.bounds[document]), int(self.bounds[document + 1]))

@@ -22,11 +22,10 @@ def texts(data: Collection, settings: Mapping[str, Any]) -> Iterator[tuple[tuple
             yield (document, question), wholes[document]
         return
     words = of_words(data.paragraphs, data.questions)
-    place = {document: at for at, document in enumerate(words.documents)}
-    number = {question: at for at, question in enumerate(words.names)}
     for document, question in pairs(data.shares, data.paragraphs):
-        here = words.of(place[document]).start
-        rows = words.best(place[document], number[question], settings["best"])
+        place = words.place[document]
+        here = words.of(place).start
+        rows = words.best(place, words.column[question], settings["best"])
         yield (
             (document, question),
             BETWEEN.join(data.paragraphs[document][row - here].text for row in rows.tolist()),

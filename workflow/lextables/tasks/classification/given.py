@@ -9,10 +9,10 @@ from lextables.dataset import read
 from lextables.errors import BadInput
 from lextables.metrics.classification import logits
 from lextables.tasks.classification.schema import PREDICTIONS
-from lextables.tasks.given import File, Taken, named, number
+from lextables.tasks.given import PROBABILITY, File, Taken, named, probability_of
 
 __all__ = ["PREDICTIONS", "predictions"]
-EXAMPLE, HEAD, ANSWER, PROBABILITY = "example_id", "head_id", "answer", "probability"
+EXAMPLE, HEAD, ANSWER = "example_id", "head_id", "answer"
 PROBABILITIES = "probabilities"
 OFF_BY = 0.01  # what rounding may take from a sum of one
 
@@ -90,11 +90,7 @@ def _by_answer(said: Said, answers: Sequence[str]) -> Iterator[tuple[str, float]
         if answer not in answers:
             what = f"the head of {said.example!r} has no answer {answer!r}"
             raise BadInput(what, where=said.place, do=f"choose from {_listed(answers)}")
-        probability = number(value, PROBABILITY, said.place)
-        if not 0 <= probability <= 1:
-            what = f"the probability {value!r} is not a number from 0 to 1"
-            raise BadInput(what, where=said.place, do="correct it")
-        yield answer, probability
+        yield answer, probability_of(value, said.place)
 
 
 def _shares(
