@@ -24,7 +24,7 @@ LAYERS = (
         "last_words",
         "own",
     ),
-    ("dataset", "run", "config"),
+    ("dataset", "run", "units", "config"),
     ("sources", "content"),
     ("models", "caselaw", "edgar"),
     ("metrics",),

@@ -1,4 +1,4 @@
-"""Which rows of a table really differ: paired tests by the task's unit, and groups that cannot be told apart."""
+"""Which rows of a table differ: paired tests by the task's unit, and groups that cannot be told apart."""
 
 import csv
 import io
