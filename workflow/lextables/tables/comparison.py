@@ -277,7 +277,7 @@ def sign_flip(differences: np.ndarray, resamples: int = 0, seed: int = 0) -> np.
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values after Holm's correction (1979), by which the chance of any false alarm is kept."""
-    if not p_values:
+    if not len(p_values):
         return []
     from statsmodels.stats.multitest import multipletests
 
@@ -344,34 +344,32 @@ def _groups(systems: Sequence[str], different: Iterable[tuple[str, str]]) -> tup
 
 
 SHOWN = 4  # measures of which a table says more than that they are in the file
+METHOD = (
+    "Which rows differ: paired tests that flip signs by unit, two-sided, at 5 % after Holm's correction "
+    "over all pairs of a measure. Each pair is in the table's file comparison.csv."
+)
 
 
 def sentences(contests: Sequence[Contest]) -> list[str]:
     """Return in sentences which rows of a table differ, and what its test set can tell apart.
 
-    The measures with the most pairs on the most units come first, `SHOWN` at most.
+    The measures over the most units come first, `SHOWN` at most.
     """
     tested = sorted((one for one in contests if one.pairs), key=lambda one: -_number(one.units))
-    said = []
-    if tested:
-        said.append(
-            "Which rows differ: paired tests that flip signs by unit, two-sided, at 5 % after Holm's correction "
-            "over all pairs of a measure. Each pair is in the table's file comparison.csv."
-        )
-        said += [sentence for one in tested[:SHOWN] for sentence in (_leading(one), *_in_print(one))]
-    if more := len(tested) - SHOWN:
-        said += [f"{more} further {_measures(more)} compared in that file."] * (more > 0)
-    if few := [one for one in contests if not one.pairs and not one.apart]:
+    said = [METHOD] * bool(tested)
+    for one in tested[:SHOWN]:
+        said += [_leading(one), *_in_print(one)]
+    if len(tested) > SHOWN:
+        said.append(f"{_measures(tested[SHOWN:])} compared in that file too.")
+    few = [one for one in contests if not one.pairs and not one.apart]
+    if few:
         most = max(few, key=lambda one: _number(one.units)).units
         said.append(
-            f"{len(few)} {_measures(len(few))} not tested, over {most} at most: by fewer than {LEAST_UNITS} no "
-            "difference can be shown."
+            f"{_measures(few)} not tested: over {most} at most, and fewer than {LEAST_UNITS} can show nothing."
         )
     apart = dict.fromkeys(name for one in contests for pair in one.apart for name in (pair.one, pair.other))
     if apart:
-        said.append(
-            f"Not scored on the same units, and so not compared with all others: {_listed([*apart])}."
-        )
+        said.append(f"Not all scored on the same units, and so not all compared: {_listed([*apart])}.")
     return said
 
 
@@ -379,8 +377,8 @@ def _number(units: str) -> int:
     return int(units.partition(" ")[0])
 
 
-def _measures(n: int) -> str:
-    return "measure is" if n == 1 else "measures are"
+def _measures(contests: Sequence[Contest]) -> str:
+    return f"{len(contests)} measure{' is' if len(contests) == 1 else 's are'}"
 
 
 def _leading(contest: Contest) -> str:
@@ -388,35 +386,26 @@ def _leading(contest: Contest) -> str:
     best, *others = contest.systems
     level = [name for name in others if any({best, name} <= set(group) for group in contest.groups)]
     if not level:
-        words = (
-            f"{best} is ahead of all {len(others)} others"
-            if len(others) > 1
-            else f"{best} is ahead of {others[0]}"
-        )
+        words = f"{best} is ahead of {'all others' if len(others) > 1 else others[0]}"
     elif len(contest.groups) == 1 and len(others) > 1:
         words = f"no two of the {len(contest.systems)} rows are told apart"
     else:
         words = f"{best} is not told apart from {_listed(level)}"
-    power = f"; a difference of {_short(contest.detectable)} is found in four cases of five"
-    return f"{contest.measure}, {contest.units}: {words}{power * (contest.detectable > 0)}."
+    power = ""
+    if contest.detectable > 0:
+        power = f"; a difference of {_short(contest.detectable)} is found in four cases of five"
+    return f"{contest.measure}, {contest.units}: {words}{power}."
 
 
 def _in_print(contest: Contest) -> Iterator[str]:
-    """Say whether the printed leads are as large as that."""
+    """Say whether the leads in print are as large as that."""
     if not contest.printed or math.isnan(contest.detectable):
         return
     first, n = contest.printed[0], len(contest.printed)
-    small = sum(abs(pair.difference) < contest.detectable for pair in contest.printed)
-    less = "less" if abs(first.difference) < contest.detectable else "no less"
-    neighbours = (
-        f"; so are {small} of the {n} leads of one printed row over the next"
-        if less == "less"
-        else (f"; {small} of the {n} leads of one printed row over the next are less")
-    )
-    yield (
-        f"In print {first.one} leads {first.other} by {_short(abs(first.difference))}, {less} than that"
-        f"{neighbours * (n > 1)}."
-    )
+    small = [abs(pair.difference) < contest.detectable for pair in contest.printed]
+    less = f"{'' if small[0] else 'no '}less than that"
+    rest = f"; of the {n} leads of a printed row over the next {sum(small)} are less" if n > 1 else ""
+    yield f"In print {first.one} leads {first.other} by {_short(abs(first.difference))}, {less}{rest}."
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
