@@ -36,7 +36,7 @@ def data(mirror, tmp_path_factory):
 
 
 def scored(found, data):
-    rows = of_answers(prediction_rows(found), data, TASK.smoothing)
+    rows, _ = of_answers(prediction_rows(found), data, TASK.smoothing)
     return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in rows}
 
 

@@ -24,7 +24,8 @@ from lextables.tasks.answers.scoring import WITH_TEXT, of_answers, of_marks
 
 
 def by_key(scored):
-    return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in scored}
+    rows, _ = scored
+    return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in rows}
 
 
 SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"

@@ -65,7 +65,7 @@ TEST = [row for row in EXAMPLES if row["split"] == "test"]
 
 
 def test_the_general_evaluator_has_the_task_s_metrics_over_its_test_examples(census, tmp_path):
-    found = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
+    found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
     labelled = [row | {"labels": [row["label"]]} for row in TEST]
     expected = classification.scores(
         predictions("1", "2"), labelled, HEADS, metrics=["accuracy", "macro F1"], unit="contract"
@@ -78,7 +78,7 @@ def test_the_general_evaluator_has_the_task_s_metrics_over_its_test_examples(cen
 
 
 def test_a_head_that_was_not_trained_is_left_out_and_counted(census):
-    found = score(predictions("1"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
+    found, _ = score(predictions("1"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
     by_name = {(row["metric"], row["group"]): row for row in found}
     assert not [group for _, group in by_name if "2" in group]
     assert by_name["accuracy", "all"]["value"] == by_name["accuracy", "head: 1"]["value"]
@@ -94,7 +94,7 @@ def test_examples_may_have_several_right_answers(census):
     ]
     heads = [{"head_id": "1", "answers": ["no", "yes"]}]
     task = GENERAL | {"multi_label": True, "unit": None, "metrics": ["accuracy", "micro F1"]}
-    found = score(predictions("1"), rows, heads, ["test"], task, census(True))
+    found, _ = score(predictions("1"), rows, heads, ["test"], task, census(True))
     by_name = {(row["metric"], row["group"]): row["value"] for row in found}
     # What is chosen: 0, 1, 0, 1, 0, 1.
     assert by_name["accuracy", "all"] == 2 / 6
@@ -103,13 +103,13 @@ def test_examples_may_have_several_right_answers(census):
 
 @pytest.mark.parametrize("comparable", [(True, True), (True, False)])
 def test_the_released_evaluator_is_mauds(census, comparable):
-    found = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], MINORITY, census(*comparable))
+    found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], MINORITY, census(*comparable))
     partial = not all(comparable)
     assert found == minority_aupr.scores(predictions("1", "2"), TEST, HEADS, partial=partial, unit="contract")
 
 
 def test_of_other_data_a_released_evaluator_leaves_heads_out_where_else_it_stops(census):
-    found = score(predictions("1"), EXAMPLES, HEADS, ["test"], MINORITY, census(True, False))
+    found, _ = score(predictions("1"), EXAMPLES, HEADS, ["test"], MINORITY, census(True, False))
     assert {row["group"] for row in found if row["metric"] == "AUPR" and "head" in row["group"]} >= {
         "head: 1"
     }

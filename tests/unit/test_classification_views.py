@@ -491,7 +491,7 @@ def readings_of(*conditions, heads=HEADS):
 
 def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(tmp_path):
     given = readings_of("long > long", "none > short")
-    found = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+    found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
     test = [row | {"labels": [row["label"]]} for row in examples() if row["split"] == "test"]
     expected = {}
     for condition in ("long > long", "none > short"):
@@ -521,7 +521,7 @@ def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(
 
 def test_each_answer_is_a_score_of_its_own(tmp_path):
     given = readings_of("long > long", "none > short")
-    found = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+    found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
     answers = {row["group"]: (row["value"], row["n"]) for row in found if row["metric"] == ANSWER}
     assert answers == {
         f"{row['condition']}, example: {row['example_id']}": (float(np.argmax(row["logits"])), 1)
@@ -532,7 +532,7 @@ def test_each_answer_is_a_score_of_its_own(tmp_path):
 def test_a_group_without_a_test_example_has_no_score_and_heads_not_trained_are_counted(tmp_path):
     rows = [row | {"negated": row["split"] == "train"} for row in examples()]
     given = readings_of("long > long", heads=["two"])
-    found = score(given, rows, KNOWN, ["test"], GENERAL, tmp_path)
+    found, _ = score(given, rows, KNOWN, ["test"], GENERAL, tmp_path)
     assert not [row for row in found if "negated" in row["group"]]
     left = {row["group"]: (row["value"], row["n"]) for row in found if row["metric"] == LEFT_OUT}
     assert left == {"long > long, all": (1, 2), "long > long, analysis": (1, 2)}
@@ -540,9 +540,9 @@ def test_a_group_without_a_test_example_has_no_score_and_heads_not_trained_are_c
 
 def test_what_a_user_predicted_is_a_condition_of_its_own(tmp_path):
     given = [{k: v for k, v in row.items() if k != "condition"} for row in readings_of("x", heads=["three"])]
-    found = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+    found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
     assert {row["group"].partition(",")[0] for row in found} == {GIVEN}
     assert ("accuracy", "given, analysis, head: three") in {(row["metric"], row["group"]) for row in found}
     # Without views there are no conditions.
-    plain = score(given, examples(), KNOWN, ["test"], GENERAL | {"views": {}, "groups": []}, tmp_path)
+    plain, _ = score(given, examples(), KNOWN, ["test"], GENERAL | {"views": {}, "groups": []}, tmp_path)
     assert {row["group"] for row in plain} == {"all", "head: three"}

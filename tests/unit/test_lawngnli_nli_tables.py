@@ -191,7 +191,7 @@ class Table:
         ]
         task = {"evaluator": "general", "multi_label": False, "views": {"short": {}}}
         task |= {"metrics": list(TASK.metrics), "unit": TASK.unit, "groups": list(TASK.groups)}
-        found = score(predictions, examples(), HEADS, ["test"], task, "")
+        found, _ = score(predictions, examples(), HEADS, ["test"], task, "")
         (self.folder / folder).mkdir(parents=True)
         write(SCORES, found, self.folder / folder / "scores.parquet")
 

@@ -197,7 +197,7 @@ def read_contracts(job, model, source):
 
 def score(job, folder):
     files = Files(predictions=str(folder / "predictions.parquet"), data=tables("questions", "answers"))
-    scored = Files(scores=str(folder / "scores.parquet"))
+    scored = Files(scores=str(folder / "scores.parquet"), units=str(folder / "units.parquet"))
     task = SpanTask.model_validate(TASK)
     params = {"relaxed": task.relaxed, "low_thresholds": list(task.low_thresholds)}
     job("spans_score.py", "logs/score.log", files, scored, **params)

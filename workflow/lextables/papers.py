@@ -68,13 +68,39 @@ def _in(mirrors: list[Path], file: str) -> bool:
     return any((mirror / file).is_file() for mirror in mirrors)
 
 
+class Headline(Entry):
+    """The one score of a table by which a leaderboard over all papers goes.
+
+    It stands in a ``column``, whose rows are then the systems, or in a ``row``, whose columns are.
+    ``contest`` is what the table compares it by, where that is not the column's or row's own name
+    (`cells.Score`), and ``lower`` says that a lower score is better.
+    """
+
+    column: str = ""
+    row: str = ""
+    contest: str = ""
+    lower: bool = False
+
+    @model_validator(mode="after")
+    def _in_one_place(self) -> "Headline":
+        if bool(self.column) == bool(self.row):
+            raise ValueError("a headline is a column or a row")
+        return self
+
+    @property
+    def measure(self) -> str:
+        """The name of its contest."""
+        return self.contest or self.column or self.row
+
+
 class TableEntry(Entry):
     """One printed table or figure: what it shows, where it stands in the paper, a figure's kind.
 
     Its ``rows`` come from the runs on the data set ``of``: of one of these mappings each field is the row's.
     ``conditions`` are those whose runs it shows, by default the task's main one.  ``names`` are the rows and
     columns that its code must know by name.  ``beside`` are other data sets that it shows, where here, and
-    ``file`` is the config key of a user's file that it shows, where named.
+    ``file`` is the config key of a user's file that it shows, where named.  ``headline`` is what the
+    leaderboard takes from it.
     """
 
     title: str
@@ -87,6 +113,7 @@ class TableEntry(Entry):
     names: Mapping[str, Any] = {}
     beside: tuple[str, ...] = ()
     file: str = ""
+    headline: Headline | None = None
 
 
 class Shown(Entry):

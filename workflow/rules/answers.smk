@@ -240,7 +240,8 @@ rule answers_score:
         data=answers_tables(*ANSWERED_FROM),
         highlights=highlights_scored,
     output:
-        f"{RUN}/scores.parquet",
+        scores=f"{RUN}/scores.parquet",
+        units=f"{RUN}/units.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
     benchmark:

@@ -355,7 +355,8 @@ rule classification_score:
         predictions=f"{RUN}/predictions.parquet",
         data=examples_and_heads,
     output:
-        f"{RUN}/scores.parquet",
+        scores=f"{RUN}/scores.parquet",
+        units=f"{RUN}/units.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
     benchmark:

@@ -378,7 +378,8 @@ rule retrieval_score:
         data=collection,
         predictions=f"{RUN}/predictions.parquet",
     output:
-        f"{RUN}/scores.parquet",
+        scores=f"{RUN}/scores.parquet",
+        units=f"{RUN}/units.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
     benchmark:

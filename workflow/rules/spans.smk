@@ -403,7 +403,8 @@ rule spans_score:
         predictions=f"{RUN}/predictions.parquet",
         data=data("{dataset}", "questions", "answers"),
     output:
-        f"{RUN}/scores.parquet",
+        scores=f"{RUN}/scores.parquet",
+        units=f"{RUN}/units.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
     benchmark:

@@ -1,9 +1,9 @@
 # Tables: what was published next to what was reproduced, one rule for all papers.
 #
-#   in    resources/published/<paper>.csv, the data sets' census, scores and records of the runs that a table shows;
+#   in    resources/published/<paper>.csv, the data sets' census, scores, units and records of the runs that a table shows;
 #         a file of the user's that the config names, for a table that shows it
-#   out   {RESULTS}/tables/<paper>/<table>.csv, .md, .html; for a figure also .svg
-#   steps scores -> cells -> verdicts -> csv, md, html
+#   out   {RESULTS}/tables/<paper>/<table>.csv, .md, .html, .comparison.csv (which rows differ); for a figure also .svg
+#   steps scores -> cells -> verdicts -> csv, md, html; units -> pairs -> comparison.csv
 
 
 # Papers and tables that there are, or a slip in a file's name would be a fault of the rule.
@@ -24,6 +24,8 @@ TABLE_INPUTS = {
     "paper": lambda wildcards: PAPER_FILES[wildcards.paper],
     # What these runs say of themselves and of the runs whose weights they read: settings, time, device.
     "scores": of_runs("scores.parquet"),
+    # What each unit adds to these scores, by which the table's rows are compared.
+    "units": of_runs("units.parquet"),
     "records": of_runs("run.json"),
     "readings": table_readings,
     "file": table_file,
@@ -42,6 +44,7 @@ rule table:
         **TABLE_INPUTS,
     output:
         csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",
+        comparison=f"{RESULTS}/tables/{{paper}}/{{table}}.comparison.csv",
         md=f"{RESULTS}/tables/{{paper}}/{{table}}.md",
         html=f"{RESULTS}/tables/{{paper}}/{{table}}.html",
     log:
@@ -63,6 +66,7 @@ rule table:
 use rule table as figure with:
     output:
         csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",
+        comparison=f"{RESULTS}/tables/{{paper}}/{{table}}.comparison.csv",
         md=f"{RESULTS}/tables/{{paper}}/{{table}}.md",
         html=f"{RESULTS}/tables/{{paper}}/{{table}}.html",
         svg=f"{RESULTS}/tables/{{paper}}/{{table}}.svg",

@@ -4,12 +4,14 @@ from lextables.dataset import read, write
 from lextables.job import job
 from lextables.run import SCORES
 from lextables.tasks.answers import collection, scoring
+from lextables.units import UNITS
 
 with job(snakemake.log[0]):
     task, data = snakemake.params.task, collection.load(snakemake.input.data, snakemake.params.task["names"])
     if snakemake.input.highlights:
         marked = collection.marked_of(snakemake.input.highlights[0])
-        rows = scoring.of_marks(snakemake.input.predictions, data, marked, task["folds"])
+        rows, units = scoring.of_marks(snakemake.input.predictions, data, marked, task["folds"])
     else:
-        rows = scoring.of_answers(read(snakemake.input.predictions), data, task["smoothing"])
-    write(SCORES, rows, snakemake.output[0])
+        rows, units = scoring.of_answers(read(snakemake.input.predictions), data, task["smoothing"])
+    write(SCORES, rows, snakemake.output.scores)
+    write(UNITS, units, snakemake.output.units)

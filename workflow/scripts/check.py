@@ -7,7 +7,7 @@ from lextables.tables.cells import count, from_csv
 
 with job(snakemake.log[0]) as log:
     for path in map(Path, snakemake.params.tables):
-        if path.suffix == ".csv":
+        if path.suffixes == [".csv"]:
             totals = count(from_csv(path.read_text(encoding="utf-8")))
             words = ", ".join(f"{n} {verdict or 'without a verdict'}" for verdict, n in totals.items() if n)
             print(f"{path.parent.name} {path.stem}: {words}")

@@ -4,14 +4,16 @@ from lextables.dataset import read, write
 from lextables.job import job
 from lextables.run import SCORES
 from lextables.tasks.classification.scoring import score
+from lextables.units import UNITS
 
 with job(snakemake.log[0]):
     (test,) = snakemake.params.splits
-    rows = score(
+    rows, units = score(
         read(snakemake.input.predictions),
         *map(read, snakemake.input.data),
         test,
         snakemake.params.task,
         snakemake.input.census,
     )
-    write(SCORES, rows, snakemake.output[0])
+    write(SCORES, rows, snakemake.output.scores)
+    write(UNITS, units, snakemake.output.units)

@@ -4,9 +4,11 @@ from lextables.dataset import read, write
 from lextables.job import job
 from lextables.run import SCORES
 from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.scoring import scores
+from lextables.tasks.retrieval.scoring import by_query, scores
+from lextables.units import UNITS
 
 with job(snakemake.log[0]):
     data = collection.load(snakemake.input.data, snakemake.params.task)
     found = scores(read(snakemake.input.predictions), data, snakemake.params.queries)
-    write(SCORES, found, snakemake.output[0])
+    write(SCORES, found, snakemake.output.scores)
+    write(UNITS, by_query(found, data), snakemake.output.units)

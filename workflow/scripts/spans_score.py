@@ -2,17 +2,18 @@
 
 from lextables.dataset import read, write
 from lextables.job import job
-from lextables.metrics.spans import scores
+from lextables.metrics.spans import gold, nbest_rows, scores
+from lextables.metrics.spans_by_contract import by_contract
 from lextables.run import SCORES
+from lextables.units import UNITS
 
 with job(snakemake.log[0]):
     questions, answers = snakemake.input.data
-    asked = [row for row in read(questions) if row["split"] == "test"]
-    found = scores(
-        read(snakemake.input.predictions),
-        asked,
-        read(answers),
-        relaxed=snakemake.params.relaxed,
-        low_thresholds=snakemake.params.low_thresholds,
-    )
-    write(SCORES, found, snakemake.output[0])
+    asked, given = [row for row in read(questions) if row["split"] == "test"], list(read(answers))
+    found = nbest_rows(read(snakemake.input.predictions))
+    told = {
+        "relaxed": snakemake.params.relaxed,
+        "low_thresholds": snakemake.params.low_thresholds,
+    }
+    write(SCORES, scores(found, asked, given, **told), snakemake.output.scores)
+    write(UNITS, by_contract(found, gold(asked, given), **told), snakemake.output.units)

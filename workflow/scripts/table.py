@@ -6,7 +6,7 @@ from pathlib import Path
 from lextables.atomic import write_text
 from lextables.job import job
 from lextables.rooms import load
-from lextables.tables import published, render
+from lextables.tables import comparison, published, render
 from lextables.tables.asked import with_counts
 from lextables.tables.cells import build, to_csv
 from lextables.tables.inputs import Inputs, comparable, provenance
@@ -30,7 +30,7 @@ with job(snakemake.log[0]):
         absent=snakemake.params.absent,
         file=next(map(Path, snakemake.input.file), None),
     )
-    cells = import_module(f"lextables.{paper}.tables").cells(name, inputs)
+    cells = list(import_module(f"lextables.{paper}.tables").cells(name, inputs))
     lines = build(inputs.published, with_counts(cells, inputs.root), comparable(sources))
 
     entry = registry.tables[name]
@@ -39,7 +39,11 @@ with job(snakemake.log[0]):
         from lextables.tables import figures  # loads matplotlib, which no table needs
 
         svg = figures.draw(entry.kind, lines, entry.title, comparable(sources))
-    about = (entry.title, entry.where, lines, entry.notes, render.data_note(sources))
+    # From other data than the paper's nothing follows for what it printed.
+    pairs = comparison.compare(cells, inputs.published if comparable(sources) else (), inputs.units)
+    notes = [*entry.notes, *comparison.sentences(comparison.contests(pairs))]
+    about = (entry.title, entry.where, lines, notes, render.data_note(sources))
+    write_text(snakemake.output.comparison, comparison.to_csv(pairs))
     write_text(snakemake.output.csv, to_csv(lines, render.data_note(sources)))
     write_text(snakemake.output.md, render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""))
     write_text(snakemake.output.html, render.html(*about, name=name, svg=svg))

@@ -18,7 +18,7 @@ from lextables.acord.registry import Acord
 from lextables.dataset import Row, read
 from lextables.metrics.intervals import mean_interval
 from lextables.metrics.ranking import STRICT
-from lextables.tables.cells import Cell
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs, about
 
 STARS = (3, 4, 5)
@@ -155,13 +155,21 @@ def _system_row(system: Mapping[str, Any]) -> str:
 
 def _metric_cells(
     results: Results, system: Mapping[str, Any], row: str, columns: Mapping[str, str], *,
-    group: str = "all", style: str = "short", scale: float = 1, strict: bool = True,
+    group: str = "all", style: str = "short", scale: float = 1, strict: bool = True, name: str = "",
 ) -> list[Cell]:  # fmt: skip
-    """One cell a metric for one system; the strict reading beside it where it differs."""
+    """One cell a metric for one system; the strict reading beside it where it differs.
+
+    ``name`` is what the table calls the system, where the row says more.  A single query has no contest.
+    """
     folders = tuple(system["runs"].get(style, ()))
     cells = []
     for metric, column in columns.items():
-        said = about(system, f"{metric}, {group}, {style}", system["retriever"])
+        _, _, member = group.partition(": ")
+        contest = f"{column}, {member}" if member else column
+        score = Score(contest, name or row, metric, group, "queries", scale)
+        if group.startswith("query: "):
+            score = None
+        said = about(system, f"{metric}, {group}, {style}", system["retriever"], score)
         if not folders:
             cells.append(Cell(row, column, None, reason=system["reason"], **said))
             continue
@@ -208,21 +216,20 @@ def table3(results: Results) -> list[Cell]:
     ]
 
 
-def _by_category(results: Results, system: Mapping[str, Any], name: Callable[[str], str]) -> list[Cell]:
+def _by_category(results: Results, system: Mapping[str, Any], name: str, label: str = "") -> list[Cell]:
+    """The cells of a system called ``name``; its row of a category ends in its ``label``."""
     categories = list(dict.fromkeys(cell.row.split(" / ")[0] for cell in results.published))
     held = {query["category"] for query in results.queries if query["split"] == "test"}
     columns = {metric: metric for metric in METRICS}
     cells = []
     for category in categories:
+        row = f"{category} / {label}" if label else category
         if category in held or not system["runs"]:
             cells += _metric_cells(
-                results, system, name(category), columns, group=f"category: {category}", strict=False
+                results, system, row, columns, group=f"category: {category}", strict=False, name=name
             )
         else:
-            cells += [
-                Cell(name(category), column, None, reason="no test query of this category")
-                for column in columns
-            ]
+            cells += [Cell(row, column, None, reason="no test query of this category") for column in columns]
     return cells
 
 
@@ -236,10 +243,9 @@ def table_d1(results: Results) -> list[Cell]:
     cells = []
     for system in results.systems:
         if system["reranker"] == results.entry.names["printed"]:
-            cells += _by_category(results, system, lambda category: category)
+            cells += _by_category(results, system, _label(system))
         elif system["own"]:
-            label = _label(system)
-            cells += _by_category(results, system, lambda category, label=label: f"{category} / {label}")
+            cells += _by_category(results, system, _label(system), _label(system))
     return cells
 
 
@@ -249,10 +255,10 @@ def table_d2(results: Results) -> list[Cell]:
     for system in results.systems:
         state = "fine-tuned" if system["tuned"] else "not fine-tuned"
         if system["reranker"] == results.entry.names["printed"]:
-            cells += _by_category(results, system, lambda category, state=state: f"{category} / {state}")
+            cells += _by_category(results, system, state, state)
         elif system["own"]:
             label = f"{_label(system)}, {state}" if system["reranked"] else _label(system)
-            cells += _by_category(results, system, lambda category, label=label: f"{category} / {label}")
+            cells += _by_category(results, system, label, label)
     return cells
 
 

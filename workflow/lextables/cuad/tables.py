@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from lextables.dataset import Row, read
-from lextables.tables.cells import Cell, same_words
+from lextables.tables.cells import Cell, Score, same_words
 from lextables.tables.cost import record, span_settings_in_words, time_in_words
 from lextables.tables.inputs import Inputs, Scores, about
 from lextables.tasks.spans.shares import part
@@ -210,7 +210,9 @@ def _seeds(system: System, values: Iterable[float]) -> tuple[float, ...] | None:
 def _score_cells(results: Results, system: System, metric: str, row: str = "") -> Iterator[Cell]:
     """One score of one system over the test set, with its interval."""
     row, column, folders = row or system["row"], COLUMNS[metric], _folders(system)
-    said = about(system, column, system["row"])
+    # By the precision at a recall nothing is compared: see `metrics.spans_by_contract`.
+    score = Score(column, row, metric, "all", "contracts", 100) if metric == AUPR else None
+    said = about(system, column, system["row"], score)
     if not folders:
         yield Cell(row, column, None, reason=system["reason"] or OWN_SHARES, **said)
         return
@@ -370,7 +372,9 @@ def figure6(results: Results) -> list[Cell]:
                 f"{system['row']} / {share}% of the contracts",
                 tuple(system["runs"].get(share, ())),
             )
-            said = about(system, f"{AUPR} of {share}%", system["row"])
+            contest = f"{AUPR} of {share}%"
+            score = Score(contest, system["row"], AUPR, "all", "contracts", 100)
+            said = about(system, contest, system["row"], score)
             if folders:
                 value, low, high = (results.score(folders, AUPR + end) for end in ("", ", low", ", high"))
                 seeds = _seeds(system, results.values(folders, AUPR))

@@ -16,7 +16,7 @@ from lextables.lawngnli.pairs import ANSWERS, ENTAILMENT, NLI
 from lextables.lawngnli.readings import READINGS, load_readings
 from lextables.metrics.intervals import exact_share_interval
 from lextables.run import loaded
-from lextables.tables.cells import Cell
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs, about
 from lextables.tasks.classification.scoring import ANSWER, GIVEN
 
@@ -109,7 +109,9 @@ def _accuracies(
     """The cells of one system; of our own rows those that there are."""
     folders, head = _folders(system), system["heads"]
     for column in columns:
-        said = about(system, f"accuracy, {column.name}, {head}", system["row"])
+        contest = f"{column.name} ({PREFIX[head].partition('.')[0]})"
+        score = Score(contest, row, "accuracy", column.scored(head), "premises")
+        said = about(system, f"accuracy, {column.name}, {head}", system["row"], score)
         found = [inputs.scores[folder].get(("accuracy", column.scored(head))) for folder in folders]
         if not folders or None in found:
             if not system["own"] or not folders:

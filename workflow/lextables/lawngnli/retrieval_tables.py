@@ -11,7 +11,7 @@ from typing import Any
 from lextables.dataset import read
 from lextables.lawngnli.labels import CONTRADICT, ENTAIL
 from lextables.metrics.intervals import exact_share_interval
-from lextables.tables.cells import Cell
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs, about
 
 CUTOFFS = (1, 10, 100)
@@ -67,7 +67,9 @@ def _recall(
     inputs: Inputs, system: System, folders: tuple[str, ...], label: str, cutoff: int, row: str, column: str
 ) -> Cell:
     """One share of the queries of a label, the mean over runs, with its exact interval."""
-    said = about(system, f"{column}, {label}", row)
+    measure = f"{column}, {label}"
+    score = Score(measure, row, f"Recall@{cutoff}", f"label: {label}", "queries")
+    said = about(system, measure, row, score)
     if not folders:
         return Cell(row, column, None, reason=system["reason"], **said)
     found = [inputs.scores[folder].get((f"Recall@{cutoff}", f"label: {label}")) for folder in folders]

@@ -10,7 +10,7 @@ import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from lextables.dataset import Row, read
 from lextables.maud.registry import Maud
 from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
-from lextables.tables.cells import Cell
+from lextables.tables.cells import Cell, Score
 from lextables.tables.cost import (
     asked_in_words,
     given_in_words,
@@ -33,6 +33,7 @@ from lextables.tables.inputs import Inputs, Scores, about, by_name
 AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
 WHOLE = "100"  # per cent of the training examples
 OVERALL = "Overall"
+EXTRACTION = "maud_extraction"
 DATA_TYPES = {"Main Dataset": "main", "Rare Answers Dataset": "rare", "Abridged Dataset": "abridged"}
 LONG = 512  # tokens of roberta-base (Table 9)
 CURVE = range(5, 101, 5)  # per cent recall
@@ -65,7 +66,7 @@ class Results(Inputs):
     @cached_property
     def spans(self) -> Counter[tuple[str, str]]:
         """{(deal point type, split): its spans} of the extraction task; 0 for a type that is asked about."""
-        data = self.data.parent / "maud_extraction"
+        data = self.data.parent / EXTRACTION
         questions = read(data / "questions.parquet", ["question_id", "category", "split", "answers"])
         counts: Counter[tuple[str, str]] = Counter()
         for row in questions:
@@ -243,7 +244,10 @@ def _score(
     if system is None:
         return Cell(row, column, None, reason="not in the panel of models", measure=row)
     folders = _folders(system)
-    said = about(system, row, system["row"])
+    by_category = group.startswith("category: ") and results.entry.of != EXTRACTION
+    compared = group == "all" or by_category
+    score = Score(row, column, metric, group, "contracts", 100) if compared else None
+    said = about(system, row, system["row"], score)
     if not folders:
         return Cell(row, column, None, reason=system["reason"] or NOT_TRAINED, **said)
     values = results.values(folders, metric, group)
@@ -337,7 +341,8 @@ def figure2(results: Results) -> list[Cell]:
     cells = []
     for system in results.systems:
         row, folders = system["row"], _folders(system)
-        cells.append(_score(results, AUPR, row, AUPR, "all", system, NOT_SCORED))
+        cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
+        cells.append(replace(cell, score=replace(cell.score, contest=AUPR, system=row)))
         curves = [_curve(results.scores[folder]) for folder in folders]
         for recall in CURVE if curves and all(curves) else ():
             value = statistics.fmean(curve[recall] for curve in curves)

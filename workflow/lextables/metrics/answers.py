@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lextables.dataset import Row
+from lextables.metrics.classification import by_key
 from lextables.metrics.intervals import jackknife_interval
+from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 
 OFF_BY = 0.01  # what rounding may take from a sum of one
@@ -85,14 +87,25 @@ def scores(questions: Sequence[Answered], alpha: float) -> list[Row]:
     ``<metric>, low`` and ``<metric>, high`` are a 95 % jackknife interval over documents, of which n counts
     how many there are; where one document says nothing of the spread there is none.
     """
-    rows = []
+    return scores_and_units(questions, alpha)[0]
+
+
+def scores_and_units(questions: Sequence[Answered], alpha: float) -> tuple[list[Row], list[Row]]:
+    """Return `scores`, and what each document adds to them for ``all`` and each ``category``.
+
+    The second are rows of `units.UNITS`, sorted by its key.
+    """
+    rows, units = [], []
     for name, metric in METRICS.items():
         values = [metric(question, alpha) for question in questions]
         for group, those in groups(questions).items():
             found = np.concatenate([values[at] for at in those])
-            documents = np.concatenate([questions[at].documents for at in those])
-            rows += _rows(name, group, found, documents)
-    return sorted(rows, key=lambda row: (row["metric"], row["group"]))
+            names, without = _left_out(found, np.concatenate([questions[at].documents for at in those]))
+            value = float(found.mean())
+            rows += _rows(name, group, value, len(found), without)
+            if len(names) > 1 and not group.startswith("question: "):
+                units += unit_rows(name, group, names, pseudo_values(value, without))
+    return by_key(rows), by_key(units)
 
 
 def groups(questions: Sequence[Answered]) -> Mapping[str, list[int]]:
@@ -104,13 +117,16 @@ def groups(questions: Sequence[Answered]) -> Mapping[str, list[int]]:
     return found
 
 
-def _rows(name: str, group: str, values: np.ndarray, documents: np.ndarray) -> Iterator[Row]:
-    yield {"metric": name, "group": group, "value": float(values.mean()), "n": len(values)}
-    units, of_unit = np.unique(documents, return_inverse=True)
-    if len(units) < 2:
-        return
-    without = values.sum() - np.bincount(of_unit, weights=values)
-    left = len(values) - np.bincount(of_unit)
-    ends = jackknife_interval(float(values.mean()), without / left, (0.0, LARGEST.get(name, np.inf)))
-    for end, value in zip(("low", "high"), ends or (), strict=False):
-        yield {"metric": f"{name}, {end}", "group": group, "value": value, "n": len(units)}
+def _left_out(values: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different documents, and the mean of the values without each of them (NaN: of nothing)."""
+    names, of_document = np.unique(documents, return_inverse=True)
+    without = values.sum() - np.bincount(of_document, weights=values)
+    left = len(values) - np.bincount(of_document)
+    return names, np.divide(without, left, out=np.full(len(names), np.nan), where=left > 0)
+
+
+def _rows(name: str, group: str, value: float, pairs: int, without: np.ndarray) -> Iterator[Row]:
+    yield {"metric": name, "group": group, "value": value, "n": pairs}
+    ends = jackknife_interval(value, without, (0.0, LARGEST.get(name, np.inf)))
+    for end, bound in zip(("low", "high"), ends or (), strict=False):
+        yield {"metric": f"{name}, {end}", "group": group, "value": bound, "n": len(without)}

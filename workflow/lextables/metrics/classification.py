@@ -11,6 +11,7 @@ what scikit-learn counts under repeated examples; tests hold the two together.
 A question's value is the mean over its heads, a category's and the overall one the mean over questions.
 """
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,11 +23,13 @@ from lextables.dataset import Row
 from lextables.errors import BadInput
 from lextables.metrics.average_precision import minority_precisions
 from lextables.metrics.intervals import jackknife_interval
+from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 
 NAN = math.nan
 # Up to so many units each is left out by itself; more are dealt into groups, which are left out.
 MOST_UNITS = 1000
 GROUPS = 200
+GROUPED = "group "  # how the name of such a group begins
 _BATCH = 100
 # A share of one loses the odds of what is all but certain: beyond this it counts as certain.
 _CERTAIN = 1e-16
@@ -352,29 +355,69 @@ def dealt(units: int, most: float = MOST_UNITS) -> np.ndarray:
     return np.random.default_rng(0).permutation(units) % GROUPS
 
 
-def intervals(name: str, heads: Sequence[Head], metric: Metric, most: float = MOST_UNITS) -> list[Row]:
-    """Return the 95 % jackknife intervals of a metric over units, overall and of each category.
+@dataclass(frozen=True)
+class Jackknife:
+    """The value of a metric for a group of heads, and ``without`` float64 (k,) what is left out each time.
 
-    Two rows each, ``<name>, low`` and ``<name>, high``, where there is an interval; n counts the units.
+    ``units`` counts what was sampled; ``names`` (k,) are the units themselves, or names of groups of them,
+    which are alike for runs on the same units and for no others.
+    """
+
+    group: str
+    value: float
+    without: np.ndarray
+    units: int
+    names: Sequence[str]
+
+    def ends(self, metric: str) -> list[Row]:
+        """Return the 95 % interval as two rows of scores, or none where there is none; n counts the units."""
+        ends = jackknife_interval(self.value, self.without, within=(0, 1)) or ()
+        return [
+            score_row(f"{metric}, {end}", self.group, value, self.units)
+            for end, value in zip(("low", "high"), ends, strict=False)
+        ]
+
+    def by_unit(self, metric: str) -> Iterator[Row]:
+        """Yield what each unit adds, rows as `units.UNITS`."""
+        return unit_rows(metric, self.group, self.names, pseudo_values(self.value, self.without))
+
+
+def jackknives(
+    metric: Metric, heads: Sequence[Head], most: float = MOST_UNITS, *, of_heads: bool = False
+) -> Iterator[Jackknife]:
+    """Leave units out of a metric overall, of each category and, where ``of_heads``, of each head.
+
     Each unit is left out in turn, or, where there are more than ``most``, each of `GROUPS` random groups.
     """
     among: dict[str, list[Head]] = {"all": list(heads)}
     for head in heads:
         if head.category is not None:
             among.setdefault(f"category: {head.category}", []).append(head)
-    rows = []
+    if of_heads:
+        among |= {f"head: {head.head_id}": [head] for head in heads}
     for group, found in among.items():
         units = np.unique(np.concatenate([head.units for head in found])) if found else np.empty(0)
         if not len(units):
             continue
         whole = float(weighted(metric, found, units, np.ones((1, len(units))))[0])
-        without = left_out(metric, found, units, dealt(len(units), most))
-        ends = jackknife_interval(whole, without, within=(0, 1)) or ()
-        rows += [
-            score_row(f"{name}, {end}", group, value, len(units))
-            for end, value in zip(("low", "high"), ends, strict=False)
-        ]
-    return rows
+        groups = dealt(len(units), most)
+        without = left_out(metric, found, units, groups)
+        names = units if len(without) == len(units) else _named(units, groups)
+        yield Jackknife(group, whole, without, len(units), names)
+
+
+def _named(units: np.ndarray, groups: np.ndarray) -> list[str]:
+    """Return a name for each group of units that no other group of units has."""
+    joined = ("\n".join(map(str, units[groups == number])) for number in np.unique(groups))
+    return [f"{GROUPED}{hashlib.sha256(names.encode()).hexdigest()[:16]}" for names in joined]
+
+
+def intervals(name: str, heads: Sequence[Head], metric: Metric, most: float = MOST_UNITS) -> list[Row]:
+    """Return the 95 % jackknife intervals of a metric over units, overall and of each category.
+
+    Two rows each, ``<name>, low`` and ``<name>, high``, where there is one; arguments as in `jackknives`.
+    """
+    return [row for found in jackknives(metric, heads, most) for row in found.ends(name)]
 
 
 def scores(
@@ -401,11 +444,37 @@ def scores(
     Raises `BadInput` for an unknown metric and, naming the example, for a head, a label or a number of
     labels that does not fit, no prediction or two, and scores that do not fit the answers.
     """
+    told = {"metrics": metrics, "multi_label": multi_label, "unit": unit}
+    return scores_and_units(predictions, examples, heads, **told)[0]
+
+
+def scores_and_units(
+    predictions: Iterable[Row],
+    examples: Iterable[Row],
+    heads: Iterable[Row],
+    *,
+    metrics: Sequence[str],
+    multi_label: bool = False,
+    unit: str | None = None,
+) -> tuple[list[Row], list[Row]]:
+    """Return `scores`, and what each unit adds to them for ``all``, each ``category`` and each ``head``.
+
+    The second are rows of `units.UNITS`, sorted by its key, in the groups that have an interval.
+    """
     if unknown := [name for name in metrics if name not in METRICS]:
         raise BadInput(f"there is no metric {unknown[0]!r}", where="metrics", do=f"use {', '.join(METRICS)}")
     tested = answered(predictions, examples, heads, multi_label=multi_label, unit=unit)
-    rows = []
+    rows, units = [], []
     for name in dict.fromkeys(metrics):
         metric = METRICS[name]
-        rows += averaged(name, tested, by_head(metric, tested)) + intervals(name, tested, metric)
-    return sorted(rows, key=lambda row: (row["metric"], row["group"]))
+        rows += averaged(name, tested, by_head(metric, tested))
+        for found in jackknives(metric, tested, of_heads=True):
+            units += found.by_unit(name)
+            if not found.group.startswith("head: "):
+                rows += found.ends(name)
+    return by_key(rows), by_key(units)
+
+
+def by_key(rows: Iterable[Row]) -> list[Row]:
+    """Return rows of scores or of units sorted by the keys of their tables."""
+    return sorted(rows, key=lambda row: (row["metric"], row["group"], row.get("unit", "")))

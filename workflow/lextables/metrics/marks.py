@@ -14,8 +14,9 @@ import numpy as np
 from lextables.dataset import Row
 from lextables.metrics.answers import groups
 from lextables.metrics.average_precision import weighted_precisions
-from lextables.metrics.classification import nanmean
+from lextables.metrics.classification import by_key, nanmean
 from lextables.metrics.intervals import jackknife_interval
+from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 
 BEST = "F1, best threshold"
 AREA = "average precision"
@@ -128,6 +129,17 @@ def scores(questions: Sequence[Marked], folds: np.ndarray) -> list[Row]:
     questions.  Beside `METRICS` there are `BEST` and `AREA`.  ``<metric>, low`` and ``<metric>, high`` are
     95 % jackknife intervals over documents.
     """
+    return scores_and_units(questions, folds, np.arange(len(folds)))[0]
+
+
+def scores_and_units(
+    questions: Sequence[Marked], folds: np.ndarray, documents: Sequence[str]
+) -> tuple[list[Row], list[Row]]:
+    """Return `scores`, and what each of ``documents`` (their ids, by place) adds to them.
+
+    The second are rows of `units.UNITS`, sorted by its key, of all groups but single questions.
+    """
+    names = np.asarray(documents)
     by_folds = np.stack(
         [counted(question, marked(question, folds), len(folds)) for question in questions], axis=-1
     )
@@ -135,10 +147,12 @@ def scores(questions: Sequence[Marked], folds: np.ndarray) -> list[Row]:
     best = [
         counted(question, chosen, len(folds)) for question, chosen in zip(questions, at_best, strict=True)
     ]
-    rows = [row for name, metric in METRICS.items() for row in _scored(name, metric, by_folds, questions)]
-    rows += _scored(BEST, f1, np.stack(best, axis=-1), questions)
+    rows = [
+        row for name, metric in METRICS.items() for row in _scored(name, metric, by_folds, questions, names)
+    ]
+    rows += _scored(BEST, f1, np.stack(best, axis=-1), questions, names)
     rows += _averaged(AREA, np.array([average_precision(question) for question in questions]), questions)
-    return sorted(rows, key=lambda row: (row["metric"], row["group"]))
+    return by_key(row for row in rows if "unit" not in row), by_key(row for row in rows if "unit" in row)
 
 
 def average_precision(question: Marked) -> float:
@@ -148,30 +162,42 @@ def average_precision(question: Marked) -> float:
     return float(weighted_precisions(question.right, question.given, np.ones((1, len(question.right))))[0])
 
 
-def _scored(name: str, metric: Metric, counts: np.ndarray, questions: Sequence[Marked]) -> Iterator[Row]:
-    """The rows of a metric, by ``counts`` (4, documents, questions)."""
-    counts = counts[:, counts.any(axis=(0, 2))]
+def _scored(
+    name: str, metric: Metric, counts: np.ndarray, questions: Sequence[Marked], names: np.ndarray
+) -> Iterator[Row]:
+    """The rows of a metric, by ``counts`` (4, documents, questions), and those of its units."""
+    here = counts.any(axis=(0, 2))
+    counts, names = counts[:, here], names[here]
     total = counts.sum(axis=1)
     without = total[:, None] - counts
-    yield from _averaged(name, metric(total), questions, metric(without))
+    yield from _averaged(name, metric(total), questions, metric(without), names)
     pooled = float(metric(total.sum(axis=1)))
-    yield from _rows(name, "pooled", pooled, int(total.sum()), metric(without.sum(axis=2)))
+    yield from _rows(name, "pooled", pooled, int(total.sum()), metric(without.sum(axis=2)), names)
 
 
 def _averaged(
-    name: str, values: np.ndarray, questions: Sequence[Marked], without: np.ndarray | None = None
+    name: str,
+    values: np.ndarray,
+    questions: Sequence[Marked],
+    without: np.ndarray | None = None,
+    names: Sequence[str] = (),
 ) -> Iterator[Row]:
     """The rows of questions and of means over them; ``without`` (documents, questions) has each left out."""
     for group, those in groups(questions).items():
         one = group.startswith("question: ")
         n = len(questions[those[0]].right) if one else int((~np.isnan(values[those])).sum())
         left_out = None if without is None else nanmean(without[:, those], axis=1)
-        yield from _rows(name, group, float(nanmean(values[those])), n, left_out)
+        yield from _rows(name, group, float(nanmean(values[those])), n, left_out, () if one else names)
 
 
-def _rows(name: str, group: str, value: float, n: int, left_out: np.ndarray | None) -> Iterator[Row]:
+def _rows(
+    name: str, group: str, value: float, n: int, left_out: np.ndarray | None, names: Sequence[str]
+) -> Iterator[Row]:
+    """The rows of a score, of its interval, and of what each of ``names``, where given, adds to it."""
     yield {"metric": name, "group": group, "value": value, "n": n}
     if left_out is None or math.isnan(value):
         return
     for end, bound in zip(("low", "high"), jackknife_interval(value, left_out, (0, 1)) or (), strict=False):
         yield {"metric": f"{name}, {end}", "group": group, "value": bound, "n": len(left_out)}
+    if len(names):
+        yield from unit_rows(name, group, names, pseudo_values(value, left_out))

@@ -30,6 +30,7 @@ from lextables.metrics import classification
 from lextables.metrics.classification import (
     NAN,
     averaged,
+    by_key,
     by_question,
     logits,
     macro_f1,
@@ -175,6 +176,21 @@ def scores(
 
     Raises `BadInput` for an answer without an example (or with all), unless the data are ``partial``.
     """
+    return scores_and_units(predictions, examples, heads, partial=partial, unit=unit)[0]
+
+
+def scores_and_units(
+    predictions: Iterable[Row],
+    examples: Iterable[Row],
+    heads: Iterable[Row],
+    *,
+    partial: bool = False,
+    unit: str = "contract",
+) -> tuple[list[Row], list[Row]]:
+    """Return `scores`, and what each unit adds to AUPR and both F1s for ``all`` and each ``category``.
+
+    The second are rows of `units.UNITS`, sorted by its key.
+    """
     tested = answered(predictions, examples, heads, unit)
     if not partial:
         _refuse_gaps(tested)
@@ -183,12 +199,17 @@ def scores(
         rows += averaged(metric, tested, {head.head_id: function(head) for head in tested})
     for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
         rows += averaged(metric, tested, classification.by_head(function, tested))
-    rows += intervals(tested)
+    areas = [*classification.jackknives(classification.aupr, tested, math.inf)]
+    rows += [row for found in areas for row in found.ends("AUPR")]
+    units = [row for found in areas for row in found.by_unit("AUPR")]
+    for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
+        for found in classification.jackknives(function, tested, math.inf):
+            units += found.by_unit(metric)
     rows += _by_data_type(tested, partial)
     rows += _curve_rows(tested)
     sides = [side for head in tested for side in binarised(head)]
     rows.append(score_row("answers left out", "all", float(sum(side is None for side in sides)), len(sides)))
-    return sorted(rows, key=lambda row: (row["metric"], row["group"]))
+    return by_key(rows), by_key(units)
 
 
 def _refuse_gaps(heads: Iterable[Answered], among: str = "test examples") -> None:

@@ -19,7 +19,7 @@ from lextables.metrics.agreement import alpha
 from lextables.metrics.association import cramers_v
 from lextables.privacy.registry import Privacy
 from lextables.privacy.traffic import ranks
-from lextables.tables.cells import Cell
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs, about
 
 ALL = "All questions"
@@ -32,6 +32,7 @@ MORE = ("cross entropy, unsmoothed", "excess", "log loss", ACCURACY)
 WITH_TEXT = "with a text"
 MARKING = {"F1": F1, "Recall": "recall", "Accuracy": ACCURACY, "Precision": "precision"}
 HIGHER = MARKING.values()
+UNITS = "policies"
 
 Table = Callable[["Results"], list[Cell]]
 System = Mapping[str, Any]
@@ -292,23 +293,28 @@ def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals
     columns |= {called.get(row, row): row for row in results.systems if called.get(row, row) not in printed}
     asked = {(cell.row, cell.column) for cell in results.published}
     cells = [
-        _score(results, results.systems.get(name), metric, group, row, column, 1, decimals)
+        _score(
+            results, results.systems.get(name), metric, group, row, column, 1, decimals,
+            None if group.startswith("question: ") else
+            Score(row, column, metric, group, UNITS, lower=metric != ACCURACY),
+        )
         for row, group in groups.items()
         for column, name in columns.items()
-    ]
+    ]  # fmt: skip
     return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
 
 
 def _score(
     results: Results, system: System | None, metric: str, group: str, row: str, column: str,
-    scale: float, decimals: int,
+    scale: float, decimals: int, score: Score | None = None,
 ) -> Cell:  # fmt: skip
-    """A score of a system, the mean over its runs."""
+    """A score of a system, the mean over its runs; ``score`` where it is compared with others by a test."""
     if system is None:
         return Cell(row, column, None, reason=NOT_IN_PANEL)
     folders = tuple(next(iter(system["runs"].values()), ()))
     # A loss is better where it is lower, so no floor reaches it by being above.
     said = about(system, f"{metric}, {group}", system["row"]) if metric in HIGHER else {}
+    said |= {"score": score}
     if not folders:
         return Cell(row, column, None, reason=system["reason"] or NOT_SCORED, **said)
     values, low, high = (
@@ -329,10 +335,13 @@ def table3(results: Results) -> list[Cell]:
     rows = dict.fromkeys([*_printed_rows(results), *results.systems])
     asked = {(cell.row, cell.column) for cell in results.published}
     cells = [
-        _score(results, results.systems.get(row), metric, "all", row, column, 100, 2)
+        _score(
+            results, results.systems.get(row), metric, "all", row, column, 100, 2,
+            Score(column, row, metric, "all", UNITS, 100),
+        )
         for row in rows
         for column, metric in columns.items()
-    ]
+    ]  # fmt: skip
     return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
 
 

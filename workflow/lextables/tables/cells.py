@@ -36,6 +36,24 @@ NOTHING = "a model that answers nothing"
 
 
 @dataclass(frozen=True)
+class Score:
+    """Which score of its runs a cell shows, and in which contest (`comparison`).
+
+    ``contest`` names what systems are compared by and ``system`` whose score it is, in the reader's words.
+    ``metric`` and ``group`` are as in `units.UNITS`, whose values times ``scale`` are in the table's unit;
+    ``units`` is what they are of, in the plural (`queries`).  ``lower`` says that a lower score is better.
+    """
+
+    contest: str
+    system: str
+    metric: str
+    group: str
+    units: str
+    scale: float = 1
+    lower: bool = False
+
+
+@dataclass(frozen=True)
 class Cell:
     """A computed cell.  ``value`` is a number in the table's unit, a text, or None with a ``reason``.
 
@@ -43,8 +61,9 @@ class Cell:
     ``seeds`` are the values of the runs that differ in their seed, where the value is trained or drawn; None
     where it is deterministic.  ``averages`` is how many runs the printed value is the mean of.  ``measure``
     names what a score is of, alike for all systems that are compared by it and higher for a better one; it is
-    empty for what is no score.  ``floor`` is the name of a system of the table's floor whose score this is.
-    ``comparable`` says whether the data are the paper's, of a cell that is made of others than its table.
+    empty for what is no score.  ``score`` is what a test compares it with others by.  ``floor`` is the name
+    of a system of the table's floor whose score this is.  ``comparable`` says whether the data are the
+    paper's, of a cell that is made of others than its table.
     """
 
     row: str
@@ -58,6 +77,7 @@ class Cell:
     seeds: tuple[float, ...] | None = None
     averages: int = 1
     measure: str = ""
+    score: Score | None = None
     floor: str = ""
     comparable: bool | None = None
 

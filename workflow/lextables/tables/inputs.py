@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,9 +12,11 @@ from typing import Any
 from lextables.dataset import Row, read
 from lextables.papers import Paper, TableEntry
 from lextables.sources.registry import reworded
+from lextables.tables.cells import Score
 from lextables.tables.published import PublishedCell
 
 Scores = Mapping[tuple[str, str], tuple[float, int]]
+Units = Mapping[tuple[str, str], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,13 @@ class Inputs:
         folders = {folder for row in self.rows for runs in row["runs"].values() for folder in runs}
         return {folder: by_name(read(self.root / folder / "scores.parquet")) for folder in sorted(folders)}
 
+    def units(self, folder: str) -> Units:
+        """{(metric, group): {unit: what it adds}} of one run."""
+        found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        for row in read(self.root / folder / "units.parquet"):
+            found[row["metric"], row["group"]][row["unit"]] = row["value"]
+        return found
+
 
 def provenance(census: Path, words: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The sources in a data set's census, in the registry's words of today (`sources.registry.words`)."""
@@ -62,13 +72,14 @@ def by_name(rows: Iterable[Row]) -> Scores:
     return {(row["metric"], row["group"]): (row["value"] if row["n"] else math.nan, row["n"]) for row in rows}
 
 
-def about(system: Mapping[str, Any], measure: str, name: str) -> dict[str, Any]:
+def about(system: Mapping[str, Any], measure: str, name: str, score: Score | None = None) -> dict[str, Any]:
     """What a score's cell says of the system called ``name``, which a plan's row describes.
 
-    ``measure`` is what systems are compared by; see `cells.Cell`.
+    ``measure`` is what systems are compared by, and ``score`` by what a test compares them; see `cells.Cell`.
     """
     return {
         "averages": system["averages"],
         "measure": measure,
+        "score": score,
         "floor": name if system["floor"] else "",
     }

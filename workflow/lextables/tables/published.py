@@ -41,14 +41,19 @@ class PublishedCell:
         ``0.742+/-0.014`` is 0.742; its margin is ``margin``.  ``None`` for text, which ``NaN``, ``N/A`` and
         ``66M`` are: no decimals are printed, and a comparison is one of strings.
         """
-        printed = _PRINTED.fullmatch(self.value)
-        return _float(printed["number"]) if printed else None
+        return number(self.value)
 
     @property
     def margin(self) -> float | None:
         """The printed error of ``0.742+/-0.014`` or ``0.742 ± 0.014``; ``None`` where none is printed."""
         printed = _PRINTED.fullmatch(self.value)
         return _float(printed["margin"]) if printed and printed["margin"] else None
+
+
+def number(value: str) -> float | None:
+    """Return the number that a table shows as ``value``, as `PublishedCell.number` does."""
+    printed = _PRINTED.fullmatch(value)
+    return _float(printed["number"]) if printed else None
 
 
 def load(path: str | Path) -> list[PublishedCell]:

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lextables.tables.cells import Cell
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs, about
 
 LOW, HIGH = ", low", ", high"
@@ -13,17 +13,20 @@ LOW, HIGH = ", low", ", high"
 
 def score_cells(
     inputs: Inputs, system: Mapping[str, Any], columns: Mapping[str, str], *, group: str = "all",
-    condition: str | None = None, scale: float = 100, decimals: int = 1,
+    condition: str | None = None, scale: float = 100, decimals: int = 1, units: str = "examples",
 ) -> Iterator[Cell]:  # fmt: skip
     """Yield a cell for each of ``columns`` ({metric: column}) in the row of one system (`plan.Row.plain`).
 
     A score is the mean over the runs of ``condition`` (by default the first that the table shows), which
     differ in their seed, times ``scale``; so are the ends of its sampling interval, where every run has one.
+    ``units`` is what the test set is made of, in the plural.
     """
     conditions = system["runs"]
     folders = tuple(conditions.get(condition or next(iter(conditions), ""), ()))
     for metric, column in columns.items():
-        said = about(system, f"{column}, {group}", system["row"])
+        contest = column if group == "all" else f"{column}, {group}"
+        score = Score(contest, system["row"], metric, group, units, scale)
+        said = about(system, f"{column}, {group}", system["row"], score)
         if not folders:
             yield Cell(system["row"], column, None, reason=system["reason"], **said)
             continue

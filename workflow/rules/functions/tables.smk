@@ -2,7 +2,8 @@
 
 
 def table_kinds(name):
-    return ["csv", "md", "html", "svg"] if name.startswith("figure") else ["csv", "md", "html"]
+    kinds = ["csv", "comparison.csv", "md", "html"]
+    return [*kinds, "svg"] if name.startswith("figure") else kinds
 
 
 def table_files(paper):

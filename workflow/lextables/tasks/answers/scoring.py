@@ -10,14 +10,18 @@ import numpy as np
 from lextables.dataset import Row, read
 from lextables.errors import BadInput
 from lextables.metrics import answers, marks
+from lextables.metrics.classification import by_key
 from lextables.tasks.answers.collection import OFF_BY, Collection
 from lextables.tasks.answers.folds import fold
 
 WITH_TEXT = "with a text"
 
 
-def of_answers(predictions: Iterable[Row], data: Collection, smoothing: float) -> list[Row]:
-    """Score the answers of one run; rows of `run.SCORES`, sorted, as `metrics.answers.scores` has them.
+Scored = tuple[list[Row], list[Row]]  # rows of `run.SCORES` and of `units.UNITS`, each sorted by its key
+
+
+def of_answers(predictions: Iterable[Row], data: Collection, smoothing: float) -> Scored:
+    """Score the answers of one run, as `metrics.answers.scores_and_units` has them.
 
     Scored are the documents that it answers about, and the group `WITH_TEXT` has those whose text is here:
     by it a model that reads is compared with one that does not.  Raises `BadInput` for a pair of such a
@@ -28,11 +32,12 @@ def of_answers(predictions: Iterable[Row], data: Collection, smoothing: float) -
     found = [*_answered(given, data, about)]
     if not found:
         raise BadInput("no pair that people answered is predicted", where="predictions")
-    rows = answers.scores(found, smoothing)
+    scored = answers.scores_and_units(found, smoothing)
     if here := [*_answered(given, data, about & data.paragraphs.keys())]:
-        whole = (row for row in answers.scores(here, smoothing) if row["group"] == "all")
-        rows += [row | {"group": WITH_TEXT} for row in whole]
-    return sorted(rows, key=itemgetter("metric", "group"))
+        for rows, of_these in zip(scored, answers.scores_and_units(here, smoothing), strict=True):
+            rows += [row | {"group": WITH_TEXT} for row in of_these if row["group"] == "all"]
+    rows, units = map(by_key, scored)
+    return rows, units
 
 
 def _answered(
@@ -64,10 +69,8 @@ def _check(given: list[float], options: int, where: str) -> None:
         raise BadInput(fault, where=where, do="give each a share, which together make one")
 
 
-def of_marks(
-    predictions: str | Path, data: Collection, marked: Mapping[str, set[str]], folds: int
-) -> list[Row]:
-    """Score the marks of one run; rows of `run.SCORES`, sorted, as `metrics.marks.scores` has them.
+def of_marks(predictions: str | Path, data: Collection, marked: Mapping[str, set[str]], folds: int) -> Scored:
+    """Score the marks of one run, as `metrics.marks.scores_and_units` has them.
 
     ``predictions`` is the file of `schema.MARKED`, read a pair at a time, ``marked`` what people marked
     ({question: its paragraphs}), ``folds`` how many folds there are.  Raises `BadInput` for a pair
@@ -105,4 +108,5 @@ def of_marks(
     ]
     if not questions:
         raise BadInput("no paragraph of an answered question is predicted", where="predictions")
-    return marks.scores(questions, np.array([fold(document, folds) for document in place]))
+    of_documents = np.array([fold(document, folds) for document in place])
+    return marks.scores_and_units(questions, of_documents, [*place])

@@ -9,6 +9,7 @@ import numpy as np
 
 from lextables.dataset import Row
 from lextables.metrics import classification, minority_aupr
+from lextables.metrics.classification import by_key
 from lextables.run import loaded
 from lextables.tasks.classification.examples import labels_of, of_splits
 
@@ -24,8 +25,8 @@ def score(
     test: Sequence[str],
     task: Mapping[str, Any],
     census: str | Path,
-) -> list[Row]:
-    """Score one run on the examples of the splits ``test``; rows of `run.SCORES`, sorted by its key.
+) -> tuple[list[Row], list[Row]]:
+    """Score one run on the examples of the splits ``test``: sorted rows of `run.SCORES` and of `units.UNITS`.
 
     ``task`` has the registry's ``evaluator``, and the ``metrics``, ``unit``, ``multi_label`` and ``groups``
     of the general one.  Of a task with ``views`` each ``condition`` of the predictions is scored by itself,
@@ -41,7 +42,7 @@ def score(
 
 def by_condition(
     predictions: list[Row], examples: list[Row], heads: list[Row], task: Mapping[str, Any]
-) -> list[Row]:
+) -> tuple[list[Row], list[Row]]:
     """Score each condition alone; the groups are those of `_general` behind `<condition>, `.
 
     They come once more for the examples for which a column of the task's ``groups`` is true, behind
@@ -51,20 +52,25 @@ def by_condition(
     found: dict[str, list[Row]] = defaultdict(list)
     for row in predictions:
         found[row["condition"]].append(row)
-    rows = []
+    rows, units = [], []
     for condition, given in sorted(found.items()):
         for group in ("all", *task["groups"]):
             asked = [row for row in examples if group == "all" or row[group]]
-            for row in _general(given, asked, heads, task) if asked else ():
-                names = [name for name in (group, row["group"]) if name != "all"] or ["all"]
-                rows.append(row | {"group": ", ".join([condition, *names])})
+            if asked:
+                scored = _general(given, asked, heads, task)
+                for all_of, here in zip((rows, units), scored, strict=True):
+                    all_of += [row | {"group": _behind(condition, group, row["group"])} for row in here]
         rows += [
             classification.score_row(
                 ANSWER, f"{condition}, example: {row['example_id']}", float(np.argmax(row["logits"])), 1
             )
             for row in given
         ]
-    return sorted(rows, key=lambda row: (row["metric"], row["group"]))
+    return by_key(rows), by_key(units)
+
+
+def _behind(condition: str, *groups: str) -> str:
+    return ", ".join([condition, *([name for name in groups if name != "all"] or ["all"])])
 
 
 def _minority_aupr(
@@ -73,23 +79,24 @@ def _minority_aupr(
     heads: Iterable[Row],
     task: Mapping[str, Any],
     census: str | Path,
-) -> list[Row]:
+) -> tuple[list[Row], list[Row]]:
     """MAUD's.  Of data that are not the paper's (``census``) heads that no prediction is for are left out,
     where the released scorer stops.
     """
     whole = all(source["comparable"] for source in loaded(census)["sources"])
     answered = {row["head_id"] for row in predictions}
     asked = [row for row in examples if whole or row["head_id"] in answered]
-    return minority_aupr.scores(predictions, asked, heads, partial=not whole, unit=task["unit"])
+    told = {"partial": not whole, "unit": task["unit"]}
+    return minority_aupr.scores_and_units(predictions, asked, heads, **told)
 
 
 def _general(
     predictions: list[Row], examples: list[Row], heads: Iterable[Row], task: Mapping[str, Any]
-) -> list[Row]:
+) -> tuple[list[Row], list[Row]]:
     """The task's metrics over the heads that were trained, and how many of those asked were not."""
     answered = {row["head_id"] for row in predictions}
     asked = {row["head_id"] for row in examples}
-    rows = classification.scores(
+    rows, units = classification.scores_and_units(
         predictions,
         [{**row, "labels": labels_of(row)} for row in examples if row["head_id"] in answered],
         [head for head in heads if head["head_id"] in answered],
@@ -98,4 +105,4 @@ def _general(
         unit=task["unit"],
     )
     rows.append(classification.score_row(LEFT_OUT, "all", float(len(asked - answered)), len(asked)))
-    return sorted(rows, key=lambda row: (row["metric"], row["group"]))
+    return by_key(rows), units

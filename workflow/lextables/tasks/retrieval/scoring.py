@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from lextables.dataset import Row
 from lextables.metrics.ranking import STRICT, by_name, strict_reading
@@ -42,6 +43,23 @@ def scores(
             )
         rows += _grouped(metric, by_query, lambda query: f"query: {query}")
     return sorted(rows, key=lambda row: (row["metric"], row["group"]))
+
+
+def by_query(scored: Iterable[Row], collection: Collection) -> list[Row]:
+    """Return what each query adds to the ``scored`` groups that are means over queries, as `units.UNITS`.
+
+    These are ``all`` and each value of the task's columns ``groups``; a query for which a metric is not
+    defined adds nothing.
+    """
+    queries = collection.of("test")
+    rows = []
+    for row in scored:
+        kind, _, query = row["group"].partition(": ")
+        if kind == "query" and not math.isnan(row["value"]):
+            columns = (f"{column}: {queries[query][column]}" for column in collection.task["groups"])
+            unit = {"metric": row["metric"], "unit": query, "value": row["value"]}
+            rows += [unit | {"group": group} for group in ("all", *columns)]
+    return sorted(rows, key=itemgetter("metric", "group", "unit"))
 
 
 def _grouped(metric: str, by_query: Mapping[str, float], group: Callable[[str], str]) -> list[Row]:

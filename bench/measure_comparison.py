@@ -1,0 +1,276 @@
+"""Measure how often the comparison of rows is right, in simulated data whose truth is known.
+
+For each kind of score, rows that read the same units: how often any of four rows without a difference is said
+to differ from another (false alarms, after Holm; 5 % at most is promised), how often the paired interval of
+two rows covers their true difference (95 %) where there is none and where there is one, and how often the
+test finds a difference as large as is said to be found in 80 of 100 cases (power, uncorrected; beside it that
+difference, as a share of what is said to be detectable).  The truth is the score of a very large sample from
+the same source.
+
+With `--results FOLDER` real rows follow: the differences of each two rows that ran there, less their mean, so
+that nothing differs, with as many units drawn with replacement as there are.
+
+    PYTHONPATH=workflow python bench/measure_comparison.py [--sets 400] [--only NAME] [--results
+    ../real/results]
+"""
+
+import argparse
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from lextables.dataset import read
+from lextables.metrics import classification, minority_aupr
+from lextables.metrics.intervals import mean_interval
+from lextables.metrics.pseudo_values import pseudo_values
+from lextables.metrics.spans import RECALLS, Counts, precision_at_recall
+from lextables.metrics.spans_by_contract import area_by_unit
+from lextables.tables.comparison import ALPHA, detectable, holm, sign_flip
+from measure_interval_coverage import HEADS, five_star_values, ndcg_values
+
+ROWS = 4
+RESAMPLES = 999
+LARGE = 40_000  # units of a sample whose scores count as the truth
+
+# Draws what each unit adds to the score of each row, float64 (rows, units), from the rows' skills; the mean
+# is the score.
+Draw = Callable[[np.random.Generator, int, np.ndarray], np.ndarray]
+
+
+def means(rng: np.random.Generator, queries: int, skills: np.ndarray, values: Callable) -> np.ndarray:
+    """A score a query: an easy query is easy for all rows, and a row of skill s has s more where there is
+    room."""
+    shared = values(rng, queries)
+    own = np.array([values(rng, queries) for _ in skills])
+    found = np.where(rng.random(own.shape) < 0.6, shared, own)
+    return np.clip(found + skills[:, None] * (found < 1 - skills[:, None]), 0, 1)
+
+
+def ndcg(rng: np.random.Generator, queries: int, skills: np.ndarray) -> np.ndarray:
+    return means(rng, queries, skills, ndcg_values)
+
+
+def five_star(rng: np.random.Generator, queries: int, skills: np.ndarray) -> np.ndarray:
+    """Precision in fifths, mostly 0 and mostly alike; a better row has a fifth more on some queries."""
+    shared = five_star_values(rng, queries)
+    own = np.array([five_star_values(rng, queries) for _ in skills])
+    found = np.where(rng.random(own.shape) < 0.6, shared, own)
+    more = (rng.random(own.shape) < np.clip(5 * skills[:, None], 0, 1)) & (found < 0.9)
+    return found + 0.2 * more
+
+
+def sizes(rng: np.random.Generator, units: int) -> np.ndarray:
+    """Unequal clusters: most premises have one or two examples, some have a dozen."""
+    return rng.geometric(0.4, units) + (rng.random(units) < 0.05) * 10
+
+
+def classified(metric: str) -> Draw:
+    """A classifier's score over units of unequal size, whose examples are alike in ease."""
+
+    def draw(rng: np.random.Generator, units: int, skills: np.ndarray) -> np.ndarray:
+        of_unit = np.repeat(np.arange(units), sizes(rng, units))
+        labels = rng.choice(3, len(of_unit), p=[0.5, 0.3, 0.2])
+        ease = rng.normal(size=units)[of_unit] + 0.7 * rng.normal(size=len(of_unit))
+        found = []
+        for skill in skills:
+            logits = rng.normal(size=(len(labels), 3))
+            logits[np.arange(len(labels)), labels] += 0.8 + skill + ease
+            right, chosen = (classification.one_of(at, 3) for at in (labels, logits.argmax(axis=1)))
+            head = classification.Head(
+                "", None, None, right, chosen, logits, np.char.zfill(of_unit.astype(str), 6)
+            )
+            found.append(_jackknifed(classification.METRICS[metric], [head], units))
+        return np.array(found)
+
+    return draw
+
+
+def maud(rng: np.random.Generator, contracts: int, skills: np.ndarray) -> np.ndarray:
+    """MAUD's AUPR over contracts, of `measure_interval_coverage.maud_heads` with the same labels for all
+    rows."""
+    tilt, rows = rng.normal(size=contracts), [[] for _ in skills]
+    for index, answers in enumerate(HEADS):
+        asked = np.sort(rng.permutation(contracts)[: max(contracts // 3, 8)])
+        frequency = (
+            np.array([0.15, 0.85]) if answers == 2 else np.arange(1, answers + 1) / sum(range(answers + 1))
+        )
+        labels = rng.choice(answers, len(asked), p=frequency)
+        shared = rng.normal(size=(len(asked), answers)) + 0.6 * tilt[asked, None] * np.arange(answers)
+        units = np.array([f"{contract:07}" for contract in asked])
+        for heads, skill in zip(rows, skills, strict=True):
+            logits = 0.7 * shared + 0.7 * rng.normal(size=shared.shape)
+            logits[np.arange(len(asked)), labels] += 0.8 + skill
+            data_types = np.full(len(asked), "main")
+            heads.append(
+                minority_aupr.Answered(
+                    str(index), str(index), "", labels, logits.astype(np.float32), data_types, units
+                )
+            )
+    return np.array([_jackknifed(classification.aupr, heads, contracts) for heads in rows])
+
+
+def _jackknifed(metric: classification.Metric, heads: list, units: int) -> np.ndarray:
+    """What each unit adds; of a large sample, of which the score alone is wanted, the score for each."""
+    if units >= LARGE:
+        names = np.unique(np.concatenate([head.units for head in heads]))
+        return np.full(units, classification.weighted(metric, heads, names, np.ones((1, len(names))))[0])
+    (found, *_) = classification.jackknives(metric, heads, math.inf)
+    return pseudo_values(found.value, found.without)
+
+
+THRESHOLDS = np.linspace(1, 0, 60)
+
+
+def _span_counts(rng: np.random.Generator, contracts: int, skills: np.ndarray) -> Iterator[Counts]:
+    """Counts a contract and threshold as span extraction has them; contracts are as long and as hard for
+    all."""
+    length = rng.gamma(2, 0.5, contracts)
+    gold, ease = rng.poisson(13 * length), np.clip(rng.normal(0.86, 0.08, contracts), 0.5, 0.95)
+    for skill in 2 + skills:
+        wrong = rng.poisson(60 * length)
+        right = ease[:, None] * (1 - THRESHOLDS) ** (1 / skill)
+        found = np.maximum.accumulate(rng.binomial(gold[:, None], right), axis=1)
+        missed = np.maximum.accumulate(rng.binomial(wrong[:, None], (1 - THRESHOLDS) ** skill), axis=1)
+        yield Counts(found, missed, gold)
+
+
+def span_area(rng: np.random.Generator, contracts: int, skills: np.ndarray) -> np.ndarray:
+    return np.array([area_by_unit(each) for each in _span_counts(rng, contracts, skills)])
+
+
+def span_precision(rng: np.random.Generator, contracts: int, skills: np.ndarray) -> np.ndarray:
+    """The precision at 80 % recall, which no table compares rows by; here to show why."""
+    (recall, *_) = RECALLS.values()
+    found = []
+    for each in _span_counts(rng, contracts, skills):
+        parts = (each.true_positives, each.false_positives, each.gold_spans)
+        whole = [part.sum(axis=0) for part in parts]
+        without = [total - part for total, part in zip(whole, parts, strict=True)]
+        value, left_out = (precision_at_recall(Counts(*of).curve(), recall) for of in (whole, without))
+        found.append(pseudo_values(float(value), left_out))
+    return np.array(found)
+
+
+def loss(rng: np.random.Generator, documents: int, skills: np.ndarray) -> np.ndarray:
+    """A mean loss over pairs of a document and a question, of which documents have unequally many."""
+    answered = rng.integers(20, 101, documents)
+    hard = rng.gamma(4, 0.1, documents)
+    totals = np.array(
+        [answered * np.clip(hard + rng.normal(0, 0.06, documents) - skill, 0, None) for skill in skills]
+    )
+    totals += rng.normal(0, 0.2, totals.shape) * np.sqrt(answered)
+    value = totals.sum(axis=1) / answered.sum()
+    without = (totals.sum(axis=1)[:, None] - totals) / (answered.sum() - answered)
+    return np.array([pseudo_values(*each) for each in zip(value, without, strict=True)])
+
+
+# {name: (draw, units of a set, a gap in skill to begin from)}
+SIMULATIONS: dict[str, tuple[Draw, tuple[int, ...], float]] = {
+    "NDCG, queries": (ndcg, (57, 12), 0.1),
+    "5-star precision, queries": (five_star, (57, 33), 0.05),
+    "accuracy, premises of unequal size": (classified("accuracy"), (300, 60), 0.2),
+    "macro F1, premises of unequal size": (classified("macro F1"), (300,), 0.2),
+    "MAUD's AUPR, contracts": (maud, (150, 80), 0.3),
+    "CUAD's AUPR, contracts": (span_area, (102, 40), 0.2),
+    "CUAD's precision at 80 % recall, contracts": (span_precision, (102,), 0.2),
+    "loss, documents": (loss, (60, 20), 0.02),
+}
+
+
+def measured(draw: Draw, units: int, gap: float, sets: int, seed: int) -> dict[str, float]:
+    """Return the shares that a line prints, of ``sets`` data sets without and with a difference."""
+    rng = np.random.default_rng(seed)
+    nothing = [_shares(draw(rng, units, np.zeros(ROWS)), 0.0) for _ in range(sets)]
+    # A first guess of the gap that is just detectable, mended twice by what it comes to.
+    for _ in range(2):
+        wanted = np.mean([_detectable(draw(rng, units, np.array([gap, 0.0]))) for _ in range(60)])
+        gap *= float(np.clip(wanted / max(abs(_truth(draw, rng, gap)), 1e-9), 0.2, 5))
+    truth = _truth(draw, rng, gap)
+    there = [_shares(draw(rng, units, np.array([gap, 0.0])), truth) for _ in range(sets)]
+    return {
+        "alarms": np.mean([one["any"] for one in nothing]),
+        "covers": np.mean([one["covers"] for one in nothing]),
+        "covers, differing": np.mean([one["covers"] for one in there]),
+        "power": np.mean([one["first"] for one in there]),
+        "of detectable": abs(truth) / np.mean([one["detectable"] for one in there]),
+    }
+
+
+def _truth(draw: Draw, rng: np.random.Generator, gap: float) -> float:
+    one, other = np.nanmean(draw(rng, LARGE, np.array([gap, 0.0])), axis=1)
+    return float(one - other)
+
+
+def _detectable(rows: np.ndarray) -> float:
+    return detectable(rows[0] - rows[1])
+
+
+def _shares(rows: np.ndarray, truth: float) -> dict[str, float]:
+    """What one data set shows: of all pairs whether any differs, of the first its interval and its
+    p-value."""
+    rows = rows[:, ~np.isnan(rows).any(axis=0)]
+    differences = np.array([one - other for one, other in combinations(rows, 2)])
+    p_values = sign_flip(differences, RESAMPLES)
+    low, high = mean_interval(differences[0]) or [differences[0].mean()] * 2
+    return {
+        "any": min(holm(p_values.tolist())) < ALPHA,
+        "first": p_values[0] < ALPHA,
+        "covers": low <= truth <= high,
+        "detectable": _detectable(rows),
+    }
+
+
+def real(results: Path, sets: int) -> Iterator[tuple[str, float, float, int]]:
+    """Yield each score of real rows with its share of false alarms and of intervals that cover no
+    difference."""
+    rows: dict[tuple[str, str, tuple[str, ...]], dict[str, np.ndarray]] = defaultdict(dict)
+    for path in sorted(results.glob("runs/*/*/*/*/seed0/units.parquet")):
+        of_metric: dict[str, dict[str, float]] = defaultdict(dict)
+        for row in read(path):
+            if row["group"] == "all":
+                of_metric[row["metric"]][row["unit"]] = row["value"]
+        data_set, *run = path.parent.relative_to(results / "runs").parts
+        for metric, values in of_metric.items():
+            rows[data_set, metric, tuple(values)]["/".join(run)] = np.array([*values.values()])
+    rng = np.random.default_rng(0)
+    for (data_set, metric, units), found in sorted(rows.items()):
+        both = [one - other for one, other in combinations(found.values(), 2) if not np.allclose(one, other)]
+        if len(units) >= 20 and both:
+            alarms, covered = [], []
+            for _ in range(sets):
+                # All pairs by the same units, as in a table.
+                drawn = np.array(both)[:, rng.integers(0, len(units), len(units))]
+                centred = drawn - np.mean(both, axis=1, keepdims=True)
+                alarms.append(min(holm(sign_flip(centred, RESAMPLES).tolist())) < ALPHA)
+                low, high = mean_interval(centred[0]) or (0, 0)
+                covered.append(low <= 0 <= high)
+            name = f"{data_set}, {metric}, {len(units)} units, {len(found)} rows"
+            yield name, float(np.mean(alarms)), float(np.mean(covered)), len(both)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sets", type=int, default=400, help="data sets a line")
+    parser.add_argument("--only", choices=SIMULATIONS, help="one kind of score")
+    parser.add_argument("--results", type=Path, help="a folder of results whose rows follow")
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    print(f"{'score':52} false alarms  covers 0  covers a difference  power  difference / detectable")
+    for name, (draw, of_units, gap) in SIMULATIONS.items():
+        for units in of_units if chosen.only in (None, name) else ():
+            found = measured(draw, units, gap, chosen.sets, chosen.seed)
+            print(
+                f"{name + ', ' + str(units):52} {found['alarms']:11.1%} {found['covers']:10.1%} "
+                f"{found['covers, differing']:19.1%} {found['power']:7.1%} {found['of detectable']:10.2f}",
+                flush=True,
+            )
+    for name, alarms, covers, pairs in real(chosen.results, chosen.sets) if chosen.results else ():
+        print(f"{name:52} {alarms:11.1%} {covers:10.1%}   ({pairs} pairs)", flush=True)
+
+
+if __name__ == "__main__":
+    main()
