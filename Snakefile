@@ -22,6 +22,7 @@ include: "workflow/rules/answers.smk"
 include: "workflow/rules/given.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/publish.smk"
 
 
 # What a paper does beside its tasks, such as making its data set, is in a file of its name.

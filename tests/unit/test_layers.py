@@ -16,6 +16,7 @@ LAYERS = (
         "atomic",
         "fingerprint",
         "registry",
+        "publication",
         "disk",
         "leases",
         "version",
@@ -32,6 +33,7 @@ LAYERS = (
     ("nli",),
     ("papers", "rooms", "given", "auxiliary"),
     ("tables",),
+    ("publish",),
     tuple(ROOMS),
     ("schemas",),
 )

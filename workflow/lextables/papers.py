@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from lextables.publication import Publication
 from lextables.registry import Entry
 from lextables.sources.registry import Source
 from lextables.tasks.answers.plan import AnswersPlanner, AnswersTask
@@ -133,6 +134,7 @@ class Paper(Shown):
     sources: Mapping[str, Source] = {}
     data: Mapping[str, DataSet] = {}
     tasks: Mapping[str, Task] = {}
+    publish: Publication = Publication()
 
     @model_validator(mode="after")
     def _names_what_there_is(self) -> "Paper":

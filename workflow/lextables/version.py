@@ -8,6 +8,8 @@ from typing import Any
 
 from lextables import ROOT, __version__
 
+RELEASED = "2026-11-23"  # the day of this version, as CITATION.cff has it
+
 
 def made_by() -> dict[str, Any]:
     """Return the ``version``, the git ``commit``, and whether tracked files were ``modified`` since.

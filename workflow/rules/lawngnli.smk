@@ -191,6 +191,33 @@ rule lawngnli_examples:
         "../scripts/lawngnli_examples.py"
 
 
+# The parentheticals of all shards as a data set of their own, for who wants them without what is made of them.
+rule lawngnli_parenthetical_set:
+    input:
+        parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
+        counts=expand(
+            f"{LAWNGNLI_SHARD}/{{step}}.json",
+            shard=LAWNGNLI.shards,
+            step=["candidates", "parentheticals"],
+        ),
+        provenance=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
+    output:
+        parentheticals=f"{RESULTS}/data/lawngnli_parentheticals/parentheticals.parquet",
+        census=f"{RESULTS}/data/lawngnli_parentheticals/census.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/parenthetical_set.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/parenthetical_set.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("lawngnli_parenthetical_set.py"),
+    message:
+        "Gathering the parentheticals of all shards."
+    script:
+        "../scripts/lawngnli_parenthetical_set.py"
+
+
 # What models are shown of the examples (Section 4.1), for the task of classification.
 rule lawngnli_pairs:
     input:

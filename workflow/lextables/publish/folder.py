@@ -1,0 +1,42 @@
+"""Write a bundle to its folder."""
+
+import os
+import shutil
+from pathlib import Path
+
+from lextables.atomic import replacing_folder
+from lextables.publish.bundle import Bundle, Form
+from lextables.publish.card import CATEGORIES, bibtex, card, description, licence_text
+from lextables.publish.croissant import croissant
+from lextables.publish.forms import WRITERS
+
+
+def write(bundle: Bundle, folder: str | Path) -> None:
+    """Write all that a bundle holds; the folder appears whole, or keeps what it held before."""
+    with replacing_folder(folder) as out:
+        forms: dict[str, list[Form]] = {}
+        for one in bundle.sets:
+            (out / one.folder).mkdir(exist_ok=True)
+            if one.task:
+                forms[one.name] = WRITERS[one.task["task"]](one, out / one.folder)
+        for table in bundle.tables:
+            link(table.path, out / table.file)
+        tasks = {one.task["task"] for one in bundle.sets if one.task}
+        keywords = ["legal", *sorted({category for task in tasks for category in CATEGORIES[task]})]
+        texts = {
+            "README.md": card(bundle, forms),
+            "LICENSE.md": licence_text(bundle),
+            "CITATION.bib": bibtex(bundle),
+            "croissant.json": croissant(bundle, description(bundle), keywords),
+        }
+        for name, text in texts.items():
+            (out / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def link(source: Path, target: Path) -> None:
+    """Give ``target`` the bytes of ``source``: as another name of the same file, or as a copy on another disk."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        shutil.copyfile(source, target)

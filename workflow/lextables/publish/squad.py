@@ -1,0 +1,122 @@
+"""Span extraction as its tools read it: questions in SQuAD 2.0's form, predictions as n-best JSON."""
+
+import math
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lextables.dataset import Row, read
+from lextables.publish.bundle import Form, PublishedRun, PublishedSet
+from lextables.tasks.spans.released_text import PARTING
+
+VERSION = "v2.0"
+_WORD = re.compile(f"[^{PARTING}]+")
+
+
+def write(given: PublishedSet, folder: Path) -> list[Form]:
+    """Write the questions of each split and what each run predicts; return what the files are."""
+    (folder / "squad").mkdir(parents=True)
+    (folder / "nbest").mkdir()
+    asked = _asked(given)
+    words = _write_squad(given, asked, folder / "squad")
+    for run in given.runs:
+        _write_nbest(run, asked, words, folder / f"nbest/{run.name}.json")
+    return [
+        Form(
+            "squad/<split>.json",
+            "the contracts with their questions and answers in SQuAD 2.0's form, one paragraph a contract: what a "
+            "reader of SQuAD takes, and the released `evaluate.py` as its gold.",
+        ),
+        Form(
+            "nbest/<run>.json",
+            "the likeliest spans of each test question, as the released step of prediction writes them in "
+            "`nbest_predictions_.json`, which the released `evaluate.py` scores. An empty text says that nothing "
+            "answers the question.",
+        ),
+    ]
+
+
+def _asked(given: PublishedSet) -> dict[str, dict[str, list[Row]]]:
+    """{split: {contract: its questions, each with its answers}}."""
+    answers = {
+        name: [{"text": row["text"], "answer_start": row["start"]} for row in rows]
+        for name, rows in groupby(read(given.table("answers")), itemgetter("question_id"))
+    }
+    found: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in read(given.table("questions")):
+        found[row["split"]][row["contract_id"]].append(row | {"answers": answers.get(row["question_id"], [])})
+    return found
+
+
+def _write_squad(
+    given: PublishedSet, asked: Mapping[str, Mapping[str, list[Row]]], folder: Path
+) -> dict[str, list[int]]:
+    """Write a file for each split, a contract at a time; return where the words of the test contracts start."""
+    words: dict[str, list[int]] = {}
+    files = {split: (folder / f"{split}.json").open("wb") for split in sorted(asked)}
+    try:
+        for split, file in files.items():
+            file.write(b'{"version":"%s","data":[' % VERSION.encode())
+        first = set(files)
+        for row in read(given.table("contracts"), ["contract_id", "text"]):
+            for split in [split for split in files if row["contract_id"] in asked[split]]:
+                files[split].write(b"" if split in first else b",")
+                files[split].write(orjson.dumps(_entry(row, asked[split][row["contract_id"]])))
+                first.discard(split)
+                if split == "test":
+                    words[row["contract_id"]] = [found.start() for found in _WORD.finditer(row["text"])]
+        for file in files.values():
+            file.write(b"]}\n")
+    finally:
+        for file in files.values():
+            file.close()
+    return words
+
+
+def _entry(contract: Row, questions: list[Row]) -> dict[str, Any]:
+    asked = [
+        {
+            "id": row["question_id"],
+            "question": row["question"],
+            "is_impossible": not row["answers"],
+            "answers": row["answers"],
+        }
+        for row in questions
+    ]
+    return {"title": contract["contract_id"], "paragraphs": [{"context": contract["text"], "qas": asked}]}
+
+
+def _write_nbest(
+    run: PublishedRun,
+    asked: Mapping[str, Mapping[str, list[Row]]],
+    words: Mapping[str, list[int]],
+    path: Path,
+) -> None:
+    contract_of = {row["question_id"]: name for name, rows in asked["test"].items() for row in rows}
+    with path.open("wb") as file:
+        file.write(b"{")
+        spans = groupby(read(run.predictions), itemgetter("question_id"))
+        for number, (question, rows) in enumerate(spans):
+            file.write(b",\n" if number else b"")
+            file.write(orjson.dumps(question) + b":")
+            file.write(orjson.dumps([*_predicted(rows, words[contract_of[question]])]))
+        file.write(b"}\n")
+
+
+def _predicted(rows: Iterator[Row], words: list[int]) -> Iterator[dict[str, Any]]:
+    """The spans of a question, by rank; the words that each starts and ends in tell repeats of a text apart."""
+    for row in rows:
+        entry = {"text": row["released_text"], "probability": row["probability"]}
+        # A language model has no logits.
+        entry |= {name: row[name] for name in ("start_logit", "end_logit") if not math.isnan(row[name])}
+        if row["start"] >= 0:
+            ends = {"token_doc_start": row["start"], "token_doc_end": row["end"] - 1}
+            entry |= {name: bisect_right(words, place) - 1 for name, place in ends.items()}
+        yield entry

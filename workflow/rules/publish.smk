@@ -1,0 +1,97 @@
+# Bundles: data sets and predictions in the forms that other tools read, with cards and metadata (docs/bundles.md).
+#
+#   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
+#   out   {RESULTS}/publish/<bundle>/    one for each paper, and for each data set that its file sets apart
+#         {RESULTS}/publish/printed/     what all papers printed, one tidy csv
+#         {RESULTS}/publish/crate/       the run itself as an RO-Crate: workflow, config, runs, tables
+
+
+include: "functions/publish.smk"
+
+
+BUNDLES = bundles()
+PUBLISH = f"{RESULTS}/publish"
+
+
+rule bundle:
+    input:
+        census=bundle_census,
+        predictions=bundle_files("predictions.parquet"),
+        scores=bundle_files("scores.parquet"),
+    output:
+        directory(f"{PUBLISH}/{{bundle}}"),
+    log:
+        f"{RESULTS}/logs/publish/{{bundle}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/publish/{{bundle}}.tsv"
+    wildcard_constraints:
+        bundle=any_of(BUNDLES),
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=4000,
+    params:
+        about=bundle_about,
+        rows=lambda wildcards: [*bundle_rows(wildcards.bundle).values()],
+        words=lambda wildcards: source_words(BUNDLES[wildcards.bundle][0]),
+        homes=source_homes(),
+        command=lambda wildcards: (
+            f"snakemake publish --config data={CONFIG.data} models={CONFIG.models} "
+            f"papers='[{BUNDLES[wildcards.bundle][0]}]'"
+        ),
+        code=code("publish_bundle.py"),
+    message:
+        "Putting {wildcards.bundle} into the forms that other tools read."
+    script:
+        "../scripts/publish_bundle.py"
+
+
+rule printed:
+    input:
+        published=[str(HERE / f"resources/published/{name}.csv") for name in PAPER_FILES],
+        papers=list(PAPER_FILES.values()),
+    output:
+        directory(f"{PUBLISH}/printed"),
+    log:
+        f"{RESULTS}/logs/publish/printed.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/publish/printed.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("publish_printed.py"),
+    message:
+        "Gathering what the papers printed."
+    script:
+        "../scripts/publish_printed.py"
+
+
+rule crate:
+    input:
+        workflow=str(HERE / "Snakefile"),
+        config=f"{RESULTS}/config.yaml",
+        tables=[path for paper in CONFIG.papers for path in table_files(paper) if path.endswith(".csv")],
+        runs=REPORTED["runs"],
+        papers=[PAPER_FILES[paper] for paper in CONFIG.papers],
+    output:
+        directory(f"{PUBLISH}/crate"),
+    log:
+        f"{RESULTS}/logs/publish/crate.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/publish/crate.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        root=lambda wildcards, input: input.config.rpartition("/")[0],
+        code=code("publish_crate.py"),
+    message:
+        "Describing the run, its settings and its tables as an RO-Crate."
+    script:
+        "../scripts/publish_crate.py"
+
+
+rule publish:
+    input:
+        expand(f"{PUBLISH}/{{bundle}}", bundle=BUNDLES),
+        rules.printed.output,
+        rules.crate.output,

@@ -1,0 +1,24 @@
+"""The parentheticals of all shards, with their pincites and the pages cited, and their census."""
+
+from itertools import chain
+
+from lextables.dataset import census, read, write, write_census
+from lextables.job import job
+from lextables.lawngnli.census import check_left, total, volume_sources
+from lextables.lawngnli.schema.parentheticals import PARENTHETICALS
+from lextables.run import loaded
+
+with job(snakemake.log[0]):
+    given, output = snakemake.input, snakemake.output
+    counted = total(map(loaded, given.counts))
+    check_left(counted.funnel.items())
+    write(PARENTHETICALS, chain.from_iterable(map(read, given.parentheticals)), output.parentheticals)
+    write_census(
+        output.census,
+        {
+            "data": {PARENTHETICALS.name: census(PARENTHETICALS, output.parentheticals)},
+            "notes": counted.counts,
+            "funnel": list(counted.funnel.items()),
+            "sources": volume_sources(map(loaded, given.provenance)),
+        },
+    )

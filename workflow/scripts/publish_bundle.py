@@ -1,0 +1,24 @@
+"""The bundle of a paper, or of a data set that stands alone."""
+
+from pathlib import Path
+
+from lextables.job import job
+from lextables.publish.bundle import About, PublishedRun, gather
+from lextables.publish.folder import write
+from lextables.version import made_by, words
+
+with job(snakemake.log[0]):
+    given, params = snakemake.input, snakemake.params
+    folders = [Path(path).parent for path in given.predictions]
+    runs = [PublishedRun(*of_run) for of_run in zip(folders, params.rows, strict=True)]
+    bundle = gather(
+        snakemake.wildcards.bundle,
+        About.model_validate(params.about),
+        [Path(path) for path in given.census],
+        runs,
+        params.words,
+        params.homes,
+        made_by=words(made_by()),
+        command=params.command,
+    )
+    write(bundle, snakemake.output[0])
