@@ -37,7 +37,7 @@ rule all:
     input:
         REPORT,
     message:
-        "Done: open {input} in a browser."
+        "Done: open {input}/index.html in a browser."
 
 
 rule data:

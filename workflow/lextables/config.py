@@ -121,13 +121,20 @@ class Config(BaseModel):
         return (value,) if isinstance(value, str) else value
 
     @field_validator(
-        *("papers", "seeds", "caselaw", "extra_models", "extra_predictions"),
+        *("papers", "caselaw", "extra_models", "extra_predictions"),
         *("edgar_quarters", "edgar_forms", "edgar_exhibits"),
         mode="before",
     )
     @classmethod
     def _several(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str | int | Mapping) else value
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _numbers(cls, value: Any) -> Any:
+        # A list on the command line holds texts.
+        several = value if isinstance(value, list | tuple) else (value,)
+        return tuple(int(n) if isinstance(n, str) and n.isdecimal() else n for n in several)
 
     @field_validator("papers", "seeds", mode="after")
     @classmethod

@@ -14,20 +14,21 @@ from lextables.papers import Paper
 
 def room(paper: str, module: str) -> Any:
     """The module of a paper's room; `BadInput` where the room has none of that name."""
-    if not _has(paper, module):
+    if not has(paper, module):
         where, do = f"lextables/{paper}", f"write {module}.py, as docs/adding.md says"
         raise BadInput(f"the room of {paper} has no {module}", where=where, do=do)
     return import_module(f"lextables.{paper}.{module}")
 
 
-def _has(paper: str, module: str) -> bool:
+def has(paper: str, module: str) -> bool:
+    """Whether a paper's room has a module of this name."""
     package = f"lextables.{paper}"
     return find_spec(package) is not None and find_spec(f"{package}.{module}") is not None
 
 
 def model_of(paper: str) -> type[Paper]:
     """The form of a paper's file: its room's, or the one that is common to all."""
-    return room(paper, "registry").REGISTRY if _has(paper, "registry") else Paper
+    return room(paper, "registry").REGISTRY if has(paper, "registry") else Paper
 
 
 def load(path: str | Path) -> Paper:

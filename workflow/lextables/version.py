@@ -32,6 +32,11 @@ def words(record: dict[str, Any]) -> str:
     return f"{record['version']} (commit {record['commit'][:10]}{', modified' if record['modified'] else ''})"
 
 
+def day() -> str:
+    """Return the day of the commit that the project is checked out at; empty where `made_by` knows none."""
+    return _git("show", "--no-patch", "--format=%cs", "HEAD") if made_by()["commit"] else ""
+
+
 def _git(*arguments: str) -> str:
     """Return what git prints of the project; nothing where there is no git or it fails."""
     # Without locks: jobs that run at the same time read the same checkout.

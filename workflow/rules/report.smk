@@ -1,22 +1,35 @@
-# The report: every table and figure on one page, opened from disk with no network.
+# The report: a small site with a page for every table, run and data set, opened from disk with no network.
 #
 #   in    the tables and figures, the data sets' census, the record of every run, the effective config;
 #         and what earlier runs left in {RESULTS}, which is shown and never made again
-#   out   {RESULTS}/report/index.html, which links to the tables' files by relative paths
+#   out   {RESULTS}/report/, which is made anew as a whole; index.html is where to begin
 #         {RESULTS}/config.yaml, the effective configuration
 
 from lextables.tables.report import left_over
 
-REPORT = f"{RESULTS}/report/index.html"
+
+include: "functions/report.smk"
+
+
+REPORT = f"{RESULTS}/report"
 REPORTED = {
     "config": f"{RESULTS}/config.yaml",
     "papers": list(PAPER_FILES.values()),
     "census": [f"{RESULTS}/data/{paper}/census.json" for paper in CONFIG.papers],
+    "data": sorted(
+        {f"{RESULTS}/data/{name}/census.json" for paper in CONFIG.papers for name in shown_data(paper)}
+        - {f"{RESULTS}/data/{paper}/census.json" for paper in CONFIG.papers}
+    ),
     "tables": [path for paper in CONFIG.papers for path in table_files(paper)],
     "runs": sorted(
         f"{RESULTS}/{run.folder}/run.json" for paper in CONFIG.papers for run in PLANS[paper].specs
     ),
 }
+# What the rooms show beside their tables.
+REPORT_CODE = code(
+    "report.py",
+    *(f"lextables.{paper}.exhibits" for paper in PAPER_FILES if rooms.has(paper, "exhibits")),
+)
 
 
 localrules:
@@ -28,7 +41,7 @@ rule report:
     input:
         **REPORTED,
     output:
-        REPORT,
+        directory(REPORT),
     log:
         f"{RESULTS}/logs/report.log",
     benchmark:
@@ -40,11 +53,11 @@ rule report:
         words={paper: source_words(paper) for paper in PAPER_FILES},
         # Of the wildcards alone: a function that asks for the input gives a param that is not compared.
         earlier=lambda wildcards: left_over(
-            RESULTS, [*REPORTED["census"], *REPORTED["tables"], *REPORTED["runs"]]
+            RESULTS, [path for kind in ("census", "data", "tables", "runs") for path in REPORTED[kind]]
         ),
-        code=code("report.py"),
+        code=REPORT_CODE,
     message:
-        "Putting every table and figure on one page."
+        "Making the report: a page for every table, run and data set."
     script:
         "../scripts/report.py"
 

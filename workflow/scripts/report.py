@@ -1,13 +1,14 @@
-"""Every table and figure on one page."""
+"""Every table and figure, every run and every data set as a site that opens from disk."""
 
 from pathlib import Path
 
 import yaml
 
-from lextables.atomic import write_text
+from lextables import rooms
 from lextables.job import job
+from lextables.report import datasets, site
 from lextables.tables import report
-from lextables.version import made_by, words
+from lextables.version import day, made_by, words
 
 with job(snakemake.log[0]):
     root, earlier = Path(snakemake.params.root), snakemake.params.earlier
@@ -21,5 +22,24 @@ with job(snakemake.log[0]):
     runs = [report.read_run(path) for path in snakemake.input.runs]
     runs += [report.read_run(root / path, earlier=True) for path in earlier if path.startswith("runs/")]
     runs.sort(key=lambda run: run.place)
-    text = report.page(config, [part for part in parts if part], runs, words(made_by()))
-    write_text(snakemake.output[0], text)
+    said = {name: about for wording in wordings.values() for name, about in wording.items()}
+    censuses = {*map(Path, [*snakemake.input.census, *snakemake.input.data])}
+    censuses |= {root / path for path in earlier if path.endswith("/census.json")}
+    shown = [part for part in parts if part]
+    site.write(
+        snakemake.output[0],
+        site.Material(
+            config=config,
+            root=root.as_posix(),
+            parts=shown,
+            runs=runs,
+            datasets=[datasets.read(path, said) for path in sorted(censuses)],
+            sections={
+                part.name: rooms.room(part.name, "exhibits").sections(root / "data")
+                for part in shown
+                if rooms.has(part.name, "exhibits")
+            },
+            made_by=words(made_by()),
+            date=day(),
+        ),
+    )

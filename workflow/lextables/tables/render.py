@@ -1,22 +1,24 @@
 """A table for its reader, as Markdown and as HTML: the printed value and ours in one cell.
 
 Both forms come from `pivot` and `shown`, so they say the same.  The HTML needs no network and no
-script; it reads on a phone, in print, in grey and on a dark screen.
+script; it reads on a phone, in print, in grey and on a dark screen.  What is made of other data than the
+paper's is no answer to the printed value, which then stands beneath it and points nowhere.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lextables.tables.cells import DIFFERENCE, SPREAD, Line, count
 
 MARKS = {"match": "✓", "near": "≈", "off": "✗", "not run": "–"}
 KEY = (
-    "Each cell: printed → ours, and the verdict. Match: equal at the printed precision, or the same words. "
+    "Each cell: printed → ours, and the verdict; without the arrow where ours is made of other data. Match: equal at the printed precision, or the same words. "
     "Off: not; the difference is ours less the printed value. "
     "A row that is trained is judged by its own seeds, three at least: near says that the printed value lies in "
     "their 95 % prediction interval, which is named after them. "
@@ -24,6 +26,7 @@ KEY = (
     "it judges nothing."
 )
 SHORT = 15  # letters that fit where a number does
+LONG = 25  # rows from which a table scrolls in its box, under its header
 
 Rows = Mapping[str, Mapping[str, Line]]
 
@@ -42,7 +45,8 @@ class Shown:
     """What a cell says.
 
     ``seeds`` are how many there are and their prediction interval; ``interval`` is the sampling interval;
-    ``note`` is the number of what else is to be said of it, 0 where there is nothing.
+    ``note`` is the number of what else is to be said of it, 0 where there is nothing.  ``apart`` is a value
+    of ours that is made of other data than the printed one.
     """
 
     printed: str
@@ -53,6 +57,7 @@ class Shown:
     interval: str
     note: int
     verdict: str
+    apart: bool = False
 
 
 def pivot(lines: Iterable[Line]) -> list[Grid]:
@@ -117,11 +122,12 @@ def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
     elif line.verdict == "match" and line.decimals is None and value == line.published:
         value = ""
     elif not line.verdict and line.published and value:
-        word = "no verdict" if line.reproduced else "ours"
+        word = "no verdict" if line.reproduced else ""
     seeds = " seeds: ".join(_said(SPREAD, line)).replace("-", "−")
     interval = f"[{line.low}, {line.high}]" if line.low and line.high else ""
     note = numbers.get(_note(line), 0)
-    return Shown(line.published, value, mark, word, seeds, interval, note, line.verdict)
+    apart = bool(line.published and line.ours)
+    return Shown(line.published, value, mark, word, seeds, interval, note, line.verdict, apart)
 
 
 def tally(lines: Iterable[Line]) -> str:
@@ -191,6 +197,8 @@ def _markdown_row(*cells: str) -> str:
 
 def _markdown_cell(cell: Shown) -> str:
     values = " → ".join(_plain(text) for text in (cell.printed, cell.value) if text)
+    if cell.apart:
+        values = f"{_plain(cell.value)} (printed: {_plain(cell.printed)})"
     note = str(cell.note).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) if cell.note else ""
     said = (values, cell.mark, f"{cell.word}," if cell.word and cell.seeds else cell.word, cell.seeds)
     return " ".join(text for text in (*said, note, cell.interval) if text)
@@ -210,170 +218,13 @@ def _is_text(grid: Grid, column: str) -> bool:
 
 # HTML
 
-STYLE = """
-:root { color-scheme: light dark; --page: #fff; --ink: #1c1e21; --soft: #5b6068; --line: #d8dade;
-  --match: #17643a; --near: #7a4f00; --off: #a3241b; --link: #1f4f8f;
-  --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-  --serif: Charter, "Bitstream Charter", "Iowan Old Style", "Source Serif 4", Georgia, Cambria, serif; }
-@media (prefers-color-scheme: dark) {
-  :root { --page: #16181b; --ink: #e4e4e0; --soft: #a2a7ae; --line: #3a3e45;
-    --match: #7fce9e; --near: #e2b65c; --off: #ff968c; --link: #93bdf3; } }
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
-body { margin: 0; background: var(--page); color: var(--ink); font: 1.0625rem/1.55 var(--serif); }
-main { max-width: 76rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
-h1, h2, h3 { line-height: 1.25; margin: 0 0 .5rem; font-weight: 600; text-wrap: balance; }
-h1 { font-size: 1.75rem; } h2 { font-size: 1.4rem; } h3 { font-size: 1.15rem; }
-p, ol, ul, h1, h2, h3 { max-width: 40rem; }
-p { margin: 0 0 .75rem; }
-a { color: var(--link); text-underline-offset: .15em; text-decoration-thickness: .06em; }
-.soft { color: var(--soft); } .small { font-size: .875rem; line-height: 1.45; }
-.data { font-weight: 600; }
-.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
-  white-space: nowrap; }
-.scroll { overflow-x: auto; margin: 1rem 0; position: relative; }
-.scroll:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-table { border-collapse: collapse; font: .875rem/1.4 var(--sans);
-  font-variant-numeric: tabular-nums lining-nums; }
-th, td { padding: .45rem .7rem; text-align: right; vertical-align: top; font-weight: 400;
-  border-bottom: 1px solid var(--line); }
-thead th { vertical-align: bottom; font-weight: 600; border-bottom: 1.5px solid var(--ink); }
-tr > :first-child { position: sticky; left: 0; z-index: 1; background: var(--page); text-align: left;
-  padding-left: 0; max-width: 17rem; }
-.named tr > :first-child { min-width: 9.5rem; }
-.named tbody th { overflow-wrap: anywhere; hyphens: auto; }
-tr.group > th { padding-top: 1rem; font-weight: 600; max-width: none; }
-tr.group span { position: sticky; left: 0; }
-.text { text-align: left; min-width: 13rem; max-width: 32rem; }
-td b { font-weight: 600; } td[class$="not run"] b { font-weight: 400; }
-td .values { white-space: nowrap; }
-td .values i { font-style: normal; color: var(--soft); }
-td small { font-size: .8125rem; display: block; color: var(--soft); }
-td.text .values { white-space: normal; } td.text b { font-weight: 400; }
-td.text .values i:first-child { display: block; } td.text small { display: inline; }
-small > span { white-space: nowrap; } td:not(.text) :is(.seeds, .interval) { display: block; }
-.match .verdict { color: var(--match); } .near .verdict { color: var(--near); }
-.off .verdict { color: var(--off); }
-sup { line-height: 0; } sup a { text-decoration: none; padding: 0 .15em; }
-ol, ul { padding-left: 1.4rem; margin: .5rem 0 1rem; }
-li { margin-bottom: .25rem; overflow-wrap: break-word; }
-figure { margin: 1rem 0; } figure svg { display: block; width: 100%; max-width: 27rem; height: auto; }
-summary { cursor: pointer; font: .9375rem var(--sans); color: var(--link); }
-@media (max-width: 40rem) {
-  body { font-size: 1rem; } main { padding: 1.5rem 1rem 3rem; }
-  h1 { font-size: 1.4rem; } h2 { font-size: 1.25rem; }
-  tr > :first-child { max-width: 8.75rem; } .named tr > :first-child { min-width: 7rem; }
-  .text { min-width: 9.5rem; } th, td { padding: .4rem .55rem; } }
-@media print {
-  :root { --page: #fff; --ink: #000; --soft: #444; --line: #bbb; --link: #000;
-    --match: #000; --near: #000; --off: #000; }
-  body { font-size: 10pt; } main { max-width: none; padding: 0; }
-  table { font-size: 7.5pt; } td small { font-size: 7pt; } th, td { padding: .25rem .35rem; }
-  .scroll { overflow: visible; } tr > :first-child { position: static; }
-  .named tr > :first-child { min-width: 5rem; }
-  figure svg { max-width: 11cm; } .exhibit > .soft { break-after: avoid; } .text { min-width: 0; }
-  tr, figure, h2, h3 { break-inside: avoid; } h2, h3 { break-after: avoid; }
-  details::details-content { content-visibility: visible; display: block; } summary { display: none; } }
-"""
-
-TEMPLATES = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+HERE = Path(__file__).parent
+STYLE = (HERE / "page.css").read_text(encoding="utf-8")
+TEMPLATES = Environment(
+    loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
 TEMPLATES.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
-
-_FRAGMENT = TEMPLATES.from_string("""\
-{% macro cell(cell, kind) %}
-<td class="{{ kind }} {{ cell.verdict }}">
-{%- if cell.printed and cell.value -%}
-<span class="values"><i><span class="hidden">printed </span>{{ cell.printed }}</i>
-<i aria-hidden="true">→</i> <b><span class="hidden">ours </span>{{ cell.value }}</b></span>
-{%- else -%}
-<span class="values">{{ cell.printed or cell.value }}</span>
-{%- endif %}
-{% if cell.word or cell.seeds or cell.interval or cell.note %}
-&#32;<small>
-{%- if cell.word %}<span class="verdict">{{ cell.mark }} {{ cell.word }}</span>{% endif %}
-{%- if cell.seeds %} <span class="seeds">{{ cell.seeds }}</span>{% endif %}
-{%- if cell.note %}<sup><a href="#{{ id }}-{{ cell.note }}">{{ cell.note }}</a></sup>{% endif %}
-{% if cell.interval %} <span class="interval">{{ cell.interval }}</span>{% endif %}
-</small>{% endif %}
-</td>
-{% endmacro %}
-<section class="exhibit" id="{{ id }}">
-<h{{ level }}>{{ heading }}</h{{ level }}>
-<p class="soft">{{ where }}
-{%- if data_note %}. <span class="data">{{ data_note|sentence }}</span>{% endif %}</p>
-{% if svg %}
-<figure>
-{{ svg }}
-</figure>
-{% endif %}
-{% if fold %}
-<details><summary>{{ fold }}</summary>
-{% endif %}
-{% for grid in grids %}
-<div class="scroll" role="region" aria-label="{{ heading }}" tabindex="0">
-<table{% if grid.named %} class="named"{% endif %}>
-<thead><tr><th scope="col"><span class="hidden">Row</span></th>
-{% for column in grid.columns %}
-<th scope="col" class="{{ grid.kinds[column] }}">{{ column }}</th>
-{% endfor %}
-</tr></thead>
-{% for rows, own in ((grid.paper, false), (grid.own, true)) if rows %}
-<tbody>
-{% if own %}
-<tr class="group"><th scope="rowgroup" colspan="{{ grid.columns|length + 1 }}"><span>Ours</span></th></tr>
-{% endif %}
-{% for row, cells in rows.items() %}
-<tr><th scope="row">{{ row }}</th>
-{% for column in grid.columns %}
-{% if column in cells %}{{ cell(cells[column], grid.kinds[column]) }}{% else %}<td></td>
-{% endif %}
-{% endfor %}
-</tr>
-{% endfor %}
-</tbody>
-{% endfor %}
-</table>
-</div>
-{% endfor %}
-{% if fold %}
-</details>
-{% endif %}
-{% if tally %}<p class="small"><strong>{{ tally }}.</strong>{% if key %} <span class="soft">{{ key }}</span>{% endif %}</p>
-{% endif %}
-{% if reasons %}
-<ol class="small">
-{% for reason, n in reasons.items() %}
-<li id="{{ id }}-{{ n }}">{{ reason }}</li>
-{% endfor %}
-</ol>
-{% endif %}
-{% if notes %}
-<ul class="small">
-{% for note in notes %}
-<li>{{ note }}</li>
-{% endfor %}
-</ul>
-{% endif %}
-</section>
-""")
-
-_PAGE = TEMPLATES.from_string("""\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{{ title }}</title>
-<style>{{ style }}</style>
-</head>
-<body>
-<main>
-{{ body }}
-</main>
-</body>
-</html>
-""")
+MACROS = "table.html.j2"  # of the cells and rows
 
 
 def html(
@@ -381,42 +232,58 @@ def html(
     name: str = "", svg: str = "",
 ) -> str:  # fmt: skip
     """Return the table as a page of its own.  ``svg`` is the text of a drawing to stand above it."""
-    body = fragment(title, where, lines, notes, data_note, name=name, svg=svg, level=1, key=KEY)
-    return page(_heading(name, title), body)
+    numbers = reasons(lines)
+    body = TEMPLATES.get_template("alone.html.j2").render(
+        heading=_heading(name, title), where=where, data_note=data_note, svg=Markup(svg),
+        grids=[laid_out(grid, numbers) for grid in pivot(lines)],
+        tally=tally(lines) if any(line.published for line in lines) else "", key=KEY,
+        reasons=numbers, notes=notes,
+    )  # fmt: skip
+    return page(_heading(name, title), Markup(body))
 
 
 def page(title: str, body: Markup, style: str = "") -> str:
     """Return a page that holds its style and needs no other file; ``style`` is added to `STYLE`."""
-    return _PAGE.render(title=title, body=body, style=Markup(STYLE + style))
+    return TEMPLATES.get_template("page.html.j2").render(title=title, body=body, style=Markup(STYLE + style))
 
 
-def fragment(
-    title: str, where: str, lines: Sequence[Line], notes: Sequence[str] = (), data_note: str = "", *,
-    name: str = "", svg: str = "", anchor: str = "", level: int = 2, key: str = "", fold: str = "",
-) -> Markup:  # fmt: skip
-    """Return the table as a section for a larger page.
-
-    ``anchor`` is its id there; ``key`` is a sentence on how to read it; with ``fold`` the grids open at
-    a click on that text.
-    """
-    numbers = reasons(lines)
-    grids = [
+def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
+    """Return a grid as the macros of `MACROS` write it; what is said of a whole row or column is said there."""
+    rows = {
+        row: [shown(cells[column], numbers) if column in cells else None for column in grid.columns]
+        for part in (grid.paper, grid.own)
+        for row, cells in part.items()
+    }
+    row_notes = {row: _shared(cells) for row, cells in rows.items()}
+    for row, note in row_notes.items():
+        if note:
+            rows[row] = [cell and replace(cell, note=0) for cell in rows[row]]
+    column_notes = [_shared(column) for column in zip(*rows.values(), strict=True)]
+    for row, cells in rows.items():
+        rows[row] = [
+            cell and replace(cell, note=0) if note else cell
+            for cell, note in zip(cells, column_notes, strict=True)
+        ]
+    bodies = [
         {
-            "columns": grid.columns,
-            "named": any(len(row) > SHORT for row in (*grid.paper, *grid.own)),
-            "kinds": {column: "text" if _is_text(grid, column) else "" for column in grid.columns},
-            "paper": _shown_rows(grid.paper, numbers),
-            "own": _shown_rows(grid.own, numbers),
+            "own": own,
+            "rows": [{"name": row, "note": row_notes[row], "cells": rows[row]} for row in part],
         }
-        for grid in pivot(lines)
+        for own, part in ((False, grid.paper), (True, grid.own))
+        if part
     ]
-    text = _FRAGMENT.render(
-        id=anchor or name or "table", heading=_heading(name, title), level=level, where=where,
-        data_note=data_note, svg=Markup(svg), fold=fold, grids=grids, tally=tally(lines) if any(line.published for line in lines) else "", key=key,
-        reasons=numbers, notes=notes,
-    )  # fmt: skip
-    return Markup(text)
+    return {
+        "columns": [
+            {"name": column, "kind": "text" if _is_text(grid, column) else "", "note": note}
+            for column, note in zip(grid.columns, column_notes, strict=True)
+        ],
+        "bodies": bodies,
+        "named": any(len(row) > SHORT for row in rows),
+        "long": len(rows) > LONG,
+    }
 
 
-def _shown_rows(rows: Rows, numbers: Mapping[str, int]) -> dict[str, dict[str, Shown]]:
-    return {row: {c: shown(line, numbers) for c, line in cells.items()} for row, cells in rows.items()}
+def _shared(cells: Iterable[Shown | None]) -> int:
+    """The note that each of several cells has, 0 where there is none."""
+    notes = [cell.note for cell in cells if cell]
+    return notes[0] if len(notes) > 1 and len(set(notes)) == 1 else 0

@@ -1,0 +1,75 @@
+"""What makes a table, a row or a run again, and what it took the last time."""
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lextables.config import Config
+from lextables.tables.asked import in_words
+from lextables.tables.render import duration
+from lextables.tables.report import RunRecord
+
+
+def command(config: Mapping[str, Any], *targets: str) -> str:
+    """Return the command that makes ``targets`` under this configuration, by the keys that are not the default.
+
+    All that is to be made where there are no targets.
+    """
+    changed = _changed(config)
+    words = ["snakemake", "--cores", "4"]
+    if changed:
+        words += ["--config", *changed]
+    if targets:
+        words += ["--", *targets] if changed else targets
+    return shlex.join(words)
+
+
+def _changed(config: Mapping[str, Any]) -> list[str]:
+    """The keys as `key=value` that differ from what they are by default.
+
+    Without the papers: a target is of one, and what is left out makes nothing else.
+    """
+    usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
+    return [f"{name}={_value(config[name])}" for name in usual if config.get(name, usual[name]) != usual[name]]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return value[0] if len(value) == 1 and isinstance(value[0], str) else json.dumps(value)
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Again:
+    """A row of a table, the runs that it shows, and the command that makes them; ``cost`` is in words."""
+
+    row: str
+    runs: Sequence[RunRecord]
+    command: str
+    cost: str
+
+
+def cost(runs: Iterable[RunRecord]) -> str:
+    """Say what runs took together, with the trainings whose weights they read.
+
+    Runs of one job carry the whole job's time each, so that a sum is the most that it was.
+    """
+    runs = list(runs)
+    if any(run.given for run in runs):
+        return "made of predictions given, at a cost that is not known"
+    records = [record for run in runs for record in (*_trainings(run), run.record)]
+    seconds = sum(record["seconds"] for record in records)
+    memory = max((record.get("peak_memory_mib") or 0 for record in records), default=0)
+    devices = ", ".join(dict.fromkeys(record["device"] for record in records))
+    several = "" if len(records) == 1 else "at most "
+    many = "" if len(runs) == 1 else f", {len(runs)} runs"
+    asked = [in_words(run.record["asked"]) for run in runs if run.record.get("asked")]
+    said = f"{several}{duration(seconds)} on {devices}, up to {memory:,} MiB{many}"
+    return "; ".join([said, *dict.fromkeys(asked)])
+
+
+def _trainings(run: RunRecord) -> list[Mapping[str, Any]]:
+    trained = run.record.get("trained") or []
+    return trained if isinstance(trained, list) else [trained]

@@ -1,0 +1,160 @@
+"""A page a data set: what its tables hold, where they come from, ten rows, and how to load them."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lextables.report.exhibits import cut
+from lextables.report.layout import Found, Page
+from lextables.report.words import sources_in_words
+from lextables.sources.registry import reworded
+from lextables.tables import render
+from lextables.tables.report import Part
+
+TEMPLATE = "dataset.html.j2"
+ROWS = 10  # of a table, to see what it is like
+LETTERS = 140  # of a text in them
+VALUES = 12  # up to which a label's histogram is drawn
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """A table of a data set: its columns as (name, type, what is in it), and its first rows as texts.
+
+    ``file`` is its place below the results.
+    """
+
+    name: str
+    description: str
+    key: str
+    columns: Sequence[tuple[str, str, str]]
+    rows: Sequence[Sequence[str]]
+    file: str
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set and its census, with the tables of it that lie beside the census."""
+
+    name: str
+    census: Mapping[str, Any]
+    tables: Sequence[DataTable]
+
+    @property
+    def path(self) -> str:
+        """The place of its page."""
+        return f"data/{self.name}.html"
+
+    @property
+    def rows(self) -> int:
+        """How many rows its tables have together."""
+        return sum(counts["rows"] for counts in self.census["data"].values())
+
+
+def read(census: str | Path, words: Mapping[str, Any] | None = None) -> DataSet:
+    """Read a data set's census, and of each table that it counts the schema and the first rows."""
+    folder = Path(census).parent
+    counts = json.loads(Path(census).read_text(encoding="utf-8"))
+    counts["sources"] = reworded(counts.get("sources", []), words or {})
+    files = [folder / f"{name}.parquet" for name in counts["data"]]
+    return DataSet(folder.name, counts, [_table(file) for file in files if file.exists()])
+
+
+def _table(path: Path) -> DataTable:
+    with pq.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        rows = next(file.iter_batches(batch_size=ROWS), pa.RecordBatch.from_pylist([], schema)).to_pylist()
+    said = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    columns = [
+        (column.name, _kind(column), (column.metadata or {}).get(b"description", b"").decode())
+        for column in schema
+    ]
+    texts = [[_text(row[name]) for name, *_ in columns] for row in rows]
+    place = f"data/{path.parent.name}/{path.name}"
+    return DataTable(path.stem, said.get("description", ""), said.get("key", ""), columns, texts, place)
+
+
+def _kind(column: pa.Field) -> str:
+    kind = str(column.type).replace("element: ", "").replace(" not null", "")
+    return f"{kind}, may be null" if column.nullable else kind
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list | dict):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    return cut(" ".join(str(value).split()), LETTERS)
+
+
+def pages(datasets: Iterable[DataSet], parts: Sequence[Part], root: str) -> list[Page]:
+    """Return a page for each data set; ``root`` is the folder of the results as code names it."""
+    return [page(dataset, parts, root) for dataset in datasets]
+
+
+def owner(dataset: str, parts: Iterable[Part]) -> Part | None:
+    """The paper whose data set this is."""
+    return next((part for part in parts if dataset in part.tasks), None)
+
+
+def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
+    """Return the page of one data set."""
+    part = owner(dataset.name, parts)
+    trail = [(part.short, f"papers/{part.name}.html")] if part else []
+    tables = [
+        {
+            "table": table,
+            "rows": dataset.census["data"][table.name]["rows"],
+            "digest": dataset.census["data"][table.name]["rows_sha256"],
+            "labels": _histograms(dataset.census["data"][table.name].get("labels", {})),
+        }
+        for table in dataset.tables
+    ]
+    counted = {
+        name.replace("_", " "): n
+        for name, n in dataset.census.get("notes", {}).items()
+        if isinstance(n, int | float)
+    }
+    values = {
+        "dataset": dataset,
+        "task": part.tasks[dataset.name] if part else "",
+        "tables": tables,
+        "counted": counted,
+        "load": load(dataset, root, part),
+        "sources": sources_in_words(dataset.census["sources"]),
+        "data_note": render.data_note(dataset.census["sources"]),
+    }
+    found = [
+        Found(f"{dataset.name}, {table.name}", "data", f"{dataset.path}#{table.name}")
+        for table in dataset.tables
+    ]
+    title = f"The data set {dataset.name}"
+    return Page(dataset.path, title, TEMPLATE, values, "data set", [*trail, (title, dataset.path)], found)
+
+
+def _histograms(labels: Mapping[str, Mapping[str, int]]) -> list[tuple[str, int, list[tuple[str, int, float]]]]:
+    """Each label with how many values it has, and of a few values their counts and shares of the largest."""
+    found = []
+    for label, values in labels.items():
+        largest = max(values.values(), default=0) or 1
+        few = values.items() if len(values) <= VALUES else ()
+        found.append((label, len(values), [(value, n, round(100 * n / largest, 1)) for value, n in few]))
+    return found
+
+
+def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]]:
+    """How to load the tables of a data set: (with what, the code)."""
+    frames = [f'{table.name} = pd.read_parquet("{root}/{table.file}")' for table in dataset.tables]
+    ways = [("With pandas", "\n".join(["import pandas as pd", *frames]))]
+    if part and dataset.tables:
+        folder = f"{root}/publish/{part.name}"
+        call = f'rows = load_dataset("{folder}", "{dataset.tables[0].name}")'
+        ways.append(
+            ("With datasets, after snakemake publish", f"from datasets import load_dataset\n{call}")
+        )
+    return ways

@@ -1,0 +1,73 @@
+"""The frame of every page: its head, the way back, and links that hold from where the page lies."""
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import ChoiceLoader, FileSystemLoader
+
+from lextables.tables import render
+
+HERE = Path(__file__).parent
+FRAME = "layout.html.j2"
+# What other templates take in; a rule's fingerprint counts the files that the code names.
+SHARED = ("parts.html.j2", "rows.html.j2", "contests.html.j2")
+TEMPLATES = render.TEMPLATES.overlay(loader=ChoiceLoader([FileSystemLoader(HERE), render.TEMPLATES.loader]))
+TEMPLATES.filters["count"] = lambda n: f"{n:,}"
+TEMPLATES.globals["frame"] = FRAME
+HOME = "index.html"
+STYLE, SCRIPT, SEARCH = "style.css", "site.js", "search.js"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the search finds: a name, what it is, and where it stands."""
+
+    name: str
+    kind: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its place below the site's folder, its title, and what its template is given.
+
+    ``trail`` is the way back, as (name, place) from the second step on; ``found`` is what the search finds of
+    it beside its title.
+    """
+
+    path: str
+    title: str
+    template: str
+    values: Mapping[str, Any]
+    kind: str
+    trail: Sequence[tuple[str, str]] = ()
+    found: Sequence[Found] = field(default_factory=tuple)
+
+
+def html(page: Page, around: Mapping[str, Any]) -> str:
+    """Return the text of a page; ``around`` is what the frame of every page says."""
+
+    def to(place: str) -> str:
+        return relative(page.path, place)
+
+    def file(path: str) -> str:
+        return relative(page.path, f"../{path}")
+
+    template = TEMPLATES.get_template(page.template)
+    return template.render(**around, **page.values, page=page, to=to, file=file)
+
+
+def beside(name: str) -> str:
+    """Return the text of a file that lies beside the templates."""
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def relative(origin: str, place: str) -> str:
+    """Return the address of ``place`` from the page at ``origin``; both are below the site's folder."""
+    path, _, anchor = place.partition("#")
+    address = quote(posixpath.relpath(path, posixpath.dirname(origin) or "."), safe="/") if path else ""
+    return f"{address}#{quote(anchor)}" if anchor else address

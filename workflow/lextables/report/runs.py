@@ -1,0 +1,158 @@
+"""A page a run: what it was set to, what it ran on, how long, how it learnt, and what it scored."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from lextables.dataset import read
+from lextables.report.again import command, cost
+from lextables.report.exhibits import cut
+from lextables.report.layout import Page
+from lextables.tables.render import duration, label
+from lextables.tables.report import Exhibit, Part, RunRecord
+from lextables.version import words
+
+TEMPLATE = "run.html.j2"
+FILES = ("run.json", "scores.parquet", "units.parquet", "predictions.parquet", "log.txt")
+LETTERS = 600  # of a setting, such as a prompt
+SCORES = 60  # rows of them at the most
+UPDATE = re.compile(r"update (\d+) of \d+, loss ([\d.]+)$", re.MULTILINE)
+# What a run's record says elsewhere on its page.
+ELSEWHERE = frozenset(
+    "settings libraries lextables device seconds peak_memory_mib trained validation asked given work".split()
+)
+WIDE, HIGH = 320, 120  # units of a curve
+
+Shown = Mapping[str, Sequence[tuple[Part, Exhibit]]]
+Curve = Sequence[tuple[float, float]]
+
+
+def place(run: RunRecord) -> str:
+    """The place of a run's page, which is that of its folder."""
+    return f"{run.folder}.html"
+
+
+def shown_in(parts: Iterable[Part]) -> Shown:
+    """{run folder: the tables that show it}."""
+    found: dict[str, dict[tuple[str, str], tuple[Part, Exhibit]]] = {}
+    for part in parts:
+        for exhibit in part.exhibits:
+            for line in exhibit.lines:
+                for folder in line.runs.split():
+                    found.setdefault(folder, {})[part.name, exhibit.name] = part, exhibit
+    return {folder: list(tables.values()) for folder, tables in found.items()}
+
+
+def page(
+    run: RunRecord,
+    runs: Mapping[str, RunRecord],
+    shown: Shown,
+    trail: Sequence[tuple[str, str]],
+    config: Mapping[str, Any],
+    root: str,
+) -> Page:
+    """Return the page of a run; ``root`` is the folder of the results, ``runs`` are all by their folder."""
+    folder, record = Path(root) / run.folder, run.record
+    there = [name for name in FILES if (folder / name).exists()]
+    target = "scores.parquet" if "scores.parquet" in there else "run.json"
+    scores = _scores(folder / "scores.parquet") if "scores.parquet" in there else ([], 0)
+    losses = _losses(folder / "log.txt") if "log.txt" in there else []
+    by = record.get("lextables")
+    facts = [
+        ("Model", run.given or run.weights),
+        ("Device", "not known" if run.given else record["device"]),
+        ("Time", "not known" if run.given else duration(record["seconds"])),
+        ("Peak memory", "" if run.given else f"{record['peak_memory_mib']:,} MiB"),
+        ("With its training", cost([run]) if record.get("trained") else ""),
+        ("Made by", f"lextables {words(by)}" if by else ""),
+        ("Libraries", ", ".join(f"{name} {version}" for name, version in sorted(record["libraries"].items()))),
+    ]
+    siblings = [
+        other
+        for other in runs.values()
+        if other.place[:-1] == run.place[:-1] and other.seed != run.seed
+    ]
+    values = {
+        "run": run,
+        "facts": facts,
+        "command": command(config, f"{root}/{run.folder}/{target}"),
+        "settings": _settings(record["settings"]),
+        "counted": _settings({name: value for name, value in record.items() if name not in ELSEWHERE}),
+        "asked": _settings(record.get("asked") or {}),
+        "scores": scores[0],
+        "more_scores": scores[1],
+        "losses": drawn(losses, "loss by update"),
+        "ends": (losses[0][0][1], losses[-1][-1][1]) if losses else (0, 0),
+        "updates": max((at for curve in losses for at, _ in curve), default=0),
+        "trials": _trials(record.get("validation") or []),
+        "tables": [
+            (f"{part.short}, {label(exhibit.name)}", exhibit.entry.title, f"tables/{part.name}-{exhibit.name}.html")
+            for part, exhibit in shown.get(run.folder, ())
+        ],
+        "siblings": [(f"seed {other.seed}", place(other)) for other in siblings],
+        "files": {name: f"{run.folder}/{name}" for name in there},
+    }
+    title = f"{run.model}, {run.condition}, seed {run.seed}"
+    return Page(place(run), f"Run: {run.name}", TEMPLATE, values, "run", [*trail, (title, place(run))])
+
+
+def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Settings as texts: what is nested by names with dots, and what is long cut."""
+    found = []
+    for name, value in sorted(settings.items()):
+        if isinstance(value, Mapping) and value:
+            found += [(f"{name}.{inner}", text) for inner, text in _settings(value)]
+        else:
+            found.append((name, cut("none" if value is None else str(value), LETTERS)))
+    return found
+
+
+def _trials(trials: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]] | None:
+    """What a choice went by, as columns and rows of texts; None for a run that chose nothing."""
+    if not trials:
+        return None
+    columns = list(dict.fromkeys(name for trial in trials for name in trial))
+    rows = [[_short(trial.get(name, "")) for name in columns] for trial in trials]
+    return columns, rows
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _scores(path: Path) -> tuple[list[tuple[str, str, str, str]], int]:
+    """The scores over everything, and of groups as many as there is room for; and how many are left out."""
+    rows = sorted(read(path), key=lambda row: row["group"] != "all")
+    texts = [(row["metric"], row["group"], f"{row['value']:.4f}", f"{row['n']:,}") for row in rows]
+    return texts[:SCORES], max(0, len(texts) - SCORES)
+
+
+def _losses(log: Path) -> list[Curve]:
+    """The losses that a training told in its log: (update, loss), a curve each time that it starts anew."""
+    curves: list[list[tuple[float, float]]] = []
+    for update, loss in UPDATE.findall(log.read_text(encoding="utf-8", errors="replace")):
+        if not curves or int(update) <= curves[-1][-1][0]:
+            curves.append([])
+        curves[-1].append((int(update), float(loss)))
+    return [curve for curve in curves if len(curve) > 1]
+
+
+def drawn(curves: Sequence[Curve], name: str) -> Markup:
+    """Draw curves over one another, from zero on both axes; nothing where there is none."""
+    points = [point for curve in curves for point in curve]
+    if not points:
+        return Markup()
+    right, top = max(x for x, _ in points), max(y for _, y in points) or 1
+    lines = Markup().join(
+        Markup('<polyline points="{}"/>').format(
+            " ".join(f"{WIDE * x / right:.1f},{HIGH - (HIGH - 4) * y / top:.1f}" for x, y in curve)
+        )
+        for curve in curves
+    )
+    return Markup(
+        '<svg class="curve" viewBox="0 0 {w} {h}" role="img" aria-label="{name}, from {first:g} to {last:g}">'
+        '<path class="axis" d="M0 0v{h}h{w}"/>{lines}</svg>'
+    ).format(w=WIDE, h=HIGH, name=name, first=points[0][1], last=points[-1][1], lines=lines)

@@ -1,0 +1,29 @@
+"""Pages that compare across papers: rows that are counted elsewhere, set out as tables to read and to sort."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lextables.report.layout import Page
+
+TEMPLATE = "sheet.html.j2"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of a page: columns, rows of texts, and which columns hold words and not numbers.
+
+    ``links`` are the places of the rows' own pages by their first cells.
+    """
+
+    title: str
+    text: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: Sequence[str] = ()
+    links: dict[str, str] = field(default_factory=dict)
+
+
+def page(path: str, title: str, lead: str, sheets: Sequence[Sheet], notes: Sequence[str] = ()) -> Page:
+    """Return a page of sheets, such as a leaderboard."""
+    values = {"lead": lead, "sheets": sheets, "notes": notes}
+    return Page(path, title, TEMPLATE, values, "page", [(title, path)])
