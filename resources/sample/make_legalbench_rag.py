@@ -31,16 +31,17 @@ def tests(entry):
             }
 
 
-def main():
+def build():
+    """The bytes of ``legalbench_rag/maud.json``."""
     found = []
     for split in ("train", "dev", "test"):
         path = HERE / f"maud_extraction/maud_squad_{split}.json"
         for entry in json.loads(path.read_text(encoding="utf-8"))["data"]:
             found += [*tests(entry)][:ASKED]
-    out = HERE / "legalbench_rag/maud.json"
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps({"tests": found}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return (json.dumps({"tests": found}, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 if __name__ == "__main__":
-    main()
+    out = HERE / "legalbench_rag/maud.json"
+    out.parent.mkdir(exist_ok=True)
+    out.write_bytes(build())
