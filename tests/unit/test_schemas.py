@@ -10,12 +10,10 @@ from lextables.schemas import CHECKED, path, schema
 FILES = {
     "config": "config.yaml",
     "models": "resources/models.yaml",
-    "papers.acord": "resources/papers/acord.yaml",
-    "papers.cuad": "resources/papers/cuad.yaml",
-    "papers.lawngnli": "resources/papers/lawngnli.yaml",
-    "papers.maud": "resources/papers/maud.yaml",
-    "papers.privacy": "resources/papers/privacy.yaml",
     "sources": "resources/sources.yaml",
+} | {
+    f"papers.{paper.stem}": f"resources/papers/{paper.name}"
+    for paper in (ROOT / "resources/papers").glob("*")
 }
 
 

@@ -11,6 +11,7 @@ from functools import partial
 import pytrec_eval
 
 from lextables.errors import BadInput
+from lextables.metrics.characters import character_precision, character_recall
 
 NAN = float("nan")
 STRICT = ", strict"  # marks a score that follows the text where the printed tables differ from it
@@ -19,8 +20,12 @@ Hits = Mapping[str, Sequence[str]]
 Metric = Callable[[Qrels, Hits], dict[str, float]]  # {query id: score}, NaN where it is not defined
 
 
-def by_name(metric: str) -> Metric:
-    """Return the metric of a name: ``NDCG@k``, ``Recall@k`` or ``<n>-star precision@k``; else `BadInput`."""
+def by_name(metric: str, lengths: Mapping[str, int] | None = None) -> Metric:
+    """Return the metric of a name: ``NDCG@k``, ``Recall@k``, ``<n>-star precision@k``, or by characters
+    ``Character precision@k`` and ``Character recall@k``; else `BadInput`.
+
+    ``lengths`` are the documents' characters, for the metrics that go by them.
+    """
     name, _, cutoff = metric.rpartition("@")
     if not cutoff.isdigit() or int(cutoff) < 1:
         raise BadInput(f"the metric {metric!r} has no cutoff", where="metrics", do="write it as NDCG@10")
@@ -28,12 +33,17 @@ def by_name(metric: str) -> Metric:
         return lambda qrels, run: ndcg(qrels, run, (int(cutoff),))[int(cutoff)]
     if name == "Recall":
         return partial(recall, cutoff=int(cutoff))
+    if name == "Character recall":
+        return partial(character_recall, cutoff=int(cutoff))
+    if name == "Character precision":
+        return partial(character_precision, lengths=lengths or {}, cutoff=int(cutoff))
     if stars := re.fullmatch(r"([1-9])-star precision", name):
         return partial(star_precision_printed, stars=int(stars[1]), cutoff=int(cutoff))
     raise BadInput(
         f"there is no metric {metric!r}",
         where="metrics",
-        do="choose from NDCG@k, Recall@k and <n>-star precision@k",
+        do="choose from NDCG@k, Recall@k and <n>-star precision@k, or by characters "
+        "Character precision@k and Character recall@k",
     )
 
 

@@ -24,6 +24,7 @@ def choose(
     rate.
     """
     metric = collection.task["choose_by"]
+    lengths = {document: len(text) for document, text in collection.documents.items()}
     qrels = {query_id: dict(collection.judged[query_id]) for query_id in collection.of("validation")}
     values: dict[tuple[float, int], list[float]] = defaultdict(list)
     for (rate, _), path in sorted(runs.items()):
@@ -31,7 +32,7 @@ def choose(
             reordered = _scored(scores) if hits is None else hits
             found = reorder({query: reordered.get(query, ()) for query in qrels}, scores)
             run = {query: [document for document, _ in ranking] for query, ranking in found.items()}
-            by_query = by_name(metric)(qrels, run)
+            by_query = by_name(metric, lengths)(qrels, run)
             values[rate, updates].append(sum(by_query.values()) / len(by_query))
     means = [
         {

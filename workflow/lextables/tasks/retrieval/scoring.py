@@ -29,9 +29,10 @@ def scores(
         if query in qrels and (task["pool"] == "all" or document in qrels[query]):
             run[query].append(document)
 
+    lengths = {document: len(text) for document, text in collection.documents.items()}
     values: dict[str, Mapping[str, float]] = {}
     for metric in task["metrics"]:
-        values[metric] = by_name(metric)(qrels, run)
+        values[metric] = by_name(metric, lengths)(qrels, run)
         if strict := strict_reading(metric):
             values[metric + STRICT] = strict(qrels, run)
     rows = []

@@ -1,0 +1,58 @@
+"""Precision and recall by characters, worked by hand on a file of passages of ten characters."""
+
+import pytest
+
+from lextables.errors import BadInput
+from lextables.metrics.ranking import by_name
+from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.scoring import scores
+
+# A file of 34 characters in passages of ten and one of four.  What answers `fee` is [5, 25) and [31, 33):
+# 5 + 10 + 5 characters of the first three passages, and 2 of the last.  Nothing of this file answers `law`.
+LENGTHS = {"a": 10, "b": 10, "c": 10, "d": 4}
+GAINS = {"fee": {"a": 5, "b": 10, "c": 5, "d": 2}, "law": {}}
+
+
+def both(run, cutoff):
+    measures = ("Character precision", "Character recall")
+    return [by_name(f"{measure}@{cutoff}", LENGTHS)(GAINS, run) for measure in measures]
+
+
+@pytest.mark.parametrize(
+    ("hits", "cutoff", "precision", "recall"),
+    [
+        (["b", "a"], 1, 10 / 10, 10 / 22),
+        (["b", "a"], 2, 15 / 20, 15 / 22),
+        (["b", "a"], 64, 15 / 20, 15 / 22),  # over what came back, which is less than the cutoff
+        (["d", "b"], 2, 12 / 14, 12 / 22),  # by characters: a short passage counts less
+        (["x", "b"], 2, 10 / 17, 10 / 22),  # a passage of another file holds nothing
+        (["d", "c", "b", "a"], 4, 22 / 34, 1),
+        ([], 4, 0, 0),
+    ],
+)
+def test_shares_are_of_characters(hits, cutoff, precision, recall):
+    found = [
+        by_name(f"Character {measure}@{cutoff}", LENGTHS | {"x": 7})(GAINS, {"fee": hits})["fee"]
+        for measure in ("precision", "recall")
+    ]
+    assert found == [pytest.approx(precision), pytest.approx(recall)]
+
+
+def test_a_query_that_nothing_answers_or_that_was_not_answered_scores_nothing_and_counts():
+    assert both({"law": ["a"]}, 2) == [{"fee": 0, "law": 0}, {"fee": 0, "law": 0}]
+
+
+def test_scoring_knows_the_passages_lengths():
+    texts = {"a": "0123456789", "d": "0123"}
+    task = {"test": "test", "pool": "all", "metrics": ["Character precision@2"], "groups": []}
+    queries = {"fee": {"split": "test"}}
+    predictions = [
+        {"query_id": "fee", "rank": rank, "document_id": passage} for rank, passage in ((1, "d"), (2, "a"))
+    ]
+    rows = scores(predictions, Collection(texts, queries, {"fee": {"d": 2, "a": 5}}, task))
+    assert {row["group"]: row["value"] for row in rows} == {"all": 7 / 14, "query: fee": 7 / 14}
+
+
+def test_a_name_without_a_cutoff_is_a_fault():
+    with pytest.raises(BadInput, match="has no cutoff"):
+        by_name("Character recall")

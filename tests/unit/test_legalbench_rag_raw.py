@@ -1,0 +1,220 @@
+"""LegalBench-RAG's reader: which queries are drawn, what answers them, and how files are cut."""
+
+import hashlib
+import json
+import random
+import runpy
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lextables.dataset import Published, write_all
+from lextables.errors import BadInput
+from lextables.legalbench_rag import raw
+from lextables.legalbench_rag.chunking import fixed, recursive
+from lextables.legalbench_rag.schema import TABLES
+from lextables.rooms import load
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "resources/sample"
+PAPER = load(ROOT / "resources/papers/legalbench_rag.yaml")
+GIVEN = {name: getattr(PAPER, name) for name in PAPER.data["legalbench_rag"].given}
+TEXT = (
+    "ARTICLE 1\n\n\nSection 1.1 Fees. The fee is due; it is not refundable, save as said.\n"
+    "(a) Late fees: 2%.\nAntidisestablishmentarianism!\n\nEnd."
+)
+
+
+def sample(name, **given):
+    files = {kind: [SAMPLE / file] for kind, file in PAPER.data[name].files.items()}
+    return raw.read(name, Published(files, {}, GIVEN | given))
+
+
+# Passages
+
+
+def test_naive_passages_are_of_one_length():
+    assert fixed("abcdefgh", 3) == ["abc", "def", "gh"]
+
+
+@pytest.mark.parametrize(
+    ("size", "passages"),
+    [  # as LangChain's RecursiveCharacterTextSplitter (langchain-text-splitters 1.1.3) cuts it
+        (80, ["ARTICLE 1",
+              "\n\n\nSection 1.1 Fees. The fee is due; it is not refundable, save as said.",
+              "\n(a) Late fees: 2%.\nAntidisestablishmentarianism!", "\n\nEnd."]),
+        (20, ["ARTICLE 1", "\n\n", "\nSection 1.1 Fees", ". The fee is due", "; it is not", " refundable",
+              ", save as said", ".", "\n(a) Late fees: 2%.", "\nAntidisestablishmen", "tarianism", "!",
+              "\n\nEnd."]),
+        (10, ["ARTICLE 1", "\n\n", "\nSection 1", ".1 Fees", ". The fee", " is due", "; it is", " not",
+              " refundabl", "e", ", save as", " said", ".", "\n(a) Late", " fees", ": 2%", ".", "\nAntidises",
+              "tablishmen", "tarianism", "!", "\n\nEnd."]),
+    ],
+)  # fmt: skip
+def test_the_recursive_splitter_cuts_as_langchains(size, passages):
+    assert recursive(TEXT, size, PAPER.separators) == passages
+
+
+@pytest.mark.parametrize("name", list(PAPER.data))
+def test_passages_part_their_files_and_hold_all_that_answers(name):
+    rows = {kind: list(of) for kind, of in sample(name).of.items()}
+    ends = {}
+    for passage in rows["documents"]:
+        assert passage["start"] == ends.get(passage["file"], 0)
+        assert len(passage["text"]) == passage["end"] - passage["start"] <= PAPER.chunk
+        ends[passage["file"]] = passage["end"]
+    held = dict.fromkeys((query["query_id"] for query in rows["queries"]), 0)
+    for judgement in rows["judgements"]:
+        held[judgement["query_id"]] += judgement["gain"]
+    assert held == {query["query_id"]: query["characters"] for query in rows["queries"]}
+    assert min(held.values()) > 0
+
+
+@pytest.mark.parametrize("name", list(PAPER.data))
+def test_the_tables_fit_their_schema_and_are_the_same_each_time(name, tmp_path):
+    first, again = (write_all(TABLES[name], sample(name).of, tmp_path / run) for run in ("one", "two"))
+    assert first == again
+    assert first["queries"]["labels"] == {"benchmark": {"cuad": 164, "maud": 24}, "split": {"test": 188}}
+
+
+# Queries
+
+
+def test_the_mini_set_is_of_the_files_that_their_own_names_draw_first():
+    queries = [raw.Query("maud", n, "x", file, ((0, 1),)) for n, file in enumerate("abcabcabc", 1)]
+    drawn = {}
+    for file in "abc":
+        random.seed(file)  # as released
+        drawn[file] = random.random()
+    first, second, _ = sorted("abc", key=drawn.get)
+    assert [query.file for query in raw.mini(queries, 5)] == [first] * 3 + [second] * 2
+    numbers = [query.number for query in raw.mini(queries, 3)]
+    assert numbers == sorted(numbers)
+    few = sample("legalbench_rag", queries=7).of["queries"]
+    assert [query["benchmark"] for query in few] == ["cuad"] * 7 + ["maud"] * 7
+
+
+def squad(tmp_path, *contracts):
+    """CUAD's zip of contracts: {title: (text, {category: answers as their text})}."""
+    data = []
+    for title, text, marked in contracts:
+        asked = [
+            {
+                "id": f"{title}__{category}",
+                "question": f'Highlight "{category}". Details: What of {category}?',
+                "answers": [{"text": answer, "answer_start": text.index(answer)} for answer in answers],
+                "is_impossible": not answers,
+            }
+            for category, answers in marked.items()
+        ]
+        data.append({"title": title, "paragraphs": [{"context": text, "qas": asked}]})
+    path = tmp_path / "data.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("CUADv1.json", json.dumps({"version": "1", "data": data}))
+    return path
+
+
+LEASE = "LEASE of Acme Inc. and Bolt\nCo. Acme pays. Rent is 5. Law: Ohio. Fees. Fees. Ends soon."
+NAMES = {"Document Name": ["LEASE"], "Parties": ["Bolt\nCo", "Acme Inc", "Acme"]}
+
+
+def test_a_query_of_cuad_names_the_contract_and_asks_its_own_question(tmp_path):
+    marked = NAMES | {"Governing Law": ["Law: Ohio"], "Rent": ["Acme pays.", "Rent is 5"], "Empty": []}
+    queries, texts, notes = raw.cuad(
+        squad(tmp_path, ("one", LEASE, marked)), ("Document Name", "Parties"), PAPER.titles
+    )
+    assert [(query.query_id, query.text) for query in queries] == [
+        ("cuad-0001", "Consider the LEASE between Acme Inc, Bolt Co; What of Governing Law?"),
+        ("cuad-0002", "Consider the LEASE between Acme Inc, Bolt Co; What of Rent?"),
+    ]
+    (span,) = queries[1].spans  # one character between the two answers
+    assert LEASE[slice(*span)] == "Acme pays. Rent is 5"
+    assert texts == {"cuad/one.txt": LEASE}
+    assert notes == dict.fromkeys(notes, 0)
+
+
+def test_what_no_query_could_tell_is_left_out_and_counted(tmp_path):
+    marked = NAMES | {"Fees": ["Fees."], "Law": ["Law: Ohio"]}
+    other = "LEASE of nobody. Law: Ohio."
+    path = squad(
+        tmp_path,
+        ("one", LEASE, marked),
+        ("two", LEASE.replace("Ohio", "Utah"), NAMES | {"Law": ["Law: Utah"]}),
+        ("three", other, {"Document Name": ["LEASE"], "Parties": [], "Law": ["Law: Ohio"]}),
+        ("four", LEASE.replace("LEASE", "SALE"), marked | {"Document Name": ["SALE"]}),
+    )
+    queries, texts, notes = raw.cuad(path, ("Document Name", "Parties"), PAPER.titles)
+    assert [(query.file, query.text.rpartition(" ")[2]) for query in queries] == [("cuad/four.txt", "Law?")]
+    assert list(texts) == ["cuad/four.txt"]
+    assert notes == {
+        "contracts_without_a_title": 1, "contracts_of_one_title": 2, "questions_with_repeated_answers": 1,
+    }  # fmt: skip
+
+
+# Faults
+
+
+def released(tmp_path, *tests):
+    path = tmp_path / "maud.json"
+    path.write_text(json.dumps({"tests": tests}), encoding="utf-8")
+    return path
+
+
+def snippet(start, end, file="maud/x.txt", answer="x"):
+    return {"file_path": file, "span": [start, end], "answer": answer}
+
+
+@pytest.mark.parametrize(
+    ("test", "sentence"),
+    [
+        ({"query": "q"}, "maud.json: tests, 0, snippets: Field required; fetch the file again."),
+        ({"query": "q", "snippets": []}, "maud.json: tests, 0, snippets: List should have at least 1 item"),
+        (
+            {"query": "q", "snippets": [snippet(0, 2), snippet(3, 4, file="maud/y.txt")]},
+            "maud.json, test 1: has spans of 2 files where there should be one.",
+        ),
+        *(
+            (
+                {"query": "q", "snippets": [snippet(*one), snippet(*other)]},
+                "maud.json, test 1: has spans that are empty, overlap or touch.",
+            )
+            for one, other in (((0, 4), (3, 6)), ((4, 6), (0, 4)), ((0, 0), (3, 6)))
+        ),
+    ],
+)
+def test_a_released_query_that_is_none_is_a_fault(test, sentence, tmp_path):
+    with pytest.raises(BadInput) as error:
+        raw.maud(released(tmp_path, test))
+    assert str(error.value).startswith(sentence)
+
+
+def zipped(tmp_path, **texts):
+    path = tmp_path / "contracts.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(f"contracts/{name}.txt", text)
+    return path
+
+
+def test_an_agreement_is_found_by_what_stands_in_its_spans(tmp_path):
+    marked = {"maud/x.txt": {(0, 3): "The", (4, 7): "fee"}}
+    path = zipped(tmp_path, contract_1="The sum", contract_2="The fee")
+    assert raw.agreements(path, marked, "maud.json") == {"maud/x.txt": "The fee"}
+    with pytest.raises(BadInput, match=r"the spans of maud/x\.txt stand in no contract of contracts\.zip"):
+        raw.agreements(zipped(tmp_path, contract_1="The sum"), marked, "maud.json")
+    with pytest.raises(BadInput, match=r"maud/x\.txt is not told apart by its spans, also in contracts/c"):
+        raw.agreements(zipped(tmp_path, contract_1="The fee.", contract_2="The fee"), marked, "maud.json")
+    with pytest.raises(BadInput, match=r"contracts/contract_1\.txt: byte 2 is not UTF-8"):
+        raw.agreements(zipped(tmp_path, contract_1=b"T\xff"), marked, "maud.json")
+
+
+# The sample
+
+
+def test_the_sample_is_what_its_script_makes():
+    path = SAMPLE / "legalbench_rag/maud.json"
+    made = runpy.run_path(str(SAMPLE / "make_legalbench_rag.py"))["build"]()
+    assert made == path.read_bytes()
+    (variant,) = PAPER.sources["legalbench_rag"].files["maud.json"].variants.values()
+    assert (variant.size, variant.digest) == (len(made), f"sha256:{hashlib.sha256(made).hexdigest()}")
