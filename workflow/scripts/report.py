@@ -6,7 +6,7 @@ import yaml
 
 from lextables import rooms
 from lextables.job import job
-from lextables.report import datasets, site
+from lextables.report import comparing, datasets, site
 from lextables.tables import report
 from lextables.version import day, made_by, words
 
@@ -39,6 +39,7 @@ with job(snakemake.log[0]):
                 for part in shown
                 if rooms.has(part.name, "exhibits")
             },
+            comparing=comparing.pages(shown),
             made_by=words(made_by()),
             date=day(),
         ),

@@ -32,7 +32,9 @@ def _changed(config: Mapping[str, Any]) -> list[str]:
     Without the papers: a target is of one, and what is left out makes nothing else.
     """
     usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
-    return [f"{name}={_value(config[name])}" for name in usual if config.get(name, usual[name]) != usual[name]]
+    return [
+        f"{name}={_value(config[name])}" for name in usual if config.get(name, usual[name]) != usual[name]
+    ]
 
 
 def _value(value: Any) -> str:

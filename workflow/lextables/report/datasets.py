@@ -137,7 +137,9 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     return Page(dataset.path, title, TEMPLATE, values, "data set", [*trail, (title, dataset.path)], found)
 
 
-def _histograms(labels: Mapping[str, Mapping[str, int]]) -> list[tuple[str, int, list[tuple[str, int, float]]]]:
+def _histograms(
+    labels: Mapping[str, Mapping[str, int]],
+) -> list[tuple[str, int, list[tuple[str, int, float]]]]:
     """Each label with how many values it has, and of a few values their counts and shares of the largest."""
     found = []
     for label, values in labels.items():
@@ -154,7 +156,5 @@ def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]
     if part and dataset.tables:
         folder = f"{root}/publish/{part.name}"
         call = f'rows = load_dataset("{folder}", "{dataset.tables[0].name}")'
-        ways.append(
-            ("With datasets, after snakemake publish", f"from datasets import load_dataset\n{call}")
-        )
+        ways.append(("With datasets, after snakemake publish", f"from datasets import load_dataset\n{call}"))
     return ways

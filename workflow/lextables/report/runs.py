@@ -68,12 +68,13 @@ def page(
         ("Peak memory", "" if run.given else f"{record['peak_memory_mib']:,} MiB"),
         ("With its training", cost([run]) if record.get("trained") else ""),
         ("Made by", f"lextables {words(by)}" if by else ""),
-        ("Libraries", ", ".join(f"{name} {version}" for name, version in sorted(record["libraries"].items()))),
+        (
+            "Libraries",
+            ", ".join(f"{name} {version}" for name, version in sorted(record["libraries"].items())),
+        ),
     ]
     siblings = [
-        other
-        for other in runs.values()
-        if other.place[:-1] == run.place[:-1] and other.seed != run.seed
+        other for other in runs.values() if other.place[:-1] == run.place[:-1] and other.seed != run.seed
     ]
     values = {
         "run": run,
@@ -89,7 +90,11 @@ def page(
         "updates": max((at for curve in losses for at, _ in curve), default=0),
         "trials": _trials(record.get("validation") or []),
         "tables": [
-            (f"{part.short}, {label(exhibit.name)}", exhibit.entry.title, f"tables/{part.name}-{exhibit.name}.html")
+            (
+                f"{part.short}, {label(exhibit.name)}",
+                exhibit.entry.title,
+                f"tables/{part.name}-{exhibit.name}.html",
+            )
             for part, exhibit in shown.get(run.folder, ())
         ],
         "siblings": [(f"seed {other.seed}", place(other)) for other in siblings],

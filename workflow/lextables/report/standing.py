@@ -70,5 +70,7 @@ def picture(counts: Counts) -> Markup:
         Markup('<path class="{}" d="{}"/>').format(name.replace(" ", "-"), "".join(of_name))
         for name, of_name in paths.items()
     )
-    frame = '<svg class="marks" viewBox="0 0 {w} {h}" style="--w:{w};--h:{h}" aria-hidden="true">{drawn}</svg>'
+    frame = (
+        '<svg class="marks" viewBox="0 0 {w} {h}" style="--w:{w};--h:{h}" aria-hidden="true">{drawn}</svg>'
+    )
     return Markup(frame).format(w=width, h=height, drawn=drawn)

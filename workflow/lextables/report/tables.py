@@ -65,7 +65,9 @@ def pages(
     title = f"{part.short}, {name(exhibit)}"
     back = [(part.short, f"papers/{part.name}.html"), (render.label(exhibit.name), places[0])]
     kind = "figure" if exhibit.svg else "table"
-    found = [Found(row, f"row of {part.short}, {render.label(exhibit.name)}", places[0]) for row in _rows(exhibit)]
+    found = [
+        Found(row, f"row of {part.short}, {render.label(exhibit.name)}", places[0]) for row in _rows(exhibit)
+    ]
     made = []
     for cut, some in enumerate(_cut(grids, cuts)):
         trail = back if not cut else [*back, (f"part {cut + 1}", places[cut])]

@@ -393,7 +393,7 @@ def _leading(contest: Contest) -> str:
         words = f"{best} is not told apart from {_listed(level)}"
     power = ""
     if contest.detectable > 0:
-        power = f"; a difference of {_short(contest.detectable)} is found in four cases of five"
+        power = f"; a difference of {short(contest.detectable)} is found in four cases of five"
     return f"{contest.measure}, {contest.units}: {words}{power}."
 
 
@@ -405,7 +405,7 @@ def _in_print(contest: Contest) -> Iterator[str]:
     small = [abs(pair.difference) < contest.detectable for pair in contest.printed]
     less = f"{'' if small[0] else 'no '}less than that"
     rest = f"; of the {n} leads of a printed row over the next {sum(small)} are less" if n > 1 else ""
-    yield f"In print {first.one} leads {first.other} by {_short(abs(first.difference))}, {less}{rest}."
+    yield f"In print {first.one} leads {first.other} by {short(abs(first.difference))}, {less}{rest}."
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
@@ -413,7 +413,7 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return some[0] if len(some) == 1 else f"{', '.join(some[:-1])} and {some[-1]}"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Return a number with two figures, never in powers of ten."""
     digits = 1 - math.floor(math.log10(abs(value))) if value else 1
     return f"{value:.{max(0, min(digits, 6))}f}"
