@@ -364,9 +364,7 @@ def sentences(contests: Sequence[Contest]) -> list[str]:
     few = [one for one in contests if not one.pairs and not one.apart]
     if few:
         most = max(few, key=lambda one: _number(one.units)).units
-        said.append(
-            f"{_measures(few)} not tested: over {most} at most, and fewer than {LEAST_UNITS} can show nothing."
-        )
+        said.append(f"{_measures(few)} not tested: over {most} at most, where {LEAST_UNITS} are wanted.")
     apart = dict.fromkeys(name for one in contests for pair in one.apart for name in (pair.one, pair.other))
     if apart:
         said.append(f"Not all scored on the same units, and so not all compared: {_listed([*apart])}.")
