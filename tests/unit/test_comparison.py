@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from lextables.metrics.classification import GROUPED
@@ -99,9 +100,11 @@ def test_many_pairs_leave_a_p_value_that_holm_can_still_find():
     assert max(adjusted[:29]) < 0.05 < min(adjusted[29:])
 
 
-def test_holm_by_hand():
+def test_holm_by_hand_and_as_statsmodels_has_it():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
+    p_values = RNG.random(40) ** 4
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
 
 
 @pytest.mark.parametrize("units", [10, 57, 300])
