@@ -32,7 +32,7 @@ RESAMPLES = 9_999
 # pairs.
 RESAMPLES_A_PAIR = 200
 LEAST_UNITS = 6  # of five, the 2 of 32 most unlike ways make 6 %
-_AT_ONCE = 4_000_000  # resampled differences in memory at a time
+_AT_ONCE = 10_000_000  # resampled differences in memory at a time
 _DECIMALS = 12  # what rounding in a sum moves is no difference
 
 # Why a pair is not tested.
