@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from lextables.dataset import read, write
-from lextables.metrics import answers, classification, marks, minority_aupr
+from lextables.metrics import answers, classification, marks
 from lextables.metrics.classification import GROUPED, MOST_UNITS, by_key
 from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 from lextables.metrics.spans import gold, nbest_rows, scores, sweep
 from lextables.metrics.spans_by_contract import by_contract
+from lextables.tasks.classification.scoring import score
 from lextables.tasks.retrieval import scoring
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.schema import prediction_rows
@@ -62,7 +63,7 @@ def classified(units=30, heads=("a", "b"), categories=("law", "fact")):
             name, label = f"{head}{at:04}", int(RNG.integers(3))
             examples.append(
                 {"example_id": name, "head_id": head, "labels": [label], "label": label,
-                 "unit": f"u{at // 2:04}", "data_type": "main"}
+                 "unit": f"u{at // 2:04}", "data_type": "main", "split": "test"}
             )  # fmt: skip
             logits = RNG.normal(size=3) + 1.5 * (np.arange(3) == label)
             shares = np.exp(logits) / np.exp(logits).sum()
@@ -70,9 +71,17 @@ def classified(units=30, heads=("a", "b"), categories=("law", "fact")):
     return given, examples, known
 
 
+def scored(rows, tmp_path, metrics, evaluator="general"):
+    """The scores of a run and what each unit adds to them."""
+    census = tmp_path / "census.json"
+    census.write_text('{"sources": [{"comparable": true}]}')
+    task = {"evaluator": evaluator, "metrics": metrics, "unit": "unit", "multi_label": False, "views": {}}
+    return score(*rows, ["test"], task, census)
+
+
 def test_of_a_classifier(tmp_path):
     metrics = [*classification.METRICS]
-    rows, units = classification.scores_and_units(*classified(), metrics=metrics, unit="unit")
+    rows, units = scored(classified(), tmp_path, metrics)
     groups = {"all", "category: law", "category: fact", "head: a", "head: b"}
     assert len(check(rows, units, tmp_path, groups)) == len(metrics) * len(groups)
     # Accuracy is a ratio of sums over units of one and of two examples.
@@ -82,13 +91,13 @@ def test_of_a_classifier(tmp_path):
 def test_many_units_are_named_by_the_group_they_are_dealt_to(tmp_path):
     one, other = (classified(MOST_UNITS + more, ["a"], ["law"]) for more in (1, 2))
     found = [
-        check(*classification.scores_and_units(*rows, metrics=["accuracy"], unit="unit"), tmp_path,
+        check(*scored(rows, tmp_path, ["accuracy"]), tmp_path,
               {"all", "category: law", "head: a"})
         for rows in (one, other)
     ]  # fmt: skip
     names = []
     for rows in (one, one, other):
-        _, units = classification.scores_and_units(*rows, metrics=["accuracy"], unit="unit")
+        _, units = scored(rows, tmp_path, ["accuracy"])
         names.append({row["unit"] for row in units if row["group"] == "all"})
     assert [len(values) for values in found[0].values()] == [classification.GROUPS] * 3
     assert names[0] == names[1] and not names[0] & names[2]
@@ -96,7 +105,7 @@ def test_many_units_are_named_by_the_group_they_are_dealt_to(tmp_path):
 
 
 def test_of_maud(tmp_path):
-    rows, units = minority_aupr.scores_and_units(*classified(), unit="unit")
+    rows, units = scored(classified(), tmp_path, [], "minority AUPR")
     found = check(rows, units, tmp_path, {"all", "category: law", "category: fact"})
     assert {metric for metric, _ in found} == {"AUPR", "micro F1", "macro F1"}
 
