@@ -118,7 +118,7 @@ def _jackknifed(metric: classification.Metric, heads: list, units: int) -> np.nd
     if units >= LARGE:
         names = np.unique(np.concatenate([head.units for head in heads]))
         return np.full(units, classification.weighted(metric, heads, names, np.ones((1, len(names))))[0])
-    (found, *_) = classification.jackknives(metric, heads, math.inf)
+    (found, *_) = classification.jackknives("", metric, heads, math.inf)
     return pseudo_values(found.value, found.without)
 
 

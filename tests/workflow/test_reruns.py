@@ -493,6 +493,9 @@ def with_outputs(finished, folder, targets, papers, *brought):
     ("change", "runs"),
     [
         (grown("lawngnli/nli_tables.py"), {"table"}),
+        # How rows are compared, and what each unit adds to a score.
+        (grown("tables/comparison.py"), {"table"}),
+        (grown("metrics/pseudo_values.py"), {"classification_score", "table"}),
         (
             registered("papers/lawngnli.yaml", "groups: [analysis, above_median", "groups: [above_median"),
             {"classification_score", "table"},
@@ -503,7 +506,7 @@ def with_outputs(finished, folder, targets, papers, *brought):
             {"classification_read", "classification_read_linear", "classification_score", "table"},
         ),
     ],
-    ids=["table", "groups", "readings"],
+    ids=["table", "comparison", "units", "groups", "readings"],
 )
 def test_what_is_read_and_shown_of_views_trains_nothing(viewed, tmp_path, change, runs):
     assert changed(viewed, tmp_path, change).keys() == runs

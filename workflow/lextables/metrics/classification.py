@@ -23,7 +23,6 @@ from lextables.dataset import Row
 from lextables.errors import BadInput
 from lextables.metrics.average_precision import minority_precisions
 from lextables.metrics.intervals import jackknife_interval
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 
 NAN = math.nan
 # Up to so many units each is left out by itself; more are dealt into groups, which are left out.
@@ -357,33 +356,31 @@ def dealt(units: int, most: float = MOST_UNITS) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Jackknife:
-    """The value of a metric for a group of heads, and ``without`` float64 (k,) what is left out each time.
+    """The value of a metric for a group of heads, and ``without`` float64 (k,) what it is each time less is
+    left.
 
     ``units`` counts what was sampled; ``names`` (k,) are the units themselves, or names of groups of them,
     which are alike for runs on the same units and for no others.
     """
 
+    metric: str
     group: str
     value: float
     without: np.ndarray
     units: int
     names: Sequence[str]
 
-    def ends(self, metric: str) -> list[Row]:
+    def ends(self) -> list[Row]:
         """Return the 95 % interval as two rows of scores, or none where there is none; n counts the units."""
         ends = jackknife_interval(self.value, self.without, within=(0, 1)) or ()
         return [
-            score_row(f"{metric}, {end}", self.group, value, self.units)
+            score_row(f"{self.metric}, {end}", self.group, value, self.units)
             for end, value in zip(("low", "high"), ends, strict=False)
         ]
 
-    def by_unit(self, metric: str) -> Iterator[Row]:
-        """Yield what each unit adds, rows as `units.UNITS`."""
-        return unit_rows(metric, self.group, self.names, pseudo_values(self.value, self.without))
-
 
 def jackknives(
-    metric: Metric, heads: Sequence[Head], most: float = MOST_UNITS, *, of_heads: bool = False
+    name: str, metric: Metric, heads: Sequence[Head], most: float = MOST_UNITS, *, of_heads: bool = False
 ) -> Iterator[Jackknife]:
     """Leave units out of a metric overall, of each category and, where ``of_heads``, of each head.
 
@@ -403,7 +400,7 @@ def jackknives(
         groups = dealt(len(units), most)
         without = left_out(metric, found, units, groups)
         names = units if len(without) == len(units) else _named(units, groups)
-        yield Jackknife(group, whole, without, len(units), names)
+        yield Jackknife(name, group, whole, without, len(units), names)
 
 
 def _named(units: np.ndarray, groups: np.ndarray) -> list[str]:
@@ -417,7 +414,7 @@ def intervals(name: str, heads: Sequence[Head], metric: Metric, most: float = MO
 
     Two rows each, ``<name>, low`` and ``<name>, high``, where there is one; arguments as in `jackknives`.
     """
-    return [row for found in jackknives(metric, heads, most) for row in found.ends(name)]
+    return [row for found in jackknives(name, metric, heads, most) for row in found.ends()]
 
 
 def scores(
@@ -445,10 +442,10 @@ def scores(
     labels that does not fit, no prediction or two, and scores that do not fit the answers.
     """
     told = {"metrics": metrics, "multi_label": multi_label, "unit": unit}
-    return scores_and_units(predictions, examples, heads, **told)[0]
+    return scores_and_jackknives(predictions, examples, heads, **told)[0]
 
 
-def scores_and_units(
+def scores_and_jackknives(
     predictions: Iterable[Row],
     examples: Iterable[Row],
     heads: Iterable[Row],
@@ -456,23 +453,18 @@ def scores_and_units(
     metrics: Sequence[str],
     multi_label: bool = False,
     unit: str | None = None,
-) -> tuple[list[Row], list[Row]]:
-    """Return `scores`, and what each unit adds to them for ``all``, each ``category`` and each ``head``.
-
-    The second are rows of `units.UNITS`, sorted by its key, in the groups that have an interval.
-    """
+) -> tuple[list[Row], list[Jackknife]]:
+    """Return `scores`, and each metric for ``all``, each ``category`` and each ``head`` with units left
+    out."""
     if unknown := [name for name in metrics if name not in METRICS]:
         raise BadInput(f"there is no metric {unknown[0]!r}", where="metrics", do=f"use {', '.join(METRICS)}")
     tested = answered(predictions, examples, heads, multi_label=multi_label, unit=unit)
-    rows, units = [], []
+    rows, left = [], []
     for name in dict.fromkeys(metrics):
-        metric = METRICS[name]
-        rows += averaged(name, tested, by_head(metric, tested))
-        for found in jackknives(metric, tested, of_heads=True):
-            units += found.by_unit(name)
-            if not found.group.startswith("head: "):
-                rows += found.ends(name)
-    return by_key(rows), by_key(units)
+        rows += averaged(name, tested, by_head(METRICS[name], tested))
+        left += jackknives(name, METRICS[name], tested, of_heads=True)
+    rows += [row for found in left if not found.group.startswith("head: ") for row in found.ends()]
+    return by_key(rows), left
 
 
 def by_key(rows: Iterable[Row]) -> list[Row]:

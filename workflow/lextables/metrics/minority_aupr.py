@@ -29,9 +29,11 @@ from lextables.errors import BadInput
 from lextables.metrics import classification
 from lextables.metrics.classification import (
     NAN,
+    Jackknife,
     averaged,
     by_key,
     by_question,
+    jackknives,
     logits,
     macro_f1,
     matched,
@@ -176,21 +178,18 @@ def scores(
 
     Raises `BadInput` for an answer without an example (or with all), unless the data are ``partial``.
     """
-    return scores_and_units(predictions, examples, heads, partial=partial, unit=unit)[0]
+    return scores_and_jackknives(predictions, examples, heads, partial=partial, unit=unit)[0]
 
 
-def scores_and_units(
+def scores_and_jackknives(
     predictions: Iterable[Row],
     examples: Iterable[Row],
     heads: Iterable[Row],
     *,
     partial: bool = False,
     unit: str = "contract",
-) -> tuple[list[Row], list[Row]]:
-    """Return `scores`, and what each unit adds to AUPR and both F1s for ``all`` and each ``category``.
-
-    The second are rows of `units.UNITS`, sorted by its key.
-    """
+) -> tuple[list[Row], list[Jackknife]]:
+    """Return `scores`, and AUPR and both F1s for ``all`` and each ``category`` with each unit left out."""
     tested = answered(predictions, examples, heads, unit)
     if not partial:
         _refuse_gaps(tested)
@@ -199,17 +198,15 @@ def scores_and_units(
         rows += averaged(metric, tested, {head.head_id: function(head) for head in tested})
     for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
         rows += averaged(metric, tested, classification.by_head(function, tested))
-    areas = [*classification.jackknives(classification.aupr, tested, math.inf)]
-    rows += [row for found in areas for row in found.ends("AUPR")]
-    units = [row for found in areas for row in found.by_unit("AUPR")]
+    left = [*jackknives("AUPR", classification.aupr, tested, math.inf)]
+    rows += [row for found in left for row in found.ends()]
     for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
-        for found in classification.jackknives(function, tested, math.inf):
-            units += found.by_unit(metric)
+        left += jackknives(metric, function, tested, math.inf)
     rows += _by_data_type(tested, partial)
     rows += _curve_rows(tested)
     sides = [side for head in tested for side in binarised(head)]
     rows.append(score_row("answers left out", "all", float(sum(side is None for side in sides)), len(sides)))
-    return by_key(rows), by_key(units)
+    return by_key(rows), left
 
 
 def _refuse_gaps(heads: Iterable[Answered], among: str = "test examples") -> None:

@@ -108,7 +108,6 @@ def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
 def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     headline = exhibit.entry.headline
     contest = next((one for one in contests(exhibit.pairs) if one.measure == headline.measure), None)
-    comparable = all(source["comparable"] for source in part.sources)
     lines = {
         line.row if headline.column else line.column: line
         for line in exhibit.lines

@@ -9,7 +9,8 @@ import numpy as np
 
 from lextables.dataset import Row
 from lextables.metrics import classification, minority_aupr
-from lextables.metrics.classification import by_key
+from lextables.metrics.classification import Jackknife, by_key
+from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 from lextables.run import loaded
 from lextables.tasks.classification.examples import labels_of, of_splits
 
@@ -87,7 +88,8 @@ def _minority_aupr(
     answered = {row["head_id"] for row in predictions}
     asked = [row for row in examples if whole or row["head_id"] in answered]
     told = {"partial": not whole, "unit": task["unit"]}
-    return minority_aupr.scores_and_units(predictions, asked, heads, **told)
+    rows, left = minority_aupr.scores_and_jackknives(predictions, asked, heads, **told)
+    return rows, _by_unit(left)
 
 
 def _general(
@@ -96,7 +98,7 @@ def _general(
     """The task's metrics over the heads that were trained, and how many of those asked were not."""
     answered = {row["head_id"] for row in predictions}
     asked = {row["head_id"] for row in examples}
-    rows, units = classification.scores_and_units(
+    rows, left = classification.scores_and_jackknives(
         predictions,
         [{**row, "labels": labels_of(row)} for row in examples if row["head_id"] in answered],
         [head for head in heads if head["head_id"] in answered],
@@ -105,4 +107,15 @@ def _general(
         unit=task["unit"],
     )
     rows.append(classification.score_row(LEFT_OUT, "all", float(len(asked - answered)), len(asked)))
-    return by_key(rows), units
+    return by_key(rows), _by_unit(left)
+
+
+def _by_unit(left: Iterable[Jackknife]) -> list[Row]:
+    """Return what each unit adds to what it was left out of, as rows of `units.UNITS`, sorted."""
+    return by_key(
+        row
+        for found in left
+        for row in unit_rows(
+            found.metric, found.group, found.names, pseudo_values(found.value, found.without)
+        )
+    )

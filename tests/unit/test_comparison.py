@@ -1,0 +1,300 @@
+"""Which rows differ: by hand, against brute force, and by how often it is right where the truth is known."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+
+from lextables.metrics.classification import GROUPED
+from lextables.tables.cells import Cell, Score
+from lextables.tables.comparison import (
+    FEW,
+    FLOOR,
+    LEAST_UNITS,
+    METHOD,
+    OTHERS,
+    PRINTED,
+    Pair,
+    compare,
+    contests,
+    detectable,
+    from_csv,
+    holm,
+    sentences,
+    sign_flip,
+    to_csv,
+)
+from lextables.tables.published import PublishedCell
+
+RNG = np.random.default_rng(0)
+
+
+def cells(rows, **changed):
+    """A cell for each of {system: [values by unit of each run]}, and what gives a run's units.
+
+    A run's units are {unit: value}, or a list of values of units u00, u01, ...
+    """
+    of_run, found = {}, []
+    for name, runs in rows.items():
+        for at, values in enumerate(runs):
+            named = values if isinstance(values, dict) else {f"u{n:02}": v for n, v in enumerate(values)}
+            of_run[f"{name}{at}"] = {("NDCG@5", "all"): named}
+        score = Score("NDCG@5", name, "NDCG@5", "all", "queries", **changed)
+        mean = np.mean(
+            [np.mean([*one["NDCG@5", "all"].values()]) for key, one in of_run.items() if key[:-1] == name]
+        )
+        folders = tuple(f"{name}{at}" for at in range(len(runs)))
+        found.append(Cell(name, "NDCG@5", float(score.scale * mean), runs=folders, score=score))
+    return found, of_run.__getitem__
+
+
+def pairs_of(rows, published=(), **changed):
+    found, of_run = cells(rows, **changed)
+    return compare(found, published, of_run)
+
+
+def printed(**values):
+    return [PublishedCell("t", row, "NDCG@5", value, 1, "page 1") for row, value in values.items()]
+
+
+# The test.
+
+
+def test_p_values_are_those_of_all_ways_to_set_the_signs():
+    differences = RNG.normal(0.5, 1, size=(3, 9))
+    signs = np.array([*itertools.product((-1, 1), repeat=9)])
+    far = np.abs(signs @ differences.T) >= np.abs(differences.sum(axis=1)) - 1e-9
+    assert sign_flip(differences) == pytest.approx(far.mean(axis=0))
+
+
+def test_drawn_p_values_are_near_those_of_all_ways_and_come_out_the_same_again():
+    differences = RNG.normal(0.3, 1, size=(5, 13))
+    drawn = sign_flip(differences, resamples=8_000)
+    assert drawn == pytest.approx(sign_flip(differences, resamples=9_000), abs=4 * math.sqrt(0.25 / 8_000))
+    assert (drawn == sign_flip(differences, resamples=8_000)).all()
+    # A pair's p-value does not hang on how many pairs are tested with it.
+    assert sign_flip(differences[:1], resamples=8_000) == drawn[:1]
+
+
+def test_equal_differences_count_as_equal_though_sums_round():
+    # In fifths many ways to set the signs come to the same sum, but not to the same last bit.
+    fifths = np.array([[0.2, 0.2, -0.2, 0.4, 0.6, -0.4, 0.2, 0.8]])
+    assert sign_flip(fifths) == sign_flip(np.rint(5 * fifths))
+
+
+def test_rows_that_are_one_and_the_same_do_not_differ_and_a_constant_lead_does():
+    assert sign_flip(np.zeros((1, 57))) == [1]
+    assert sign_flip(np.full((1, LEAST_UNITS), 0.3)) == [2 / 2**LEAST_UNITS]
+    assert sign_flip(np.full((1, 57), 1e-9)) == pytest.approx([2e-4])
+
+
+def test_many_pairs_leave_a_p_value_that_holm_can_still_find():
+    rows = RNG.normal(size=(20, 57))
+    rows[0] += 3
+    differences = np.array([one - other for one, other in itertools.combinations(rows, 2)])
+    adjusted = holm(sign_flip(differences).tolist())
+    assert max(adjusted[:19]) < 0.05 < min(adjusted[19:])
+
+
+def test_holm_by_hand_and_as_statsmodels_has_it():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []
+    p_values = RNG.random(40) ** 4
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
+
+
+@pytest.mark.parametrize("units", [10, 57, 300])
+def test_what_is_detectable_is_what_the_noncentral_t_says(units):
+    differences = RNG.normal(size=units)
+    wanted = TTestPower().solve_power(nobs=units, alpha=0.05, power=0.8) * differences.std(ddof=1)
+    assert detectable(differences) == pytest.approx(wanted, rel=0.01)
+
+
+# From cells to pairs.
+
+
+def test_a_pair_says_the_difference_of_the_scores_shown_in_the_table_s_unit():
+    one, other = RNG.random(20), RNG.random(20)
+    found, _ = cells({"one": [one], "other": [other]}, scale=100)
+    (pair,) = pairs_of({"one": [one], "other": [other]}, scale=100)
+    best, last = sorted(found, key=lambda cell: -cell.value)
+    assert (pair.measure, pair.one, pair.other) == ("NDCG@5", best.row, last.row)
+    assert pair.difference == pytest.approx(best.value - last.value)
+    assert pair.low < pair.difference < pair.high and pair.units == "20 queries"
+    assert pair.high - pair.low == pytest.approx(
+        2 * 2.093 * (100 * (one - other)).std(ddof=1) / 20**0.5, rel=1e-3
+    )
+
+
+def test_of_a_loss_the_lower_score_is_the_better_one():
+    (pair,) = pairs_of({"high": [RNG.random(9) + 1], "low": [RNG.random(9)]}, lower=True)
+    assert (pair.one, pair.other) == ("low", "high")
+    assert pair.difference < 0 and pair.low < pair.high < 0 and pair.differs
+
+
+def test_runs_of_several_seeds_are_averaged_by_unit_before_they_are_paired_with_one():
+    seeds, one = RNG.random((3, 15)), RNG.random(15)
+    (several,) = pairs_of({"a": [*seeds], "b": [one]})
+    (mean,) = pairs_of({"a": [seeds.mean(axis=0)], "b": [one]})
+    assert several.p == mean.p
+    assert (several.difference, several.low) == pytest.approx((mean.difference, mean.low))
+
+
+def test_identical_rows_are_in_one_group_and_say_nothing_of_what_can_be_found():
+    same, other = RNG.random(12), RNG.random(12)
+    pairs = pairs_of({"a": [same], "b": [same], "c": [other]})
+    pair = next(pair for pair in pairs if {pair.one, pair.other} == {"a", "b"})
+    assert (pair.difference, pair.low, pair.high, pair.p, pair.detectable) == (0, 0, 0, 1, 0)
+    (contest,) = contests(pairs)
+    assert any({"a", "b"} <= set(group) for group in contest.groups) and contest.detectable > 0
+    (alone,) = contests([pair])
+    assert math.isnan(alone.detectable)
+    assert "is found" not in sentences([alone])[1]
+
+
+@pytest.mark.parametrize("units", [1, 2, LEAST_UNITS - 1])
+def test_too_few_units_are_not_tested_and_it_is_said(units):
+    pairs = pairs_of({"a": [[1.0] * units], "b": [[0.0] * units]})
+    (pair,) = pairs
+    assert (pair.untested, pair.difference, math.isnan(pair.p), pair.differs) == (FEW, 1, True, False)
+    (contest,) = contests(pairs)
+    assert (contest.pairs, contest.systems, contest.groups) == ((), ("a", "b"), (("a", "b"),))
+    (said,) = sentences([contest])
+    assert said.startswith(f"1 measure is not tested: over {units} queries at most")
+
+
+def test_rows_on_other_units_are_not_compared_and_it_is_said():
+    values = {f"u{n}": float(v) for n, v in enumerate(RNG.random(9))}
+    less = {unit: value for unit, value in values.items() if unit != "u3"}  # as a score that is NaN of a unit
+    pairs = pairs_of({"a": [values], "b": [{unit: value / 2 for unit, value in values.items()}], "c": [less]})
+    untested = [pair for pair in pairs if pair.untested]
+    assert [(pair.untested, {pair.one, pair.other} & {"c"}) for pair in untested] == [(OTHERS, {"c"})] * 2
+    assert {pair.units for pair in untested} <= {"9 queries and 8 queries", "8 queries and 9 queries"}
+    said = sentences(contests(pairs))
+    assert (
+        said[-1].startswith("Not all scored on the same units, and so not all compared: ") and "c" in said[-1]
+    )
+
+
+def test_groups_of_units_are_called_so():
+    grouped = {f"{GROUPED}{n}": float(v) for n, v in enumerate(RNG.random(8))}
+    (pair,) = pairs_of({"a": [grouped], "b": [{name: value / 2 for name, value in grouped.items()}]})
+    assert pair.units == "8 groups of queries"
+
+
+def test_who_did_not_run_or_has_no_number_is_in_no_pair():
+    found, of_run = cells({"a": [RNG.random(9)], "b": [RNG.random(9)], "c": [RNG.random(9)]})
+    found[0] = replace(found[0], runs=(), value=None, reason="no GPU")
+    found[1] = replace(found[1], value=math.nan)
+    assert compare(found, [], of_run) == []
+    assert to_csv([]).count("\n") == 1 and from_csv(to_csv([])) == []
+
+
+def test_two_cells_of_one_name_in_a_contest_are_a_fault():
+    found, of_run = cells({"a": [RNG.random(9)]})
+    with pytest.raises(ValueError, match="'NDCG@5' name one system"):
+        compare(found * 2, [], of_run)
+
+
+def test_printed_neighbours_and_the_floor_stand_beside_with_what_can_be_found():
+    rows = {name: [RNG.random(30)] for name in ("a", "b")}
+    found, of_run = cells(rows, scale=100)
+    found[1] = replace(found[1], floor="b")
+    blank = Cell("c", "NDCG@5", None, reason="no GPU", score=replace(found[0].score, system="c"))
+    pairs = compare([*found, blank], printed(a="60.0", c="64.5"), of_run)
+    tested, lead, floor = pairs
+    assert not tested.untested
+    assert (lead.untested, lead.one, lead.other, lead.difference) == (PRINTED, "c", "a", 4.5)
+    assert lead.detectable == tested.detectable and math.isnan(lead.p)
+    assert (floor.untested, floor.one, floor.other) == (FLOOR, "c", "b")
+    assert floor.difference == pytest.approx(64.5 - found[1].value)
+    (contest,) = contests(pairs)
+    assert (contest.printed, contest.pairs, set(contest.systems)) == ((lead,), (tested,), {"a", "b"})
+    assert sentences([contest])[2] == "In print c leads a by 4.5, less than that."
+
+
+def test_pairs_are_read_back_from_csv_as_they_were():
+    pairs = pairs_of({"a, or b": [RNG.random(9)], "c": [RNG.random(9)]})
+    pairs += pairs_of({"a": [[0.5]], "c": [[0.25]]})
+    assert to_csv(from_csv(to_csv(pairs))) == to_csv(pairs)
+    assert from_csv(to_csv(pairs))[0] == pairs[0]
+
+
+# What a reader is told.
+
+
+def pair(one, other, adjusted, **changed):
+    told = Pair("AUPR", one, other, 2.0, 1.0, 3.0, adjusted, adjusted, "57 contracts", 4.0)
+    return replace(told, **changed)
+
+
+def test_groups_overlap_where_neighbours_do_not_differ_and_the_ends_do():
+    (contest,) = contests([pair("a", "b", 0.6), pair("a", "c", 0.01), pair("b", "c", 0.3)])
+    assert contest.systems == ("a", "b", "c")
+    assert contest.groups == (("a", "b"), ("b", "c"))
+    assert sentences([contest]) == [
+        METHOD,
+        "AUPR, 57 contracts: a is not told apart from b; a difference of 4.0 is found in four cases of five.",
+    ]
+
+
+def test_who_leads_all_others_is_said_to():
+    (contest,) = contests([pair("a", "b", 0.001), pair("a", "c", 0.01), pair("b", "c", 0.3)])
+    assert contest.groups == (("a",), ("b", "c"))
+    assert "a is ahead of all others;" in sentences([contest])[1]
+
+
+def test_where_nothing_differs_it_is_said_once():
+    (contest,) = contests([pair("a", "b", 1.0), pair("a", "c", 0.05), pair("b", "c", 0.3)])
+    assert contest.groups == (("a", "b", "c"),)
+    assert "no two of the 3 rows are told apart" in sentences([contest])[1]
+
+
+def test_of_many_measures_those_over_the_most_units_are_told():
+    tested = [pair("a", "b", 0.2, measure=f"m{n}", units=f"{n} contracts") for n in range(6, 16)]
+    said = sentences(contests(tested))
+    assert [one.split(",")[0] for one in said[1:5]] == ["m15", "m14", "m13", "m12"]
+    assert said[5:] == ["6 measures are compared in that file too."]
+
+
+def test_printed_leads_are_held_against_what_can_be_found():
+    leads = [("x", "y", 5.0), ("y", "z", 1.0), ("z", "w", 0.5)]
+    nothing = {"untested": PRINTED, "p": math.nan, "adjusted": math.nan}
+    found = [replace(pair(one, other, 1.0), difference=by, **nothing) for one, other, by in leads]
+    (contest,) = contests([pair("a", "b", 0.2), *found])
+    said = "In print x leads y by 5.0, no less than that; of the 3 leads of a printed row over the next "
+    assert sentences([contest])[2] == said + "2 are less."
+
+
+# How often it is right, in small; bench/measure_comparison.py has the figures.
+
+
+def queries(rng, rows, lead=0.0):
+    """Values of 40 queries, some 0 or 1, half of what moves them alike for all rows; the first leads."""
+    shared = rng.normal(size=40)
+    found = np.clip(0.5 + 0.2 * shared + 0.2 * rng.normal(size=(rows, 40)), 0, 1)
+    return found + lead * np.eye(rows)[0][:, None]
+
+
+def differing(rng, **told):
+    rows = queries(rng, **told)
+    return np.array([one - other for one, other in itertools.combinations(rows, 2)])
+
+
+def test_where_nothing_differs_an_alarm_is_rare():
+    rng, sets = np.random.default_rng(1), 200
+    alarms = sum(min(holm(sign_flip(differing(rng, rows=4), 999).tolist())) < 0.05 for _ in range(sets))
+    # At 5 % so many or more alarms come up once in a thousand times.
+    assert alarms <= sets * 0.05 + 3.1 * math.sqrt(sets * 0.05 * 0.95)
+    assert alarms > 0
+
+
+def test_what_is_said_to_be_detectable_is_found_four_times_of_five():
+    rng, sets = np.random.default_rng(2), 200
+    lead = np.mean([detectable(differing(rng, rows=2)[0]) for _ in range(50)])
+    found = sum(sign_flip(differing(rng, rows=2, lead=lead), 999)[0] < 0.05 for _ in range(sets))
+    assert found / sets == pytest.approx(0.8, abs=3.3 * math.sqrt(0.8 * 0.2 / sets))
