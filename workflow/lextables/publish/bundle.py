@@ -1,7 +1,7 @@
 """What a bundle is made from: the tables of its data sets, their provenance, and predictions of runs.
 
-A bundle is a folder for one paper, or for one of its data sets that stands alone.  The data set that it is named
-after lies at its top, and each other one in a folder of its own name:
+A bundle is a folder for one paper, or for one of its data sets that stands alone.  The data set that it is
+named after lies at its top, and each other one in a folder of its own name:
 
     README.md, croissant.json, CITATION.bib, LICENSE.md
     data/<table>.parquet, and what the task's form writes (`lextables.publish.forms`)
@@ -200,8 +200,8 @@ def gather(
 ) -> Bundle:
     """Put together what the bundle ``name`` holds.
 
-    ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today, and
-    ``homes`` the `title` and `homepage` of each source.
+    ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today,
+    and ``homes`` the `title` and `homepage` of each source.
     """
     alone = about.publish.apart.get(name)
     names = [path.parent.name for path in census]

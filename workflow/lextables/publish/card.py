@@ -1,7 +1,7 @@
 """The data-set card: README.md, whose head lets `datasets.load_dataset` and the hub find each table.
 
-A bundle holds tables of several schemas, so each has a configuration of its own.  Their one split is called `full`:
-where a table has splits, a column says so, and a split by another name would hide test rows in it.
+A bundle holds tables of several schemas, so each has a configuration of its own.  Their one split is called
+`full`: where a table has splits, a column says so, and a split by another name would hide test rows in it.
 """
 
 from collections import defaultdict
@@ -100,8 +100,8 @@ def _warnings(bundle: Bundle) -> list[str]:
     found = []
     if bundle.sample:
         found.append(
-            "> **This is a sample.** Its texts and numbers are of our own writing, in the form of the release. They "
-            "show what a bundle holds and say nothing about the paper or its data."
+            "> **This is a sample.** Its texts and numbers are of our own writing, in the form of the "
+            "release. They show what a bundle holds and say nothing about the paper or its data."
         )
     stand_ins = sorted({x["variant"] for x in bundle.sources if not x["comparable"]} - {"sample", RELEASE})
     if stand_ins:
@@ -118,8 +118,8 @@ def _opening(bundle: Bundle) -> str:
     first = bundle.tables[0].config
     return f"""{bundle.citation}
 
-The tables below hold what lextables reads from the sources under [Provenance](#provenance), or builds from them; each
-column says what is in it.
+The tables below hold what lextables reads from the sources under [Provenance](#provenance), or builds from
+them; each column says what is in it.
 
 ```python
 from datasets import load_dataset
@@ -183,8 +183,8 @@ def _runs(bundle: Bundle) -> str:
         [
             "## Runs",
             "",
-            "Predictions of the runs that fill rows of the rebuilt tables. What a user gave as predictions of "
-            "their own is left out. Scores are over all that a run predicts, as shares of one.",
+            "Predictions of the runs that fill rows of the rebuilt tables. What a user gave as predictions "
+            "of their own is left out. Scores are over all that a run predicts, as shares of one.",
             "",
             "| run | row of a table | scores |",
             "|---|---|---|",
@@ -199,8 +199,8 @@ def _scores(run: PublishedRun) -> str:
 
 def _provenance(bundle: Bundle) -> str:
     lines = [
-        f"| `{x['source']}/{x['file']}` | {x['variant']} | {x['bytes']:,} | {x['digest'] or 'of each file'} | "
-        f"{cell(licences.of(x).words)} | {cell(x['note'])} |"
+        f"| `{x['source']}/{x['file']}` | {x['variant']} | {x['bytes']:,} | {x['digest'] or 'of each file'} "
+        f"| {cell(licences.of(x).words)} | {cell(x['note'])} |"
         for x in bundle.sources
     ]
     return "\n".join(
@@ -316,7 +316,8 @@ def licence_text(bundle: Bundle) -> str:
     ]
     limits = [bundle.publication.redistribution] if bundle.publication.redistribution else []
     changed = (
-        "What was changed: the files were read into tables of typed columns, whose descriptions in the card say what "
-        "is as published and what is made of it. Predictions are by the runs that the card lists."
+        "What was changed: the files were read into tables of typed columns, whose descriptions in the "
+        "card say what is as published and what is made of it. Predictions are by the runs that the card "
+        "lists."
     )
     return "\n\n".join([f"# Licences of {bundle.title}", *limits, *parts, changed]) + "\n"

@@ -34,7 +34,7 @@ def write(bundle: Bundle, folder: str | Path) -> None:
 
 
 def link(source: Path, target: Path) -> None:
-    """Give ``target`` the bytes of ``source``: as another name of the same file, or as a copy on another disk."""
+    """Give ``target`` the bytes of ``source``: another name of the same file, or on another disk a copy."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source.resolve(), target)
