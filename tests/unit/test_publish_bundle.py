@@ -14,7 +14,7 @@ from huggingface_hub import DatasetCard
 
 from lextables.dataset import Column, Table, read
 from lextables.publish import folder, licences
-from published_rows import bundle, data_set
+from published_rows import bundle, data_set, run
 
 SPAN = pa.struct([pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)])
 CLAUSES = Table(
@@ -251,3 +251,12 @@ def test_the_schema_of_what_is_published_is_the_written_one(made):
     schema = pq.read_schema(made() / "data/clauses.parquet")
     assert schema.field("stars").metadata[b"description"] == b"1 to 5"
     assert [*read(made() / "data/clauses.parquet")] == ROWS
+
+
+def test_what_a_run_scores_goes_with_it(tmp_path):
+    census = data_set(tmp_path, "quill", {CLAUSES: ROWS})
+    scored = [{"metric": "AUPR", "group": "all", "value": 0.5, "n": 2}]
+    ran = run(tmp_path, "quill", NOTES, [{"note": "a prediction"}], scored)
+    folder.write(bundle([census], [ran]), tmp_path / "out")
+    assert [*read(tmp_path / f"out/scores/{ran.name}.parquet")] == scored
+    assert f"| `{ran.name}` | BM25 / None |" in (tmp_path / "out/README.md").read_text(encoding="utf-8")

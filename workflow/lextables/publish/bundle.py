@@ -18,12 +18,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.dataset import read
 from lextables.publication import Publication, Responsible
 from lextables.registry import Entry
 from lextables.sources.registry import SAMPLE, reworded
 
-BOUNDS = (", low", ", high")  # of an interval, among the metrics of a run's scores
 TABLES = "data"  # the folder of a data set's tables
 
 
@@ -89,14 +87,10 @@ class PublishedRun:
         """The file of what it predicts."""
         return self.folder / "predictions.parquet"
 
-    @cached_property
-    def scores(self) -> dict[str, float]:
-        """{metric: score} over all that it predicts; only numbers that are defined."""
-        return {
-            row["metric"]: row["value"]
-            for row in read(self.folder / "scores.parquet")
-            if row["group"] == "all" and row["n"] and not row["metric"].endswith(BOUNDS)
-        }
+    @property
+    def scores(self) -> Path:
+        """The file of what it scores, with every group."""
+        return self.folder / "scores.parquet"
 
 
 @dataclass(frozen=True)

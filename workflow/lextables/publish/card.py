@@ -12,7 +12,7 @@ import pyarrow as pa
 import yaml
 
 from lextables.publish import licences
-from lextables.publish.bundle import Bundle, Form, PublishedRun, PublishedTable, said
+from lextables.publish.bundle import Bundle, Form, PublishedTable, said
 from lextables.sources.registry import RELEASE
 
 SPLIT = "full"
@@ -44,6 +44,7 @@ def card(bundle: Bundle, forms: Mapping[str, Sequence[Form]]) -> str:
         _provenance(bundle),
         _comparable(bundle),
         _responsible(bundle),
+        _funnel(bundle),
         _counted(bundle),
         _made(bundle),
         _citation(bundle),
@@ -178,23 +179,20 @@ def _forms(bundle: Bundle, forms: Mapping[str, Sequence[Form]]) -> str:
 def _runs(bundle: Bundle) -> str:
     if not bundle.runs:
         return ""
-    lines = [f"| `{run.name}` | {cell('; '.join(run.rows))} | {_scores(run)} |" for run in bundle.runs]
+    lines = [f"| `{run.name}` | {cell('; '.join(run.rows))} |" for run in bundle.runs]
     return "\n".join(
         [
             "## Runs",
             "",
-            "Predictions of the runs that fill rows of the rebuilt tables. What a user gave as predictions "
-            "of their own is left out. Scores are over all that a run predicts, as shares of one.",
+            "Predictions of the runs that fill rows of the rebuilt tables, and in `scores/<run>.parquet` "
+            "what each scores: metric, group, value, n. What a user gave as predictions of their own is "
+            "left out.",
             "",
-            "| run | row of a table | scores |",
-            "|---|---|---|",
+            "| run | row of a table |",
+            "|---|---|",
             *lines,
         ]
     )
-
-
-def _scores(run: PublishedRun) -> str:
-    return ", ".join(f"{cell(name)} {value:.4f}" for name, value in sorted(run.scores.items()))
 
 
 def _provenance(bundle: Bundle) -> str:
@@ -250,11 +248,25 @@ _RESPONSIBLE = {
 def _responsible(bundle: Bundle) -> str:
     told = bundle.responsible.model_dump(exclude_defaults=True)
     lines = [
-        f"- **{title}.** {value if isinstance(value, str) else ' '.join(value)}"
+        f"- **{title}.** {_sentences(value)}"
         for key, title in _RESPONSIBLE.items()
         if (value := told.get(key))
     ]
     return "\n".join(["## How the data came to be, as the paper says", "", *lines]) if lines else ""
+
+
+def _sentences(value: str | Sequence[str]) -> str:
+    return " ".join(f"{one.rstrip('.')}." for one in ([value] if isinstance(value, str) else value))
+
+
+def _funnel(bundle: Bundle) -> str:
+    """How many were left after each step, of data sets that are made and not read."""
+    lines = [
+        f"{number}. `{one.name}`, {step}: {left:,}"
+        for one in bundle.sets
+        for number, (step, left) in enumerate(one.census.get("funnel", ()), 1)
+    ]
+    return "\n".join(["## What was left after each step", "", *lines]) if lines else ""
 
 
 def _counted(bundle: Bundle) -> str:

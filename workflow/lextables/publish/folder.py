@@ -19,6 +19,8 @@ def write(bundle: Bundle, folder: str | Path) -> None:
             (out / one.folder).mkdir(exist_ok=True)
             if one.task:
                 forms[one.name] = WRITERS[one.task["task"]](one, out / one.folder)
+            for run in one.runs:
+                link(run.scores, out / one.folder / f"scores/{run.name}.parquet")
         for table in bundle.tables:
             link(table.path, out / table.file)
         tasks = {one.task["task"] for one in bundle.sets if one.task}
