@@ -70,7 +70,7 @@ def of_answers(given: PublishedSet, folder: Path) -> list[Form]:
     if any(map(_marks, given.runs)):
         found.append(
             Form(
-                f"{FOLDER}/mark.<run>.jsonl",
+                f"{FOLDER}/mark.*.jsonl",
                 "how likely each run holds it that a reader would mark a paragraph for a question.",
             )
         )
