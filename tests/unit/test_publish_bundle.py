@@ -191,11 +191,15 @@ def test_a_sample_says_so_before_anything_else(made):
     assert metadata.data_collection.startswith("This is a sample of our own writing")
 
 
-def test_what_stands_in_for_the_papers_data_says_so(made):
-    card = (made(variant="stand_in", comparable=False, note="other texts") / "README.md").read_text()
-    assert "> **Not the paper's data.**" in card and "(stand_in)" in card
+@pytest.mark.parametrize("variant", ["stand_in", "release"])
+def test_what_is_not_the_papers_data_says_so(made, variant):
+    card = (made(variant=variant, comparable=False, note="other texts") / "README.md").read_text()
+    assert (
+        f"> **Not the paper's data.** No number may be compared that comes of `quill/all.zip` ({variant})"
+        in card
+    )
     assert "no number from these tables may be set beside a printed one" in card
-    assert "| `quill/all.zip` | stand_in | 7 |" in card and "| other texts |" in card
+    assert f"| `quill/all.zip` | {variant} | 7 |" in card and "| other texts |" in card
 
 
 def test_what_stands_against_handing_on_is_said_in_card_and_licence(made):

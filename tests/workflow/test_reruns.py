@@ -74,7 +74,7 @@ def finished(tmp_path_factory):
     return folder
 
 
-FOLDERS = {"weights", "reading", "index", "cited", "acord"}  # of a run, LawngNLI's, and a bundle
+FOLDERS = {"weights", "reading", "index", "cited"}  # of a run, and LawngNLI's
 
 
 def make_up(project, targets=TARGETS, papers="[acord]"):
@@ -199,7 +199,7 @@ def test_the_report_follows_what_other_runs_leave(project):
 
 
 def test_a_bundle_is_made_again_by_another_card_and_for_no_other_reason(project):
-    target = [str(RESULTS / "publish/acord")]
+    target = [str(RESULTS / "publish/acord/README.md")]
     make_up(project, target)
     assert planned(project, target) == {}
     grown("publish/printed.py")(project)

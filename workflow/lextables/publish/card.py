@@ -5,7 +5,7 @@ A bundle holds tables of several schemas, so each has a configuration of its own
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ import yaml
 
 from lextables.publish import licences
 from lextables.publish.bundle import Bundle, Form, PublishedTable, said
-from lextables.sources.registry import RELEASE
+from lextables.sources.registry import SAMPLE
 
 SPLIT = "full"
 # The task categories of the hub that a task's data set serves.
@@ -104,11 +104,11 @@ def _warnings(bundle: Bundle) -> list[str]:
             "> **This is a sample.** Its texts and numbers are of our own writing, in the form of the "
             "release. They show what a bundle holds and say nothing about the paper or its data."
         )
-    stand_ins = sorted({x["variant"] for x in bundle.sources if not x["comparable"]} - {"sample", RELEASE})
-    if stand_ins:
+    apart = [x for x in bundle.sources if not x["comparable"] and x["variant"] != SAMPLE]
+    if apart:
         found.append(
-            f"> **Not the paper's data.** Some files are variants that numbers may not be compared by "
-            f"({', '.join(stand_ins)}): see [Provenance](#provenance)."
+            f"> **Not the paper's data.** No number may be compared that comes of {_files(apart)}: see "
+            "[Provenance](#provenance)."
         )
     if bundle.publication.redistribution:
         found.append(f"> **Before you hand it on.** {bundle.publication.redistribution}")
@@ -219,9 +219,16 @@ def _comparable(bundle: Bundle) -> str:
     elif len(apart) == len(bundle.sources):
         text = "No source is the paper's: no number from these tables may be set beside a printed one."
     else:
-        named = ", ".join(f"`{x['source']}/{x['file']}`" for x in apart)
-        text = f"Not the paper's are {named}: what is counted or scored from them answers no printed number."
+        text = (
+            f"Not the paper's are {_files(apart)}: what is counted or scored from them answers no printed "
+            "number."
+        )
     return f"## What may be compared\n\n{text}"
+
+
+def _files(sources: Iterable[Mapping[str, Any]]) -> str:
+    """Files of sources, each with its variant."""
+    return ", ".join(f"`{x['source']}/{x['file']}` ({x['variant']})" for x in sources)
 
 
 _RESPONSIBLE = {
