@@ -198,6 +198,16 @@ def test_the_report_follows_what_other_runs_leave(project):
     assert planned(project, report) == {"report": 1}
 
 
+def test_a_bundle_is_made_again_by_another_card_and_for_no_other_reason(project):
+    target = [str(RESULTS / "publish/acord/README.md")]
+    make_up(project, target)
+    assert planned(project, target) == {}
+    grown("publish/printed.py")(project)
+    assert planned(project, target) == {}
+    grown("publish/card.py")(project)
+    assert planned(project, target) == {"bundle": 1}
+
+
 def test_no_input_of_any_paper_is_a_place_on_this_machine(finished):
     """Or a project that is moved would have it all made again."""
     command = [sys.executable, "-m", "snakemake", "--filegraph", "--nolock", "data"]
@@ -400,6 +410,7 @@ TRAININGS = {
         (grown("papers.py"), {"table"}),
         (grown("tables/cells.py"), {"table"}),
         (grown("tables/figures.py"), None),
+        (grown("publish/card.py"), set()),
         (grown("lawngnli/twins.py"), {"lawngnli_examples", "table"}),
         (grown("lawngnli/balance.py"), {"lawngnli_examples", "table"}),
         (grown("tasks/spans/joining.py"), {"spans_join", "spans_score", "table"}),

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -351,3 +352,89 @@ def test_wrong_bytes_stop_all_that_would_be_built_from_them(tmp_path):
     assert "Traceback" not in run.stderr
     assert not list(tmp_path.glob("results/data/**/*.parquet"))
     assert not list(tmp_path.glob("results/tables/**/*"))
+
+
+def blocks(page, fence):
+    """The code blocks of a page of docs: those in ``fence``, or the indented commands."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    if fence:
+        return re.findall(rf"^```{fence}\n(.*?)^```$", text, re.M | re.S)
+    return re.findall(r"^    (snakemake .+)$", text, re.M)
+
+
+@pytest.fixture(scope="module")
+def published(finished):
+    """The bundles of the finished run, made by the command of the page on them."""
+    run = snakemake(finished, "publish")
+    assert run.returncode == 0, run.stderr[-4000:]
+    return finished / "results/sample/publish"
+
+
+def test_every_paper_has_a_bundle_of_the_same_tables(finished, published):
+    names = {path.name for path in published.iterdir()}
+    assert names == {
+        *("acord", "cuad", "lawngnli", "maud", "privacy", "lawngnli_parentheticals", "printed", "crate")
+    }
+    for name in names - {"printed", "crate"}:
+        assert {"README.md", "croissant.json", "LICENSE.md", "CITATION.bib"} <= {
+            path.name for path in (published / name).iterdir()
+        }
+        card = (published / name / "README.md").read_text(encoding="utf-8")
+        assert "**This is a sample.**" in card.partition("\n# ")[2].split("\n\n")[1]
+        tables = [*(published / name).rglob("data/*.parquet")]
+        assert tables
+        for table in tables:
+            data_set = name if table.parent.parent == published / name else table.parent.parent.name
+            assert table.samefile(finished / f"results/sample/data/{data_set}/{table.name}")
+
+
+def test_each_run_of_a_table_is_in_its_bundle(finished, published):
+    kinds = {"acord": "trec", "cuad": "nbest", "privacy": "predictions"}
+    for paper, folder in kinds.items():
+        runs = {
+            name.replace("/", ".")
+            for path in (finished / f"results/sample/tables/{paper}").glob("*.csv")
+            for line in csv.DictReader(path.open(encoding="utf-8", newline=""))
+            for name in re.findall(rf"runs/{paper}/([^\s;,]+/seed\d+)", line["runs"])
+        }
+        files = {path.stem for path in (published / paper / folder).iterdir()} - {"qrels.test"}
+        assert runs and runs <= files
+
+
+@pytest.mark.parametrize("program", blocks("bundles.md", "python"))
+def test_the_page_on_bundles_is_true_of_other_tools(finished, published, tmp_path, program):
+    offline = {"HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=finished, env=os.environ | offline, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
+def test_a_second_publish_does_nothing_and_the_crate_is_of_this_run(finished, published):
+    run = snakemake(finished, "publish")
+    assert "Nothing to be done" in run.stdout + run.stderr
+    crate = json.loads((published / "crate/ro-crate-metadata.json").read_text(encoding="utf-8"))
+    actions = [entity for entity in crate["@graph"] if entity["@type"] == "CreateAction"]
+    records = [*(finished / "results/sample/runs").rglob("run.json")]
+    assert 100 < len(actions) <= len(records) + 1
+
+
+def test_a_bundles_predictions_are_taken_back_and_score_the_same(finished, published):
+    back = [command for command in blocks("bundles.md", "") if "extra_predictions" in command]
+    (arguments,) = [shlex.split(command)[3:] for command in back]
+    run = snakemake(finished, *arguments)
+    assert run.returncode == 0, run.stderr[-3000:]
+    found = table(finished, "table2", "cuad")
+    rows = {row for row, _ in found}
+    given = next(row for row in rows if row.startswith("Given back"))
+    (own,) = {
+        row
+        for (row, _), line in found.items()
+        if line["runs"].endswith("read/linear/linear/seed0") and row != given
+    }
+    columns = {column for row, column in found if row == given}
+    assert columns
+    for column in columns:
+        if "strict" not in column:
+            assert found[given, column]["ours"] == found[own, column]["ours"]

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mlcroissant
 import pytest
+from datasets import load_dataset
 
 ROOT = Path(__file__).parents[2]
 SIXTH = ROOT / "tests/sixth_paper"
@@ -82,6 +84,16 @@ def test_it_runs_from_its_file_to_its_tables(project):
     assert scores["Words and a linear model", "Macro F1"]["ours"] == "100.0"
     record = json.loads((project / "results/sample" / ours["runs"] / "run.json").read_text())
     assert record["trained"]["choice"]["all heads"]["updates"] in ([2], [4])
+
+
+def test_it_is_handed_on_as_any_paper(project, tmp_path):
+    run = snakemake(project, "publish", "--config", "papers=[ledgar]")
+    assert run.returncode == 0, run.stderr[-4000:]
+    place = project / "results/sample/publish/ledgar"
+    rows = load_dataset(str(place), "examples", split="full", cache_dir=str(tmp_path))
+    assert rows.num_rows == 36
+    assert len([*(place / "predictions").iterdir()]) == 2  # BERT is not here
+    assert not mlcroissant.Dataset(place / "croissant.json").metadata.ctx.issues.errors
 
 
 def test_its_targets_its_report_and_its_faults_are_those_of_any_paper(project):

@@ -41,8 +41,8 @@ class Apart(Entry):
 class Publication(Entry):
     """What goes with a paper's data sets when they are handed on (`snakemake publish`).
 
-    ``bibtex`` is the paper's entry, and ``redistribution`` what stands against handing its texts on.  ``apart``
-    are data sets that get a bundle of their own.
+    ``bibtex`` is the paper's entry, and ``redistribution`` what stands against handing its texts on.
+    ``apart`` are data sets that get a bundle of their own.
     """
 
     bibtex: str = ""

@@ -19,7 +19,11 @@ rule bundle:
         predictions=bundle_files("predictions.parquet"),
         scores=bundle_files("scores.parquet"),
     output:
-        directory(f"{PUBLISH}/{{bundle}}"),
+        # The folder appears whole, with the tables, which the census names, and the forms of the runs.
+        card=f"{PUBLISH}/{{bundle}}/README.md",
+        croissant=f"{PUBLISH}/{{bundle}}/croissant.json",
+        licence=f"{PUBLISH}/{{bundle}}/LICENSE.md",
+        citation=f"{PUBLISH}/{{bundle}}/CITATION.bib",
     log:
         f"{RESULTS}/logs/publish/{{bundle}}.log",
     benchmark:
@@ -51,7 +55,9 @@ rule printed:
         published=[str(HERE / f"resources/published/{name}.csv") for name in PAPER_FILES],
         papers=list(PAPER_FILES.values()),
     output:
-        directory(f"{PUBLISH}/printed"),
+        csv=f"{PUBLISH}/printed/printed.csv",
+        card=f"{PUBLISH}/printed/README.md",
+        croissant=f"{PUBLISH}/printed/croissant.json",
     log:
         f"{RESULTS}/logs/publish/printed.log",
     benchmark:
@@ -74,7 +80,7 @@ rule crate:
         runs=REPORTED["runs"],
         papers=[PAPER_FILES[paper] for paper in CONFIG.papers],
     output:
-        directory(f"{PUBLISH}/crate"),
+        f"{PUBLISH}/crate/ro-crate-metadata.json",
     log:
         f"{RESULTS}/logs/publish/crate.log",
     benchmark:
@@ -92,6 +98,6 @@ rule crate:
 
 rule publish:
     input:
-        expand(f"{PUBLISH}/{{bundle}}", bundle=BUNDLES),
+        expand(f"{PUBLISH}/{{bundle}}/README.md", bundle=BUNDLES),
         rules.printed.output,
         rules.crate.output,

@@ -21,4 +21,4 @@ with job(snakemake.log[0]):
         made_by=words(made_by()),
         command=params.command,
     )
-    write(bundle, snakemake.output[0])
+    write(bundle, Path(snakemake.output[0]).parent)

@@ -1,5 +1,7 @@
 """The run as an RO-Crate: the workflow, its configuration, what ran and the tables that came of it."""
 
+from pathlib import Path
+
 from lextables.job import job
 from lextables.publish.crate import write
 
@@ -12,5 +14,5 @@ with job(snakemake.log[0]):
         given.runs,
         given.papers,
         snakemake.params.root,
-        snakemake.output[0],
+        Path(snakemake.output[0]).parent,
     )

@@ -1,7 +1,7 @@
 """What a bundle is made from: the tables of its data sets, their provenance, and predictions of runs.
 
-A bundle is a folder for one paper, or for one of its data sets that stands alone.  The data set that it is named
-after lies at its top, and each other one in a folder of its own name:
+A bundle is a folder for one paper, or for one of its data sets that stands alone.  The data set that it is
+named after lies at its top, and each other one in a folder of its own name:
 
     README.md, croissant.json, CITATION.bib, LICENSE.md
     data/<table>.parquet, and what the task's form writes (`lextables.publish.forms`)
@@ -18,12 +18,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.dataset import read
 from lextables.publication import Publication, Responsible
 from lextables.registry import Entry
 from lextables.sources.registry import SAMPLE, reworded
 
-BOUNDS = (", low", ", high")  # of an interval, among the metrics of a run's scores
 TABLES = "data"  # the folder of a data set's tables
 
 
@@ -89,14 +87,10 @@ class PublishedRun:
         """The file of what it predicts."""
         return self.folder / "predictions.parquet"
 
-    @cached_property
-    def scores(self) -> dict[str, float]:
-        """{metric: score} over all that it predicts; only numbers that are defined."""
-        return {
-            row["metric"]: row["value"]
-            for row in read(self.folder / "scores.parquet")
-            if row["group"] == "all" and row["n"] and not row["metric"].endswith(BOUNDS)
-        }
+    @property
+    def scores(self) -> Path:
+        """The file of what it scores, with every group."""
+        return self.folder / "scores.parquet"
 
 
 @dataclass(frozen=True)
@@ -200,8 +194,8 @@ def gather(
 ) -> Bundle:
     """Put together what the bundle ``name`` holds.
 
-    ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today, and
-    ``homes`` the `title` and `homepage` of each source.
+    ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today,
+    and ``homes`` the `title` and `homepage` of each source.
     """
     alone = about.publish.apart.get(name)
     names = [path.parent.name for path in census]

@@ -1,19 +1,19 @@
 """The data-set card: README.md, whose head lets `datasets.load_dataset` and the hub find each table.
 
-A bundle holds tables of several schemas, so each has a configuration of its own.  Their one split is called `full`:
-where a table has splits, a column says so, and a split by another name would hide test rows in it.
+A bundle holds tables of several schemas, so each has a configuration of its own.  Their one split is called
+`full`: where a table has splits, a column says so, and a split by another name would hide test rows in it.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import yaml
 
 from lextables.publish import licences
-from lextables.publish.bundle import Bundle, Form, PublishedRun, PublishedTable, said
-from lextables.sources.registry import RELEASE
+from lextables.publish.bundle import Bundle, Form, PublishedTable, said
+from lextables.sources.registry import SAMPLE
 
 SPLIT = "full"
 # The task categories of the hub that a task's data set serves.
@@ -44,6 +44,7 @@ def card(bundle: Bundle, forms: Mapping[str, Sequence[Form]]) -> str:
         _provenance(bundle),
         _comparable(bundle),
         _responsible(bundle),
+        _funnel(bundle),
         _counted(bundle),
         _made(bundle),
         _citation(bundle),
@@ -100,14 +101,14 @@ def _warnings(bundle: Bundle) -> list[str]:
     found = []
     if bundle.sample:
         found.append(
-            "> **This is a sample.** Its texts and numbers are of our own writing, in the form of the release. They "
-            "show what a bundle holds and say nothing about the paper or its data."
+            "> **This is a sample.** Its texts and numbers are of our own writing, in the form of the "
+            "release. They show what a bundle holds and say nothing about the paper or its data."
         )
-    stand_ins = sorted({x["variant"] for x in bundle.sources if not x["comparable"]} - {"sample", RELEASE})
-    if stand_ins:
+    apart = [x for x in bundle.sources if not x["comparable"] and x["variant"] != SAMPLE]
+    if apart:
         found.append(
-            f"> **Not the paper's data.** Some files are variants that numbers may not be compared by "
-            f"({', '.join(stand_ins)}): see [Provenance](#provenance)."
+            f"> **Not the paper's data.** No number may be compared that comes of {_files(apart)}: see "
+            "[Provenance](#provenance)."
         )
     if bundle.publication.redistribution:
         found.append(f"> **Before you hand it on.** {bundle.publication.redistribution}")
@@ -118,8 +119,8 @@ def _opening(bundle: Bundle) -> str:
     first = bundle.tables[0].config
     return f"""{bundle.citation}
 
-The tables below hold what lextables reads from the sources under [Provenance](#provenance), or builds from them; each
-column says what is in it.
+The tables below hold what lextables reads from the sources under [Provenance](#provenance), or builds from
+them; each column says what is in it.
 
 ```python
 from datasets import load_dataset
@@ -178,29 +179,26 @@ def _forms(bundle: Bundle, forms: Mapping[str, Sequence[Form]]) -> str:
 def _runs(bundle: Bundle) -> str:
     if not bundle.runs:
         return ""
-    lines = [f"| `{run.name}` | {cell('; '.join(run.rows))} | {_scores(run)} |" for run in bundle.runs]
+    lines = [f"| `{run.name}` | {cell('; '.join(run.rows))} |" for run in bundle.runs]
     return "\n".join(
         [
             "## Runs",
             "",
-            "Predictions of the runs that fill rows of the rebuilt tables. What a user gave as predictions of "
-            "their own is left out. Scores are over all that a run predicts, as shares of one.",
+            "Predictions of the runs that fill rows of the rebuilt tables, and in `scores/<run>.parquet` "
+            "what each scores: metric, group, value, n. What a user gave as predictions of their own is "
+            "left out.",
             "",
-            "| run | row of a table | scores |",
-            "|---|---|---|",
+            "| run | row of a table |",
+            "|---|---|",
             *lines,
         ]
     )
 
 
-def _scores(run: PublishedRun) -> str:
-    return ", ".join(f"{cell(name)} {value:.4f}" for name, value in sorted(run.scores.items()))
-
-
 def _provenance(bundle: Bundle) -> str:
     lines = [
-        f"| `{x['source']}/{x['file']}` | {x['variant']} | {x['bytes']:,} | {x['digest'] or 'of each file'} | "
-        f"{cell(licences.of(x).words)} | {cell(x['note'])} |"
+        f"| `{x['source']}/{x['file']}` | {x['variant']} | {x['bytes']:,} | {x['digest'] or 'of each file'} "
+        f"| {cell(licences.of(x).words)} | {cell(x['note'])} |"
         for x in bundle.sources
     ]
     return "\n".join(
@@ -221,9 +219,16 @@ def _comparable(bundle: Bundle) -> str:
     elif len(apart) == len(bundle.sources):
         text = "No source is the paper's: no number from these tables may be set beside a printed one."
     else:
-        named = ", ".join(f"`{x['source']}/{x['file']}`" for x in apart)
-        text = f"Not the paper's are {named}: what is counted or scored from them answers no printed number."
+        text = (
+            f"Not the paper's are {_files(apart)}: what is counted or scored from them answers no printed "
+            "number."
+        )
     return f"## What may be compared\n\n{text}"
+
+
+def _files(sources: Iterable[Mapping[str, Any]]) -> str:
+    """Files of sources, each with its variant."""
+    return ", ".join(f"`{x['source']}/{x['file']}` ({x['variant']})" for x in sources)
 
 
 _RESPONSIBLE = {
@@ -250,11 +255,25 @@ _RESPONSIBLE = {
 def _responsible(bundle: Bundle) -> str:
     told = bundle.responsible.model_dump(exclude_defaults=True)
     lines = [
-        f"- **{title}.** {value if isinstance(value, str) else ' '.join(value)}"
+        f"- **{title}.** {_sentences(value)}"
         for key, title in _RESPONSIBLE.items()
         if (value := told.get(key))
     ]
     return "\n".join(["## How the data came to be, as the paper says", "", *lines]) if lines else ""
+
+
+def _sentences(value: str | Sequence[str]) -> str:
+    return " ".join(f"{one.rstrip('.')}." for one in ([value] if isinstance(value, str) else value))
+
+
+def _funnel(bundle: Bundle) -> str:
+    """How many were left after each step, of data sets that are made and not read."""
+    lines = [
+        f"{number}. `{one.name}`, {step}: {left:,}"
+        for one in bundle.sets
+        for number, (step, left) in enumerate(one.census.get("funnel", ()), 1)
+    ]
+    return "\n".join(["## What was left after each step", "", *lines]) if lines else ""
 
 
 def _counted(bundle: Bundle) -> str:
@@ -316,7 +335,8 @@ def licence_text(bundle: Bundle) -> str:
     ]
     limits = [bundle.publication.redistribution] if bundle.publication.redistribution else []
     changed = (
-        "What was changed: the files were read into tables of typed columns, whose descriptions in the card say what "
-        "is as published and what is made of it. Predictions are by the runs that the card lists."
+        "What was changed: the files were read into tables of typed columns, whose descriptions in the "
+        "card say what is as published and what is made of it. Predictions are by the runs that the card "
+        "lists."
     )
     return "\n\n".join([f"# Licences of {bundle.title}", *limits, *parts, changed]) + "\n"

@@ -1,8 +1,8 @@
 """The run as an RO-Crate, after the profile of Workflow Run Crates.
 
-The workflow made the tables from the configuration; and each run, an action of its own, made its predictions by the
-settings that its record holds.  The crate has these small files, and no data set or weights.  Nothing in it goes by
-the clock: its day is that of the version of lextables.
+The workflow made the tables from the configuration; and each run, an action of its own, made its predictions
+by the settings that its record holds.  The crate has these small files, and no data set or weights.  Nothing
+in it goes by the clock: its day is that of the version of lextables.
 
 https://www.researchobject.org/workflow-run-crate/profiles/workflow_run_crate/
 """
@@ -42,8 +42,8 @@ def write(
 ) -> None:
     """Write the crate with copies of its files, which lie in it as they do below ``root``.
 
-    ``runs`` are the records of runs (`run.json`), and ``papers`` the papers' files.  The folder appears whole, or
-    keeps what it held before.
+    ``runs`` are the records of runs (`run.json`), and ``papers`` the papers' files.  The folder appears
+    whole, or keeps what it held before.
     """
     crate = ROCrate(version="1.1")
     crate.name = "Result tables of legal-NLP papers, rebuilt by lextables"
@@ -124,7 +124,7 @@ def _run(crate: ROCrate, path: Path, root: str | Path) -> ContextEntity:
 
 
 def _software(crate: ROCrate, ours: Mapping[str, Any] | None, libraries: Mapping[str, str]) -> ContextEntity:
-    """lextables at the version that a run had, with the libraries that it had; one entity for all runs alike."""
+    """lextables and its libraries at the versions that a run had, once for all runs that had the same."""
     version = words(ours) if ours else "not recorded"
     parts = [_application(crate, name, number) for name, number in sorted(libraries.items())]
     identity = f"#lextables-{version}-{'-'.join(libraries[name] for name in sorted(libraries))}".replace(

@@ -1,4 +1,4 @@
-"""Croissant metadata of a bundle, with the vocabulary of responsible AI: `croissant.json`, through mlcroissant.
+"""Croissant metadata of a bundle, with the vocabulary of responsible AI, through mlcroissant.
 
 Each table is a record set whose fields are its columns, read from the bundle's own parquet files.
 """
@@ -19,7 +19,7 @@ from lextables.publish.bundle import Bundle, PublishedTable, said
 from lextables.version import RELEASED
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
-SAMPLE_WORDS = "This is a sample of our own writing, in the form of the release; what else is said is of the paper's data."
+SAMPLE_WORDS = "This is a sample of our own writing; what else is said is of the paper's own data."
 PARQUET = "application/x-parquet"
 
 
@@ -45,7 +45,7 @@ def responsible(bundle: Bundle) -> dict[str, Any]:
     told = bundle.responsible.model_dump(exclude_defaults=True)
     if bundle.sample:
         told["data_limitations"] = (SAMPLE_WORDS, *told.get("data_limitations", ()))
-        told["data_collection"] = f"{SAMPLE_WORDS} Of the paper's data: {told.get('data_collection', 'not said')}"
+        told["data_collection"] = f"{SAMPLE_WORDS} {told.get('data_collection', '')}".strip()
     return told
 
 

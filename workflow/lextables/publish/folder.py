@@ -19,6 +19,8 @@ def write(bundle: Bundle, folder: str | Path) -> None:
             (out / one.folder).mkdir(exist_ok=True)
             if one.task:
                 forms[one.name] = WRITERS[one.task["task"]](one, out / one.folder)
+            for run in one.runs:
+                link(run.scores, out / one.folder / f"scores/{run.name}.parquet")
         for table in bundle.tables:
             link(table.path, out / table.file)
         tasks = {one.task["task"] for one in bundle.sets if one.task}
@@ -34,7 +36,7 @@ def write(bundle: Bundle, folder: str | Path) -> None:
 
 
 def link(source: Path, target: Path) -> None:
-    """Give ``target`` the bytes of ``source``: as another name of the same file, or as a copy on another disk."""
+    """Give ``target`` the bytes of ``source``: another name of the same file, or on another disk a copy."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source.resolve(), target)

@@ -11,7 +11,7 @@ OTHER = "other"  # what the hub calls a licence that it has no name for
 
 @dataclass(frozen=True)
 class Licence:
-    """A licence: ``words`` as stated, its ``hub`` id, and the ``url`` of its text, empty where none is known."""
+    """A licence: ``words`` as stated, its ``hub`` id, the ``url`` of its text (empty: none is known)."""
 
     words: str
     hub: str = OTHER

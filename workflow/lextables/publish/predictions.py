@@ -1,8 +1,8 @@
 """Predictions of classification and of answers as JSON lines, in the fields that ``extra_predictions`` takes.
 
-Beside them stands what is right, so that a file can be scored by itself: the ``label`` of an example, its place among
-the head's answers (``labels`` where there may be several), and of a question the ``shares`` of its options that
-people chose.
+Beside them stands what is right, so that a file can be scored by itself: the ``label`` of an example, its
+place among the head's answers (``labels`` where there may be several), and of a question the ``shares`` of
+its options that people chose.
 """
 
 from collections.abc import Iterator
@@ -36,8 +36,9 @@ def of_classification(given: PublishedSet, folder: Path) -> list[Form]:
     return [
         Form(
             f"{FOLDER}/<run>.jsonl",
-            f"what each run makes of each test example{views}: the probabilities of the head's answers, in the "
-            f"order of the column `answers` of `{given.task['names']['heads']}`, and the place of the right one.",
+            f"what each run makes of each test example{views}: the probabilities of the head's answers, in "
+            f"the order of the column `answers` of `{given.task['names']['heads']}`, and the place of the "
+            "right one.",
         )
     ]
 
@@ -62,14 +63,14 @@ def of_answers(given: PublishedSet, folder: Path) -> list[Form]:
     found = [
         Form(
             f"{FOLDER}/<run>.jsonl",
-            "the distribution that each run gives over the options of a question about a document, and the shares "
-            "that people chose; null where nobody answered.",
+            "the distribution that each run gives over the options of a question about a document, and the "
+            "shares that people chose; null where nobody answered.",
         )
     ]
     if any(map(_marks, given.runs)):
         found.append(
             Form(
-                f"{FOLDER}/mark.<run>.jsonl",
+                f"{FOLDER}/mark.*.jsonl",
                 "how likely each run holds it that a reader would mark a paragraph for a question.",
             )
         )

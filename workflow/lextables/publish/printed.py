@@ -94,9 +94,9 @@ def card(papers: Sequence[PrintedPaper]) -> str:
     lines = [
         f"# {TITLE}",
         "",
-        f"{count:,} printed values of {len(papers)} papers, transcribed from the papers' own text: each stands as it "
-        "was printed, beside the number that it is and the place that it was read from. None is corrected or "
-        "rounded; what is a fault of the print stays, and `where` remarks on it.",
+        f"{count:,} printed values of {len(papers)} papers, transcribed from the papers' own text: each "
+        "stands as it was printed, beside the number that it is and the place that it was read from. None "
+        "is corrected or rounded; what is a fault of the print stays, and `where` remarks on it.",
         "",
         "| column | type | what it holds |",
         "|---|---|---|",
@@ -106,9 +106,9 @@ def card(papers: Sequence[PrintedPaper]) -> str:
         "|---|---:|---:|---|",
         *held,
         "",
-        "The numbers are the papers' findings: cite the paper whose values you use. The transcription is under the "
-        "Apache License 2.0. A text that begins with `=`, `+`, `-` or `@` is a printed one: have a spreadsheet "
-        "program read the columns as text.",
+        "The numbers are the papers' findings: cite the paper whose values you use. The transcription is "
+        "under the Apache License 2.0. A text that begins with `=`, `+`, `-` or `@` is a printed one: have "
+        "a spreadsheet program read the columns as text.",
     ]
     return head + "\n".join(lines) + "\n"
 

@@ -4,7 +4,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -16,7 +16,8 @@ from lextables.dataset import Row, read
 from lextables.publish.bundle import Form, PublishedRun, PublishedSet
 from lextables.tasks.spans.released_text import PARTING
 
-VERSION = "v2.0"
+VERSION = b"v2.0"
+Asked = Mapping[str, Mapping[str, list[Row]]]  # {split: {contract: its questions, each with its answers}}
 _WORD = re.compile(f"[^{PARTING}]+")
 
 
@@ -25,26 +26,27 @@ def write(given: PublishedSet, folder: Path) -> list[Form]:
     (folder / "squad").mkdir(parents=True)
     (folder / "nbest").mkdir()
     asked = _asked(given)
-    words = _write_squad(given, asked, folder / "squad")
+    _write_squad(given, asked, folder / "squad")
+    test = {row["question_id"]: name for name, rows in asked["test"].items() for row in rows}
+    words = _words(given, asked["test"])
     for run in given.runs:
-        _write_nbest(run, asked, words, folder / f"nbest/{run.name}.json")
+        _write_nbest(run, test, words, folder / f"nbest/{run.name}.json")
     return [
         Form(
             "squad/<split>.json",
-            "the contracts with their questions and answers in SQuAD 2.0's form, one paragraph a contract: what a "
-            "reader of SQuAD takes, and the released `evaluate.py` as its gold.",
+            "the contracts with their questions and answers in SQuAD 2.0's form, one paragraph a contract: "
+            "what a reader of SQuAD takes, and the released `evaluate.py` as its gold.",
         ),
         Form(
             "nbest/<run>.json",
             "the likeliest spans of each test question, as the released step of prediction writes them in "
-            "`nbest_predictions_.json`, which the released `evaluate.py` scores. An empty text says that nothing "
-            "answers the question.",
+            "`nbest_predictions_.json`, which the released `evaluate.py` scores. An empty text says that "
+            "nothing answers the question.",
         ),
     ]
 
 
-def _asked(given: PublishedSet) -> dict[str, dict[str, list[Row]]]:
-    """{split: {contract: its questions, each with its answers}}."""
+def _asked(given: PublishedSet) -> Asked:
     answers = {
         name: [{"text": row["text"], "answer_start": row["start"]} for row in rows]
         for name, rows in groupby(read(given.table("answers")), itemgetter("question_id"))
@@ -55,29 +57,29 @@ def _asked(given: PublishedSet) -> dict[str, dict[str, list[Row]]]:
     return found
 
 
-def _write_squad(
-    given: PublishedSet, asked: Mapping[str, Mapping[str, list[Row]]], folder: Path
-) -> dict[str, list[int]]:
-    """Write a file for each split, a contract at a time; return where the words of the test contracts start."""
-    words: dict[str, list[int]] = {}
-    files = {split: (folder / f"{split}.json").open("wb") for split in sorted(asked)}
-    try:
-        for split, file in files.items():
-            file.write(b'{"version":"%s","data":[' % VERSION.encode())
-        first = set(files)
-        for row in read(given.table("contracts"), ["contract_id", "text"]):
-            for split in [split for split in files if row["contract_id"] in asked[split]]:
-                files[split].write(b"" if split in first else b",")
-                files[split].write(orjson.dumps(_entry(row, asked[split][row["contract_id"]])))
-                first.discard(split)
-                if split == "test":
-                    words[row["contract_id"]] = [found.start() for found in _WORD.finditer(row["text"])]
-        for file in files.values():
-            file.write(b"]}\n")
-    finally:
-        for file in files.values():
-            file.close()
-    return words
+def _write_squad(given: PublishedSet, asked: Asked, folder: Path) -> None:
+    """Write a file for each split, a contract at a time."""
+    for split, questions in sorted(asked.items()):
+        here = (row for row in _contracts(given) if row["contract_id"] in questions)
+        with (folder / f"{split}.json").open("wb") as file:
+            file.write(b'{"version":"%s","data":[' % VERSION)
+            for number, row in enumerate(here):
+                file.write(b",\n" if number else b"\n")
+                file.write(orjson.dumps(_entry(row, questions[row["contract_id"]])))
+            file.write(b"\n]}\n")
+
+
+def _contracts(given: PublishedSet) -> Iterator[Row]:
+    return read(given.table("contracts"), ["contract_id", "text"])
+
+
+def _words(given: PublishedSet, contracts: Container[str]) -> dict[str, list[int]]:
+    """{contract: where each of its words starts} of these contracts."""
+    return {
+        row["contract_id"]: [found.start() for found in _WORD.finditer(row["text"])]
+        for row in _contracts(given)
+        if row["contract_id"] in contracts
+    }
 
 
 def _entry(contract: Row, questions: list[Row]) -> dict[str, Any]:
@@ -94,24 +96,20 @@ def _entry(contract: Row, questions: list[Row]) -> dict[str, Any]:
 
 
 def _write_nbest(
-    run: PublishedRun,
-    asked: Mapping[str, Mapping[str, list[Row]]],
-    words: Mapping[str, list[int]],
-    path: Path,
+    run: PublishedRun, test: Mapping[str, str], words: Mapping[str, list[int]], path: Path
 ) -> None:
-    contract_of = {row["question_id"]: name for name, rows in asked["test"].items() for row in rows}
+    """Write a question a line; ``test`` maps the test questions to their contracts."""
+    spans = groupby(read(run.predictions), itemgetter("question_id"))
     with path.open("wb") as file:
-        file.write(b"{")
-        spans = groupby(read(run.predictions), itemgetter("question_id"))
         for number, (question, rows) in enumerate(spans):
-            file.write(b",\n" if number else b"")
+            file.write(b",\n" if number else b"{")
             file.write(orjson.dumps(question) + b":")
-            file.write(orjson.dumps([*_predicted(rows, words[contract_of[question]])]))
+            file.write(orjson.dumps([*_predicted(rows, words[test[question]])]))
         file.write(b"}\n")
 
 
 def _predicted(rows: Iterator[Row], words: list[int]) -> Iterator[dict[str, Any]]:
-    """The spans of a question, by rank; the words that each starts and ends in tell repeats of a text apart."""
+    """The spans of a question, by rank; the words at a span's ends tell repeats of a text apart."""
     for row in rows:
         entry = {"text": row["released_text"], "probability": row["probability"]}
         # A language model has no logits.

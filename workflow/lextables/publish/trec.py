@@ -1,9 +1,9 @@
 """Retrieval as its tools read it: judgements and runs in TREC's form, and a folder in BEIR's.
 
-TREC's fields are parted by white space, which ids of queries may hold too: there each blank and per cent sign of
-an id is written as in an address (``as%20is``), which `tasks.retrieval.given` reads back.  trec_eval orders hits
-by score alone, in single precision, and breaks ties by its own rule: so a score is the system's own, lowered by as
-little as parts it from the one before.
+TREC's fields are parted by white space, which ids of queries may hold too: there each blank and per cent sign
+of an id is written as in an address (``as%20is``), which `tasks.retrieval.given` reads back.  trec_eval
+orders hits by score alone, in single precision, and breaks ties by its own rule: so a score is the system's
+own, lowered by as little as parts it from the one before.
 """
 
 import csv
@@ -40,27 +40,27 @@ def write(given: PublishedSet, folder: Path) -> list[Form]:
         _write_run(run, found, folder / f"trec/{run.name}.run")
     judged = found.task["pool"] == "judged"
     pool = (
-        "The pool of a query is the documents judged for it, those without a gain among them: a document that is "
-        "not judged is unknown, and hits are among the judged ones alone. What ranks the whole corpus is to be "
-        "read with that in mind (`ir_measures.nDCG(judged_only=True)`)."
+        "The pool of a query is the documents judged for it, those without a gain among them: a document "
+        "that is not judged is unknown, and hits are among the judged ones alone. What ranks the whole "
+        "corpus is to be read with that in mind (`ir_measures.nDCG(judged_only=True)`)."
         if judged
         else "Every document may be returned; one that is not judged gains nothing."
     )
     return [
         Form(
             "trec/qrels.<split>.txt",
-            f"judgements in TREC's form, with the gains that the scores take. {pool} Blanks in ids are written "
-            "`%20`, and `%` itself `%25`.",
+            f"judgements in TREC's form, with the gains that the scores take. {pool} Blanks in ids are "
+            "written `%20`, and `%` itself `%25`.",
         ),
         Form(
             "trec/<run>.run",
-            "the hits of each run in TREC's form. Scores are the system's own, lowered where two are equal by as "
-            "little as keeps the order in which they were ranked and scored.",
+            "the hits of each run in TREC's form. Scores are the system's own, lowered where two are equal "
+            "by as little as keeps the order in which they were ranked and scored.",
         ),
         Form(
             "beir/",
-            "the corpus, the queries and the judgements as BEIR lays them out; ids are those of the tables. Other "
-            "wordings of a query stand in its `metadata`.",
+            "the corpus, the queries and the judgements as BEIR lays them out; ids are those of the "
+            "tables. Other wordings of a query stand in its `metadata`.",
         ),
     ]
 

@@ -23,10 +23,12 @@ HANDED_ON_BY = {"task", "names", "forms", "training", "validation", "test", "poo
 
 def bundle_about(wildcards):
     """What the paper's file says that a bundle shows."""
-    paper = PAPERS[BUNDLES[wildcards.bundle][0]]
+    name, sets = BUNDLES[wildcards.bundle]
+    paper = PAPERS[name]
     told = paper.model_dump(mode="json", include={"title", "citation", "publish"})
-    tasks = paper.tasks.items()
-    return told | {"tasks": {name: task.model_dump(mode="json", include=HANDED_ON_BY) for name, task in tasks}}
+    tasks = {one: paper.tasks[one] for one in sets if one in paper.tasks}
+    by_task = {one: task.model_dump(mode="json", include=HANDED_ON_BY) for one, task in tasks.items()}
+    return told | {"tasks": by_task}
 
 
 def bundle_census(wildcards):

@@ -4,10 +4,11 @@ Scores decide what comes first, and of documents with one score the greater id, 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from lextables.errors import BadInput
 from lextables.tasks.given import File, Taken, named, number
@@ -39,7 +40,10 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     known = collection.load(data, task)
     asked, passed_over = known.of("test"), 0
     found: dict[str, dict[str, Hit]] = defaultdict(dict)
-    for hit in FORMS[form](file):
+    for said in FORMS[form](file):
+        hit = said._replace(
+            query=_known(said.query, known.queries), document=_known(said.document, known.documents)
+        )
         if hit.query not in known.queries:
             what = f"there is no query {hit.query!r} in the data set"
             raise BadInput(what, where=hit.place, do="correct its id")
@@ -78,6 +82,12 @@ def _check_ranks(hits: Iterable[Hit]) -> None:
                 where=worse.place,
                 do="give the best document the greatest score",
             )
+
+
+def _known(name: str, names: Container[str]) -> str:
+    """An id as the data set has it, where the file writes its blanks as an address does (``as%20is``)."""
+    plain = unquote(name)
+    return plain if name not in names and plain in names else name
 
 
 def _trec(file: File) -> Iterator[Hit]:

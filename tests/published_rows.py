@@ -1,0 +1,58 @@
+"""Small data sets and runs as the pipeline leaves them, to make bundles of."""
+
+from pathlib import Path
+
+from lextables.dataset import write, write_all, write_census
+from lextables.publish.bundle import About, PublishedRun, gather
+from lextables.run import SCORES
+
+HOMES = {"quill": {"title": "Quill's contracts", "homepage": "https://example.org/quill"}}
+RECORD = {
+    "source": "quill",
+    "file": "all.zip",
+    "variant": "release",
+    "bytes": 7,
+    "digest": f"sha256:{'0' * 64}",
+    "licence": "CC BY 4.0",
+    "citation": "Quill 2020",
+    "comparable": True,
+    "note": "",
+    "obtained_from": "mirror",
+}
+
+
+def data_set(root, name, rows, notes=None, **source):
+    """Write a data set of ``rows``, {table: its rows}, with its census; return the census' path."""
+    folder = root / "data" / name
+    counts = write_all(rows, {table.name: given for table, given in rows.items()}, folder)
+    census = {"data": counts, "notes": notes or {}, "sources": [RECORD | source]}
+    write_census(folder / "census.json", census)
+    return folder / "census.json"
+
+
+def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "seed0")):
+    """Write a run's predictions and scores; return it as a bundle has it."""
+    folder = Path(root, "runs", data_set, *name)
+    write(table, rows, folder / "predictions.parquet")
+    write(SCORES, scores, folder / "scores.parquet")
+    return PublishedRun(folder, ["BM25 / None"])
+
+
+def bundle(census, runs=(), tasks=None, name="quill", publish=None):
+    """The bundle of data sets by the paths of their census."""
+    about = {
+        "title": "Quill: a data set",
+        "citation": "Quill, 2020. Contracts.",
+        "publish": publish or {},
+        "tasks": tasks or {},
+    }
+    return gather(
+        name,
+        About.model_validate(about),
+        census,
+        runs,
+        {},
+        HOMES,
+        made_by="0.1.0",
+        command="snakemake publish",
+    )

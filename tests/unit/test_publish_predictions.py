@@ -1,0 +1,193 @@
+"""Probabilities as JSON lines: what pandas and datasets read, and what can be given back."""
+
+import json
+import math
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from datasets import load_dataset
+
+import answer_rows
+from lextables.dataset import Column, Table, read
+from lextables.metrics.classification import logits
+from lextables.publish import predictions
+from lextables.tasks.answers import collection, schema
+from lextables.tasks.answers import given as answers_given
+from lextables.tasks.answers.scoring import of_answers
+from lextables.tasks.classification import given as classification_given
+from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, READINGS
+from lextables.tasks.classification.scoring import score
+from lextables.tasks.given import File
+from published_rows import bundle, data_set, run
+
+CLASSES = {
+    "task": "classification", "names": {"heads": "heads", "texts": "texts"}, "views": {}, "test": ["test"],
+    "loss": "cross_entropy", "multi_label": False, "heads": [], "groups": [], "unit": None,
+    "evaluator": "general", "metrics": ["accuracy", "macro F1", "AUPR"],
+}  # fmt: skip
+ANSWERS = {"h1": ["No", "Yes"], "h2": ["a, b", "c", "d"]}
+LABELS = {
+    "e1": ("h1", 0),
+    "e2": ("h1", 1),
+    "e3": ("h1", 1),
+    "e4": ("h2", 2),
+    "e5": ("h2", 0),
+    "e6": ("h2", 1),
+}
+
+
+def shares(seed, count):
+    """Some probabilities that add up to one, with as many digits as a float has."""
+    weights = [1 + math.sin(seed * 7 + place * 3) ** 2 for place in range(count)]
+    return [weight / sum(weights) for weight in weights]
+
+
+def predicted(turn=0):
+    rows = []
+    for place, (example, (head, _)) in enumerate(LABELS.items()):
+        row = {
+            "head_id": head,
+            "example_id": example,
+            "probabilities": shares(place + turn, len(ANSWERS[head])),
+        }
+        rows.append(row | {"logits": logits(row).tolist()})
+    return rows
+
+
+def classified(root, table, rows, task=CLASSES):
+    examples = [
+        {"example_id": name, "split": "test", "head_id": head, "text_id": "t", "label": label}
+        for name, (head, label) in LABELS.items()
+    ]
+    heads = [{"head_id": head, "answers": answers} for head, answers in ANSWERS.items()]
+    census = data_set(root, "quill", {EXAMPLES: examples, HEADS: heads})
+    (one,) = bundle([census], [run(root, "quill", table, rows)], {"quill": task}).sets
+    predictions.of_classification(one, root / "out")
+    return one, root / "out/predictions"
+
+
+def score_of(one, rows, task=CLASSES):
+    given = (read(one.table("examples")), read(one.table("heads")))
+    return score(rows, *given, ["test"], task, one.data / "census.json")
+
+
+def taken(one, path, task=CLASSES):
+    file = File(path.name, path.read_text(encoding="utf-8"))
+    return classification_given.predictions(file, "jsonl", [one.table("examples"), one.table("heads")], task)
+
+
+def test_probabilities_can_be_given_back_and_score_the_same(tmp_path):
+    one, out = classified(tmp_path, PREDICTIONS, predicted())
+    found = taken(one, out / f"{one.runs[0].name}.jsonl")
+    assert [row["probabilities"] for row in found.rows] == [row["probabilities"] for row in predicted()]
+    assert str(score_of(one, found.rows)) == str(score_of(one, predicted()))
+
+
+def test_pandas_and_datasets_read_them_with_what_is_right(tmp_path):
+    one, out = classified(tmp_path, PREDICTIONS, predicted())
+    path = out / f"{one.runs[0].name}.jsonl"
+    frame = pd.read_json(path, lines=True, precise_float=True)
+    right = [label for _, label in LABELS.values()]
+    assert frame["label"].tolist() == right
+    assert frame["probabilities"].tolist() == [row["probabilities"] for row in predicted()]
+    rows = load_dataset("json", data_files=str(path), split="train", cache_dir=tmp_path / "cache").to_list()
+    assert [row["label"] for row in rows] == right
+
+
+def test_each_view_of_a_run_is_a_file_that_can_be_given_back(tmp_path):
+    task = CLASSES | {"views": {"short": {}, "long": {}}}
+    conditions = {"long > long": 3, "short > long": 9}
+    rows = [{"condition": name} | row for name, turn in conditions.items() for row in predicted(turn)]
+    one, out = classified(tmp_path, READINGS, rows, task)
+    assert {path.name for path in out.iterdir()} == {
+        f"read.bm25.short.seed0.{name}.jsonl" for name in ("long-to-long", "short-to-long")
+    }
+    whole = {(row["metric"], row["group"]): str(row["value"]) for row in score_of(one, rows, task)}
+    for name in conditions:
+        path = out / f"{one.runs[0].name}.{name.replace(' > ', '-to-')}.jsonl"
+        found = score_of(one, taken(one, path, task).rows, task)
+        assert len(found) > 3
+        for row in found:
+            assert whole[row["metric"], row["group"].replace("given", name, 1)] == str(row["value"])
+
+
+def test_of_several_right_answers_all_are_there(tmp_path):
+    table = Table(
+        "examples", "Examples.",
+        (*EXAMPLES.columns[:4], Column("labels", pa.list_(pa.int32()), "places of the right answers")),
+        key=("example_id",),
+    )  # fmt: skip
+    examples = [
+        {"example_id": name, "split": "test", "head_id": head, "text_id": "t", "labels": [0, 1][: place % 3]}
+        for place, (name, (head, _)) in enumerate(LABELS.items())
+    ]
+    census = data_set(tmp_path, "quill", {table: examples})
+    (one,) = bundle([census], [run(tmp_path, "quill", PREDICTIONS, predicted())], {"quill": CLASSES}).sets
+    predictions.of_classification(one, tmp_path / "out")
+    lines = (tmp_path / f"out/predictions/{one.runs[0].name}.jsonl").read_text().splitlines()
+    assert [json.loads(line)["labels"] for line in lines] == [[], [0], [0, 1]] * 2
+
+
+# Answers
+
+NAMES = answer_rows.NAMES
+
+
+@pytest.fixture
+def answered(tmp_path):
+    """The data set of answers as a bundle has it, and what writes the forms of its runs."""
+    rows = answer_rows.rows(documents=6, without_text=("d05",))
+    census = data_set(tmp_path, "quill", {table: rows[name] for name, table in answer_rows.TABLES.items()})
+
+    def make(table, found, name="answer"):
+        ran = run(tmp_path, "quill", table, found, name=(name, "words", "all", "seed0"))
+        (one,) = bundle([census], [ran], {"quill": {"task": "answers", "names": NAMES}}).sets
+        forms = predictions.of_answers(one, tmp_path / "out")
+        return one, forms, tmp_path / f"out/predictions/{ran.name}.jsonl"
+
+    return make
+
+
+def distributions():
+    found = {
+        (f"d{number:02}", question): shares(number, len(options))
+        for number in range(6)
+        for question, (_, _, options) in answer_rows.QUESTIONS.items()
+    }
+    return collection.prediction_rows(found)
+
+
+def test_answers_can_be_given_back_and_score_the_same(answered):
+    one, _, path = answered(schema.PREDICTIONS, distributions())
+    tables = [one.table(name) for name in collection.ANSWERED_FROM]
+    file = File(path.name, path.read_text(encoding="utf-8"))
+    found = answers_given.predictions(file, "jsonl", tables, {"names": NAMES})
+    assert found.rows == distributions()
+    data = collection.load(tables, NAMES)
+    assert str(of_answers(found.rows, data, 0.1)) == str(of_answers(distributions(), data, 0.1))
+
+
+def test_beside_an_answer_stands_what_people_chose(answered):
+    _, forms, path = answered(schema.PREDICTIONS, distributions())
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    chosen = {(line["document_id"], line["question_id"]): line["shares"] for line in lines}
+    assert len(chosen) == 18
+    for (document, question), shared in chosen.items():
+        assert shared.index(1.0) == answer_rows.held(document, question)
+    assert len(forms) == 1
+
+
+def test_marks_are_there_as_they_were_made(answered):
+    rows = [
+        {
+            "document_id": "d01",
+            "question_id": "SOLD",
+            "paragraph_id": f"d01/{place}",
+            "probability": place / 7,
+        }
+        for place in range(3)
+    ]
+    _, forms, path = answered(schema.MARKED, rows, name="mark")
+    assert pd.read_json(path, lines=True, precise_float=True).to_dict("records") == rows
+    assert [form.files for form in forms] == ["predictions/<run>.jsonl", "predictions/mark.*.jsonl"]

@@ -1,0 +1,206 @@
+"""A retrieval data set as TREC's tools, BEIR's and our own reader take it."""
+
+import csv
+import json
+from itertools import pairwise
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from ir_measures import P, nDCG
+
+from lextables.dataset import Column, Table
+from lextables.publish import trec
+from lextables.tasks.given import File
+from lextables.tasks.retrieval import collection, given
+from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+from lextables.tasks.retrieval.scoring import scores
+from published_rows import bundle, data_set, run
+
+TASK = {
+    "task": "retrieval",
+    "names": {"documents": "clauses", "document": "clause_id", "text": "text", "gain": "score"},
+    "forms": ["short", "long"],
+    "training": "train",
+    "validation": "valid",
+    "test": "test",
+    "pool": "judged",
+    "metrics": ["NDCG@5", "NDCG@10", "3-star precision@5"],
+    "groups": [],
+}
+CLAUSES = Table(
+    "clauses", "Clauses.", (Column("clause_id", pa.string(), "id"), Column("text", pa.string(), "text")),
+    key=("clause_id",),
+)  # fmt: skip
+QUERIES = Table(
+    "queries",
+    "Queries.",
+    tuple(Column(name, pa.string(), name) for name in ("query_id", "split", "short", "long")),
+    key=("query_id",),
+)
+JUDGEMENTS = Table(
+    "judgements",
+    "Judgements.",
+    (
+        Column("query_id", pa.string(), "query"),
+        Column("clause_id", pa.string(), "clause"),
+        Column("score", pa.int8(), "gain"),
+    ),
+    key=("query_id", "clause_id"),
+)
+DOCUMENTS = [f"d{number}" for number in range(12)]
+IDS = {
+    '"as-is" clause': "test",
+    "cap\tof 50% or 50%25": "test",
+    "old": "train",
+    "tuned": "valid",
+    "ünter": "test",
+}
+GAINS = {
+    query: {document: (number * (place + 2)) % 5 for number, document in enumerate(DOCUMENTS[:8])}
+    for place, query in enumerate(IDS)
+}
+# Ties everywhere, hits that nobody judged, and an order that no id and no rounded score gives.
+SCORES = (3.0, 3.0, 1 + 1e-12, 1.0, 1.0, 0.0, 0.0, 0.0, -1e-40)
+HITS = {
+    query: [*zip(order, SCORES[: len(order)], strict=True)]
+    for query, order in {
+        '"as-is" clause': ("d3", "d9", "d1", "d4", "d0", "d7", "d2", "d11", "d5"),
+        "cap\tof 50% or 50%25": ("d6", "d5", "d4", "d3", "d2", "d1", "d0", "d7", "d8"),
+        "ünter": ("d0", "d1", "d2"),
+    }.items()
+}  # fmt: skip
+
+
+def tables():
+    return {
+        CLAUSES: [{"clause_id": name, "text": f"Text of {name}."} for name in sorted(DOCUMENTS)],
+        QUERIES: [
+            {"query_id": name, "split": split, "short": name, "long": f"{name}, at length"}
+            for name, split in sorted(IDS.items())
+        ],
+        JUDGEMENTS: [
+            {"query_id": query, "clause_id": document, "score": gain}
+            for query, judged in sorted(GAINS.items())
+            for document, gain in sorted(judged.items())
+        ],
+    }
+
+
+@pytest.fixture(params=["judged", "all"])
+def written(request, tmp_path):
+    """The data set as its task reads it, the run's rows, its scores, and the folder of the forms."""
+    task = TASK | {"pool": request.param}
+    census = data_set(tmp_path, "quill", tables())
+    rows = prediction_rows(HITS)
+    data = collection.load([census.parent / f"{name}.parquet" for name in collection.files(task)], task)
+    scored = scores(rows, data)
+    ran = run(tmp_path, "quill", PREDICTIONS, rows, scored)
+    (one,) = bundle([census], [ran], {"quill": task}).sets
+    trec.write(one, tmp_path / "out")
+    return one, data, scored, tmp_path / "out"
+
+
+def by_query(scored, metric):
+    return {
+        trec.trec_id(row["group"].removeprefix("query: ")): row["value"]
+        for row in scored
+        if row["metric"] == metric and row["group"].startswith("query: ")
+    }
+
+
+def test_ir_measures_gives_the_scores_of_the_table(written):
+    one, _, scored, out = written
+    qrels = [*ir_measures.read_trec_qrels(str(out / "trec/qrels.test.txt"))]
+    ranked = [*ir_measures.read_trec_run(str(out / f"trec/{one.runs[0].name}.run"))]
+    for measure, metric in (
+        (nDCG @ 5, "NDCG@5"),
+        (nDCG @ 10, "NDCG@10"),
+        (P(rel=2) @ 5, "3-star precision@5"),
+    ):
+        ours = by_query(scored, metric)
+        theirs = {x.query_id: x.value for x in ir_measures.iter_calc([measure], qrels, ranked)}
+        if metric == "3-star precision@5":
+            # As printed it is a share of what came back: of `ünter` three, where trec_eval counts five.
+            theirs[trec.trec_id("ünter")] *= 5 / 3
+        assert theirs == pytest.approx(ours, abs=1e-12)
+    whole = ir_measures.calc_aggregate([nDCG @ 10], qrels, ranked)[nDCG @ 10]
+    (ours,) = [row["value"] for row in scored if (row["metric"], row["group"]) == ("NDCG@10", "all")]
+    assert whole == pytest.approx(ours, abs=1e-12)
+
+
+def test_a_run_can_be_given_back_and_scores_the_same(written):
+    one, data, scored, out = written
+    path = out / f"trec/{one.runs[0].name}.run"
+    files = [one.table(name) for name in collection.files(one.task)]
+    taken = given.predictions(File(path.name, path.read_text(encoding="utf-8")), "trec", files, one.task)
+    assert scores(taken.rows, data) == scored
+
+
+def test_no_id_of_a_run_has_white_space_and_each_can_be_read_back(written):
+    one, _, _, out = written
+    lines = (out / f"trec/{one.runs[0].name}.run").read_text(encoding="utf-8").splitlines()
+    assert {len(line.split()) for line in lines} == {6}
+    assert {line.split()[0] for line in lines} == {
+        '"as-is"%20clause',
+        "cap%09of%2050%25%20or%2050%2525",
+        "ünter",
+    }
+
+
+def test_of_a_judged_pool_only_judged_hits_are_there(written):
+    one, data, _, out = written
+    found = {line.split()[2] for line in (out / f"trec/{one.runs[0].name}.run").read_text().splitlines()}
+    assert ("d9" in found) == (data.task["pool"] == "all")
+
+
+def test_beir_reads_the_folder(written):
+    _, data, _, out = written
+    corpus = {row["_id"]: row["text"] for row in map(json.loads, (out / "beir/corpus.jsonl").open())}
+    assert corpus == data.documents
+    queries = {
+        row["_id"]: row for row in map(json.loads, (out / "beir/queries.jsonl").open(encoding="utf-8"))
+    }
+    assert queries["ünter"]["text"] == "ünter"
+    assert queries["old"]["metadata"] == {"split": "train", "long": "old, at length"}
+    # As its own loader reads them.
+    with (out / "beir/qrels/test.tsv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_MINIMAL)
+    assert header == ["query-id", "corpus-id", "score"]
+    test = {query for query, split in IDS.items() if split == "test"}
+    assert {(query, document): int(gain) for query, document, gain in rows} == {
+        (query, document): gain for query in test for document, gain in GAINS[query].items()
+    }
+    frame = pd.read_csv(out / "beir/qrels/test.tsv", sep="\t")
+    assert set(frame["query-id"]) == test
+    assert {path.stem for path in (out / "beir/qrels").iterdir()} == {"train", "dev", "test"}
+
+
+def test_scores_fall_by_as_little_as_single_precision_has():
+    given = [3.0, 3.0, 1 + 1e-12, 1.0, 0.0, 0.0, -1e-40, -1e-40]
+    found = trec.strictly_falling(given)
+    assert all(before > after for before, after in pairwise(found))
+    assert np.allclose(found, given, atol=1e-6)
+    # As text and back, as trec_eval keeps them.
+    assert [np.float32(str(score)) for score in found] == found
+
+
+def test_scores_that_fall_already_stay():
+    assert trec.strictly_falling([7.5, 2.25, -1.0]) == [7.5, 2.25, -1.0]
+
+
+def test_an_id_that_is_no_address_is_read_as_it_stands(tmp_path):
+    task = TASK | {"pool": "all"}
+    census = data_set(tmp_path, "quill", tables())
+    (one,) = bundle([census], [], {"quill": task}).sets
+    files = [one.table(name) for name in collection.files(task)]
+    lines = "".join(
+        f"{query}\tQ0\td1\t1\t1\tx\n"
+        for query in ('"as-is" clause', "ünter", "cap%09of%2050%25%20or%2050%2525")
+    )
+    taken = given.predictions(File("x.run", lines), "trec", files, task)
+    assert {row["query_id"] for row in taken.rows} == {
+        query for query, split in IDS.items() if split == "test"
+    }
