@@ -32,6 +32,7 @@ LAYERS = (
     ("nli",),
     ("papers", "rooms", "given", "auxiliary"),
     ("tables",),
+    ("report",),
     tuple(ROOMS),
     ("schemas",),
 )

@@ -13,9 +13,9 @@ from lextables.tables.report import RunRecord
 
 
 def command(config: Mapping[str, Any], *targets: str) -> str:
-    """Return the command that makes ``targets`` under this configuration, by the keys that are not the default.
+    """Return the command that makes ``targets``, or all that there is, under this configuration.
 
-    All that is to be made where there are no targets.
+    It says the keys that are not the default.
     """
     changed = _changed(config)
     words = ["snakemake", "--cores", "4"]
@@ -32,7 +32,9 @@ def _changed(config: Mapping[str, Any]) -> list[str]:
     Without the papers: a target is of one, and what is left out makes nothing else.
     """
     usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
-    return [f"{name}={_value(config[name])}" for name in usual if config.get(name, usual[name]) != usual[name]]
+    return [
+        f"{name}={_value(config[name])}" for name in usual if config.get(name, usual[name]) != usual[name]
+    ]
 
 
 def _value(value: Any) -> str:

@@ -68,12 +68,17 @@ def page(
         ("Peak memory", "" if run.given else f"{record['peak_memory_mib']:,} MiB"),
         ("With its training", cost([run]) if record.get("trained") else ""),
         ("Made by", f"lextables {words(by)}" if by else ""),
-        ("Libraries", ", ".join(f"{name} {version}" for name, version in sorted(record["libraries"].items()))),
+        (
+            "Libraries",
+            ", ".join(f"{name} {version}" for name, version in sorted(record["libraries"].items())),
+        ),
     ]
     siblings = [
-        other
-        for other in runs.values()
-        if other.place[:-1] == run.place[:-1] and other.seed != run.seed
+        other for other in runs.values() if other.place[:-1] == run.place[:-1] and other.seed != run.seed
+    ]
+    tables = [
+        (f"tables/{part.name}-{exhibit.name}.html", part, exhibit)
+        for part, exhibit in shown.get(run.folder, ())
     ]
     values = {
         "run": run,
@@ -88,10 +93,7 @@ def page(
         "ends": (losses[0][0][1], losses[-1][-1][1]) if losses else (0, 0),
         "updates": max((at for curve in losses for at, _ in curve), default=0),
         "trials": _trials(record.get("validation") or []),
-        "tables": [
-            (f"{part.short}, {label(exhibit.name)}", exhibit.entry.title, f"tables/{part.name}-{exhibit.name}.html")
-            for part, exhibit in shown.get(run.folder, ())
-        ],
+        "tables": [(path, f"{part.short}, {label(x.name)}", x.entry.title) for path, part, x in tables],
         "siblings": [(f"seed {other.seed}", place(other)) for other in siblings],
         "files": {name: f"{run.folder}/{name}" for name in there},
     }

@@ -1,4 +1,4 @@
-"""Pages that compare across papers: rows that are counted elsewhere, set out as tables to read and to sort."""
+"""Pages that compare across papers: rows that are counted elsewhere, as tables to read and to sort."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

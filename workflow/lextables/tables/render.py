@@ -221,7 +221,11 @@ def _is_text(grid: Grid, column: str) -> bool:
 HERE = Path(__file__).parent
 STYLE = (HERE / "page.css").read_text(encoding="utf-8")
 TEMPLATES = Environment(
-    loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    loader=FileSystemLoader(HERE),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
 TEMPLATES.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
 MACROS = "table.html.j2"  # of the cells and rows
