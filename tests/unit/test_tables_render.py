@@ -222,6 +222,7 @@ def test_the_tally_counts_printed_cells_alone():
         ("table_d4", "Table D-4"),
         ("figure_c1", "Figure C-1"),
         ("figure6", "Figure 6"),
+        ("table_b", "Table B"),
         ("table_validation", "Table validation"),
     ],
 )

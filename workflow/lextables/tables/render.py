@@ -140,6 +140,7 @@ def tally(lines: Iterable[Line]) -> str:
 def label(name: str) -> str:
     """Return a table's name as the paper writes it: ``table_d4`` is ``Table D-4``."""
     kind, letter, number = re.fullmatch(r"(table|figure)(?:_([a-z])(?=\d))?_?(\w+)", name).groups()
+    number = number.upper() if len(number) == 1 else number
     return f"{kind.capitalize()} {f'{letter.upper()}-' if letter else ''}{number}"
 
 
