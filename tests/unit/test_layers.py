@@ -33,7 +33,7 @@ LAYERS = (
     ("nli",),
     ("papers", "rooms", "given", "auxiliary"),
     ("tables",),
-    ("publish",),
+    ("report", "publish"),
     tuple(ROOMS),
     ("schemas",),
 )

@@ -21,6 +21,7 @@ ROOMS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
 BY_ROOM = {
     "data": ('room_code("data.py", room, "raw", "schema")',),
     "table": ("TABLE_PARAMS",),
+    "report": ("REPORT_CODE",),
 }
 # These import how a kind of model is fine-tuned, by its name.
 BY_KIND = {
@@ -31,6 +32,8 @@ BY_TASK = {"given": "given_code"}
 READERS = [f"lextables.tasks.{task}.given" for task in ("retrieval", "spans", "classification", "answers")]
 TUNINGS = [f"lextables.tasks.retrieval.{kind}_tuning" for kind in ("cross_encoder", "bi_encoder")]
 MODULES = {"data": ("raw", "schema"), "table": ("registry", "tables")}
+# What the rooms show beside their tables: all of them are on one site.
+EXHIBITS = [f"lextables.{room}.exhibits" for room in ROOMS if (PACKAGE / room / "exhibits.py").is_file()]
 WITHOUT_CODE = {"caselaw_volumes", "fetch_source", "effective_config", "check"}
 
 
@@ -83,6 +86,8 @@ def by_name(script, room=ROOMS[0]):
         return TUNINGS
     if script in BY_TASK:
         return READERS
+    if script == "report":
+        return EXHIBITS
     return [f"lextables.{room}.{module}" for module in MODULES.get(script, ())]
 
 

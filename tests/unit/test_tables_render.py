@@ -6,7 +6,7 @@ import pytest
 
 from lextables.tables.cells import Cell, Line, build
 from lextables.tables.published import PublishedCell
-from lextables.tables.render import data_note, html, label, markdown, pivot, reasons, shown, tally
+from lextables.tables.render import data_note, html, label, laid_out, markdown, pivot, reasons, shown, tally
 
 ROWS = ("BM25", "Cross-encoder", "GPT4o", "Llama")
 COLUMNS = ("NDCG@5", "NDCG@10")
@@ -88,7 +88,10 @@ def test_every_verdict_has_a_mark_and_a_word(row, said):
     assert f"| {row} | {said} | {said} |  |" in text
     words = Page(html("Retrieval", "Section 4", _lines(), name="table3")).words
     printed, _, rest = said.partition(" → ")
-    assert f"printed {printed} → ours {rest.replace('¹', '1').replace('near,', 'near')}" in words
+    if row == "Llama":  # whose reason is said of the whole row
+        assert "Llama note 1 printed 52.5 not run printed 52.5 not run" in words
+    else:
+        assert f"printed {printed} → ours {rest.replace('near,', 'near')}" in words
 
 
 def test_what_says_nothing_is_a_note_in_both_forms():
@@ -125,7 +128,10 @@ def test_data_that_are_not_comparable_have_no_verdict():
         assert "0 match, 0 near, 0 off, 2 not run, 6 without a verdict." in text
         assert "✓" not in text
         assert "✗" not in text
-    assert "52.5 → 52.5 ours [52.4, 52.6]" in markdown("Retrieval", "Section 4", _lines(False))
+    assert "| BM25 | 52.5 (printed: 52.5) [52.4, 52.6] |" in markdown("Retrieval", "Section 4", _lines(False))
+    page = Page(html("Retrieval", "Section 4", _lines(False))).words
+    assert "BM25 52.5 [52.4, 52.6] printed: 52.5" in page
+    assert "→" not in page.split("Each cell:")[0]
 
 
 def test_comparable_data_need_no_note():
@@ -147,9 +153,30 @@ def test_reasons_are_said_once_and_numbered():
     assert text.count("llama is not available here") == 1
     page = Page(html("Retrieval", "Section 4", lines, name="table3"))
     assert page.words.count("llama is not available here") == 1
-    links = [attrs["href"] for tag, attrs in page.tags if tag == "a"]
-    assert links == ["#table3-1", "#table3-1"]
-    assert ("li", {"id": "table3-1"}) in page.tags
+    # Neither a number of a note nor a note is a stop for the keyboard.
+    assert not [attrs for tag, attrs in page.tags if tag == "a"]
+
+
+def test_what_is_said_of_a_whole_row_or_column_is_marked_once():
+    why = "llama is not available here"
+    cells = [Cell(row, column, None, reason=why) for row in ("Llama", "BM25") for column in COLUMNS]
+    cells += [Cell("GPT4o", "NDCG@5", None, reason=why), Cell("GPT4o", "NDCG@10", 1.0)]
+    rows, columns, left = _marked(cells)
+    assert (rows, columns, left) == ([1, 1, 0], [0, 0], 1)
+    cells = [Cell(row, "NDCG@5", None, reason=why) for row in ROWS]
+    cells += [Cell(row, "NDCG@10", 1.0) for row in ROWS]
+    rows, columns, left = _marked(cells)
+    assert (rows, columns, left) == ([0, 0, 0, 0], [1, 0], 0)
+
+
+def _marked(cells):
+    """The notes of rows, those of columns, and how many cells have one."""
+    lines = build([], cells, True)
+    (grid,) = pivot(lines)
+    laid = laid_out(grid, reasons(lines))
+    (body,) = laid["bodies"]
+    left = sum(bool(cell and cell.note) for row in body["rows"] for cell in row["cells"])
+    return [row["note"] for row in body["rows"]], [column["note"] for column in laid["columns"]], left
 
 
 def test_nothing_in_a_table_is_markup():
@@ -195,6 +222,7 @@ def test_the_tally_counts_printed_cells_alone():
         ("table_d4", "Table D-4"),
         ("figure_c1", "Figure C-1"),
         ("figure6", "Figure 6"),
+        ("table_b", "Table B"),
         ("table_validation", "Table validation"),
     ],
 )

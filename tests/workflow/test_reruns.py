@@ -74,7 +74,7 @@ def finished(tmp_path_factory):
     return folder
 
 
-FOLDERS = {"weights", "reading", "index", "cited"}  # of a run, and LawngNLI's
+FOLDERS = {"weights", "reading", "index", "cited", "report"}  # of a run, LawngNLI's, and the site
 
 
 def make_up(project, targets=TARGETS, papers="[acord]"):
@@ -189,7 +189,7 @@ def test_volumes_of_case_law_are_fetched_once(project):
 
 
 def test_the_report_follows_what_other_runs_leave(project):
-    report = [str(RESULTS / "report/index.html")]
+    report = [str(RESULTS / "report")]
     make_up(project, report)
     assert planned(project, report) == {}
     theirs = project / RESULTS / "tables/cuad/table3.csv"

@@ -16,6 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+import site_browser
+import site_pages
+
 ROOT = Path(__file__).parents[2]
 SEARCHED = "results/sample/runs/acord/search/minilm-fresh-head/sample-lr1e-04/seed0"
 
@@ -68,17 +71,56 @@ def test_sample_numbers_stand_without_a_verdict(finished, paper):
             assert line["ours"] or line["reason"]
 
 
-def test_the_report_reads_without_a_network(finished):
-    page = (finished / "results/sample/report/index.html").read_text(encoding="utf-8")
-    assert not re.findall(r'(?:src|srcset|data)\s*=\s*"?(?:https?:)?//|@import|url\(\s*["\']?http', page)
-    for link in re.findall(r'href="([^"#]+)"', page):
-        assert link.startswith("https://") or (finished / "results/sample/report" / link).exists(), link
-    assert "sample" in page
-    assert "seconds" in page or " s" in page
+SITE = "results/sample/report"
+
+
+def test_the_report_holds_together_and_reads_without_a_network(finished):
+    site = finished / SITE
+    assert site_pages.faults(site) == []
+    places = {page.relative_to(site).as_posix() for page in site_pages.pages(site)}
+    runs = {path.parent.relative_to(finished / "results/sample") for path in _records(finished)}
+    assert {f"{run.as_posix()}.html" for run in runs} <= places
+    tables = (finished / "results/sample/tables").glob("*/*.md")
+    assert {f"tables/{path.parent.name}-{path.stem}.html" for path in tables} <= places
+    censuses = (finished / "results/sample/data").glob("*/census.json")
+    assert {f"data/{path.parent.name}.html" for path in censuses} <= places
+
+
+def test_the_report_draws_no_printed_value_as_if_the_sample_answered_it(finished):
+    for page in (finished / SITE / "tables").glob("*.html"):
+        words = site_pages.read(page).words
+        assert "→" not in words.split("How to read a cell")[0], page.name
+        assert not re.search(r"[✓≈✗] (match|near|off)", words), page.name
+    first = site_pages.read(finished / SITE / "index.html").words
+    assert re.search(r"Of [\d,]+ printed values, [\d,]+ have a value of ours here.", first)
+    assert "0 match" not in first
+
+
+def test_the_steps_and_examples_of_a_construction_are_shown(finished):
+    page = finished / SITE / "papers/lawngnli.html"
+    words = site_pages.read(page).words
+    census = json.loads((finished / "results/sample/data/lawngnli/census.json").read_text())
+    for step, n in census["funnel"]:
+        assert f"{step[:1].upper()}{step[1:]} {n:,}" in words
+    edits = re.findall(r"<(?:ins|del)>([^<]+)</", page.read_text(encoding="utf-8"))
+    assert any("not" in edit.split() for edit in edits)
+    assert {"entail", "contradict", "neutral"} <= set(re.findall(r'class="label (\w+)"', page.read_text()))
+
+
+def test_the_report_has_no_fault_in_a_browser(finished):
+    run = "runs/maud/train/minilm/multi-sample/seed0.html"
+    kinds = ("index", "papers/lawngnli", "tables/acord-table_d3", "tables/cuad-figure5", "data/acord")
+    with site_browser.browser() as chromium:
+        pages = [finished / SITE / page for page in (*(f"{kind}.html" for kind in kinds), run)]
+        assert [fault for page in pages for fault in site_browser.faults(chromium, page)] == []
+
+
+def _records(finished):
+    return sorted(finished.glob("results/sample/runs/**/run.json"))
 
 
 def test_every_run_says_what_it_ran_on(finished):
-    records = sorted(finished.glob("results/sample/runs/**/run.json"))
+    records = _records(finished)
     assert len(records) > 10
     for path in records:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -191,11 +233,12 @@ def test_the_report_shows_what_earlier_runs_left(finished):
     run = snakemake(finished, "--config", "papers=acord")
     assert run.returncode == 0, run.stderr[-4000:]
     assert "3 jobs to run." in run.stderr, run.stderr  # config, report, all
-    page = (finished / "results/sample/report/index.html").read_text(encoding="utf-8")
-    parts = re.findall(r'<section class="part" id="(\w+)"', page)
-    assert parts == ["acord", "cuad", "lawngnli", "maud", "privacy", "runs"]
+    page = (finished / SITE / "index.html").read_text(encoding="utf-8")
+    parts = re.findall(r'class="block" data-paper="(\w+)"', page)
+    assert parts == ["acord", "cuad", "lawngnli", "maud", "privacy"]
     assert page.count("Left by an earlier run") == 4
-    assert "MAUD, extraction" in page
+    assert "maud_extraction: " in (finished / SITE / "papers/maud.html").read_text(encoding="utf-8")
+    assert site_pages.faults(finished / SITE) == []
     assert "Nothing to be done" in snakemake(finished, "--config", "papers=acord").stderr
     assert snakemake(finished).returncode == 0
 

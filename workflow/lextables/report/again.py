@@ -13,9 +13,9 @@ from lextables.tables.report import RunRecord
 
 
 def command(config: Mapping[str, Any], *targets: str) -> str:
-    """Return the command that makes ``targets`` under this configuration, by the keys that are not the default.
+    """Return the command that makes ``targets``, or all that there is, under this configuration.
 
-    All that is to be made where there are no targets.
+    It says the keys that are not the default.
     """
     changed = _changed(config)
     words = ["snakemake", "--cores", "4"]
@@ -38,9 +38,16 @@ def _changed(config: Mapping[str, Any]) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, list):
-        return value[0] if len(value) == 1 and isinstance(value[0], str) else json.dumps(value)
-    return str(value)
+    if not isinstance(value, list):
+        return str(value)
+    if len(value) == 1 and isinstance(value[0], str):
+        return value[0]
+    # On the command line null would be a text.
+    entries = [
+        {name: said for name, said in entry.items() if said is not None} if isinstance(entry, dict) else entry
+        for entry in value
+    ]
+    return json.dumps(entries, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lextables.report.exhibits import cut
-from lextables.report.layout import Found, Page
+from lextables.report.layout import Found, Page, ticked
 from lextables.report.words import sources_in_words
 from lextables.sources.registry import reworded
 from lextables.tables import render
@@ -109,6 +109,7 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     tables = [
         {
             "table": table,
+            "columns": [(name, kind, ticked(said)) for name, kind, said in table.columns],
             "rows": dataset.census["data"][table.name]["rows"],
             "digest": dataset.census["data"][table.name]["rows_sha256"],
             "labels": _histograms(dataset.census["data"][table.name].get("labels", {})),
@@ -137,10 +138,11 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     return Page(dataset.path, title, TEMPLATE, values, "data set", [*trail, (title, dataset.path)], found)
 
 
-def _histograms(
-    labels: Mapping[str, Mapping[str, int]],
-) -> list[tuple[str, int, list[tuple[str, int, float]]]]:
-    """Each label with how many values it has, and of a few values their counts and shares of the largest."""
+Bar = tuple[str, int, float]  # a value, how often it comes, its share of the most frequent one in per cent
+
+
+def _histograms(labels: Mapping[str, Mapping[str, int]]) -> list[tuple[str, int, list[Bar]]]:
+    """Each label with how many values it has, and with their bars where these are few."""
     found = []
     for label, values in labels.items():
         largest = max(values.values(), default=0) or 1

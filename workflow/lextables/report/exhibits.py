@@ -59,7 +59,7 @@ Section = Funnel | Examples
 
 
 def edited(before: str, after: str) -> list[Piece]:
-    """Return ``after`` with the words that were added to ``before`` marked, and those that were taken from it."""
+    """Return ``after`` with the words marked that ``before`` has not, and those of it that are gone."""
     old, new = (re.findall(r"\S+\s*", text) for text in (before, after))
     pieces = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -1,6 +1,7 @@
 """The frame of every page: its head, the way back, and links that hold from where the page lies."""
 
 import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,16 +9,27 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, FileSystemLoader
+from markupsafe import Markup, escape
 
 from lextables.tables import render
 
 HERE = Path(__file__).parent
+TICKED = re.compile(r"`([^`]+)`")  # names of columns and the like, as our own descriptions mark them
 FRAME = "layout.html.j2"
 # What other templates take in; a rule's fingerprint counts the files that the code names.
 SHARED = ("parts.html.j2", "rows.html.j2", "contests.html.j2")
 TEMPLATES = render.TEMPLATES.overlay(loader=ChoiceLoader([FileSystemLoader(HERE), render.TEMPLATES.loader]))
 TEMPLATES.filters["count"] = lambda n: f"{n:,}"
+TEMPLATES.filters["spaced"] = lambda text: text.replace("_", " ")
 TEMPLATES.globals["frame"] = FRAME
+
+
+def ticked(text: str) -> Markup:
+    """Return a text with what stands in it between backticks as code."""
+    return Markup(TICKED.sub(r"<code>\1</code>", str(escape(text))))
+
+
+TEMPLATES.filters["ticked"] = ticked
 HOME = "index.html"
 STYLE, SCRIPT, SEARCH = "style.css", "site.js", "search.js"
 

@@ -34,7 +34,6 @@ def page(
         "versions": versions(runs),
         "all": again.command(config),
         "papers": "one paper" if len(parts) == 1 else f"{NUMBERS.get(len(parts), len(parts))} papers",
-        "data_note": render.data_note([source for part in parts for source in part.sources]),
         "key": render.KEY,
         "kinds": sorted({row["task"] for block in blocks for row in block["rows"] if row["task"]}),
     }

@@ -76,6 +76,10 @@ def page(
     siblings = [
         other for other in runs.values() if other.place[:-1] == run.place[:-1] and other.seed != run.seed
     ]
+    tables = [
+        (f"tables/{part.name}-{exhibit.name}.html", part, exhibit)
+        for part, exhibit in shown.get(run.folder, ())
+    ]
     values = {
         "run": run,
         "facts": facts,
@@ -89,14 +93,7 @@ def page(
         "ends": (losses[0][0][1], losses[-1][-1][1]) if losses else (0, 0),
         "updates": max((at for curve in losses for at, _ in curve), default=0),
         "trials": _trials(record.get("validation") or []),
-        "tables": [
-            (
-                f"{part.short}, {label(exhibit.name)}",
-                exhibit.entry.title,
-                f"tables/{part.name}-{exhibit.name}.html",
-            )
-            for part, exhibit in shown.get(run.folder, ())
-        ],
+        "tables": [(path, f"{part.short}, {label(x.name)}", x.entry.title) for path, part, x in tables],
         "siblings": [(f"seed {other.seed}", place(other)) for other in siblings],
         "files": {name: f"{run.folder}/{name}" for name in there},
     }

@@ -1,7 +1,7 @@
-"""Pages that compare across papers: rows that are counted elsewhere, set out as tables to read and to sort."""
+"""Pages that compare across papers: rows that are counted elsewhere, as tables to read and to sort."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lextables.report.layout import Page
 
@@ -12,7 +12,7 @@ TEMPLATE = "sheet.html.j2"
 class Sheet:
     """A table of a page: columns, rows of texts, and which columns hold words and not numbers.
 
-    ``links`` are the places of the rows' own pages by their first cells.
+    ``place`` is the page that it is drawn from, where there is one.
     """
 
     title: str
@@ -20,7 +20,7 @@ class Sheet:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     words: Sequence[str] = ()
-    links: dict[str, str] = field(default_factory=dict)
+    place: str = ""
 
 
 def page(path: str, title: str, lead: str, sheets: Sequence[Sheet], notes: Sequence[str] = ()) -> Page:

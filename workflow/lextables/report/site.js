@@ -89,7 +89,7 @@ const tools = (box, table) => {
 
 for (const box of document.querySelectorAll(".scroll")) {
   const table = box.querySelector("table");
-  if (table.rows.length > 7 && (box.closest(".grids") || table.matches(".sorted"))) tools(box, table);
+  if (table.rows.length > 12 && (box.closest(".grids") || table.matches(".sorted"))) tools(box, table);
   const more = make("p", { className: "more", textContent: "more columns to the right →", hidden: true });
   box.after(more);
   const look = () => { more.hidden = box.scrollWidth - box.clientWidth - box.scrollLeft < 8; };

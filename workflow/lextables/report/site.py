@@ -59,7 +59,7 @@ def files(material: Material) -> dict[str, str]:
         ],
         "made_by": material.made_by,
         "date": material.date,
-        "warning": render.data_note([source for part in material.parts for source in part.sources]),
+        "sample": material.config["data"] == "sample",
     }
     all_pages: list[Page] = []
     texts: dict[str, str] = {}

@@ -70,7 +70,5 @@ def picture(counts: Counts) -> Markup:
         Markup('<path class="{}" d="{}"/>').format(name.replace(" ", "-"), "".join(of_name))
         for name, of_name in paths.items()
     )
-    frame = (
-        '<svg class="marks" viewBox="0 0 {w} {h}" style="--w:{w};--h:{h}" aria-hidden="true">{drawn}</svg>'
-    )
-    return Markup(frame).format(w=width, h=height, drawn=drawn)
+    size = Markup('viewBox="0 0 {w} {h}" style="--w:{w}"').format(w=width, h=height)
+    return Markup('<svg class="marks" {} aria-hidden="true">{}</svg>').format(size, drawn)

@@ -1,4 +1,4 @@
-"""A page a table: printed and reproduced, which rows differ, what makes each row again, and what to know of it."""
+"""A page a table: printed and reproduced, which rows differ, what makes each again, what to know of it."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,9 +65,8 @@ def pages(
     title = f"{part.short}, {name(exhibit)}"
     back = [(part.short, f"papers/{part.name}.html"), (render.label(exhibit.name), places[0])]
     kind = "figure" if exhibit.svg else "table"
-    found = [
-        Found(row, f"row of {part.short}, {render.label(exhibit.name)}", places[0]) for row in _rows(exhibit)
-    ]
+    of = f"row of {part.short}, {render.label(exhibit.name)}"
+    found = [Found(row, of, places[0]) for row in dict.fromkeys(line.row for line in exhibit.lines)]
     made = []
     for cut, some in enumerate(_cut(grids, cuts)):
         trail = back if not cut else [*back, (f"part {cut + 1}", places[cut])]
@@ -75,10 +74,6 @@ def pages(
         said = title if not cut else f"{title}, part {cut + 1}"
         made.append(Page(places[cut], said, TEMPLATE, values, kind, trail, () if cut else found))
     return made
-
-
-def _rows(exhibit: Exhibit) -> list[str]:
-    return list(dict.fromkeys(line.row for line in exhibit.lines))
 
 
 def _beside(part: Part, at: int) -> tuple[str, str]:
@@ -108,7 +103,7 @@ def rows_again(
 
 
 def _cut(grids: Sequence[Mapping[str, Any]], cuts: int) -> Iterator[list[dict[str, Any]]]:
-    """Cut grids, as `render.laid_out` returns them, into as many lists of grids with about as many rows each."""
+    """Cut grids of `render.laid_out` into ``cuts`` lists of grids, of about as many rows each."""
     places = [
         (g, b, row)
         for g, grid in enumerate(grids)

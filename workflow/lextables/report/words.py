@@ -31,7 +31,7 @@ def sources_in_words(sources: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def data_in_words(choice: str, sources: Iterable[Mapping[str, Any]]) -> str:
-    """Return which data the tables are made of, from the config's ``data`` and the provenance of the sources."""
+    """Return which data the tables are made of, by the config's ``data`` and the variants of the sources."""
     if choice == "sample":
         return "the sample written for this project, which says nothing about any paper"
     variants: dict[str, dict[str, None]] = defaultdict(dict)

@@ -140,6 +140,7 @@ def tally(lines: Iterable[Line]) -> str:
 def label(name: str) -> str:
     """Return a table's name as the paper writes it: ``table_d4`` is ``Table D-4``."""
     kind, letter, number = re.fullmatch(r"(table|figure)(?:_([a-z])(?=\d))?_?(\w+)", name).groups()
+    number = number.upper() if len(number) == 1 else number
     return f"{kind.capitalize()} {f'{letter.upper()}-' if letter else ''}{number}"
 
 
@@ -221,7 +222,11 @@ def _is_text(grid: Grid, column: str) -> bool:
 HERE = Path(__file__).parent
 STYLE = (HERE / "page.css").read_text(encoding="utf-8")
 TEMPLATES = Environment(
-    loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    loader=FileSystemLoader(HERE),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
 TEMPLATES.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
 MACROS = "table.html.j2"  # of the cells and rows

@@ -1,0 +1,57 @@
+"""A site in a real browser: what axe-core finds, what the console says, and how a page lies on a screen."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = Path("/usr/bin/chromium")
+SCREENS = ((1280, "light"), (390, "dark"), (1280, "dark"), (390, "light"))
+# What the keyboard stops at: what can be seen of these.
+STOPS = """[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
+    .filter(one => one.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})).length"""
+
+
+@contextmanager
+def browser() -> Iterator:
+    """A browser without a network; the test is skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"no browser at {CHROMIUM}")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def opened(chromium, page: Path, width: int = 1280, **more) -> Iterator:
+    """A page of a site on a screen; yields it with the faults that it has told so far."""
+    context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True, **more)
+    shown, told = context.new_page(), []
+    shown.on("console", lambda message: told.append(message.text) if message.type == "error" else None)
+    shown.on("pageerror", lambda error: told.append(str(error)))
+    shown.on("requestfailed", lambda request: told.append(f"{request.url} cannot be had"))
+    shown.goto(page.resolve().as_uri())
+    yield shown, told
+    context.close()
+
+
+def faults(chromium, page: Path, screens: Sequence[tuple[int, str]] = SCREENS[:2]) -> list[str]:
+    """What is amiss with a page on these screens (width in pixels, colour scheme), in words."""
+    axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core is not installed").Axe()
+    found = []
+    with opened(chromium, page) as (shown, told):
+        for width, scheme in screens:
+            shown.set_viewport_size({"width": width, "height": 900})
+            shown.emulate_media(color_scheme=scheme)
+            broken = axe.run(shown)["violations"]
+            told += [f"axe: {one['id']} at {one['nodes'][0]['target']}" for one in broken]
+            if shown.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                told.append("it scrolls sideways as a whole")
+            if (stops := shown.evaluate(STOPS)) > 120:
+                told.append(f"{stops} stops of the keyboard")
+            found += [f"{page.name}, {width} pixels, {scheme}: {one}" for one in told]
+            told.clear()
+    return found

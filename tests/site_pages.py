@@ -1,0 +1,66 @@
+"""A site as a reader of its files finds it: ids, links, what it asks of a network."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+class Reading(HTMLParser):
+    """The ids of a page, what its links point to, what it loads, and its words."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            elif tag == "a" and name == "href":
+                self.links.append(value)
+            elif name in ("src", "srcset", "href", "xlink:href", "data", "action"):
+                self.loaded.append(value)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def read(page: Path) -> Reading:
+    """Return what stands in one page."""
+    return Reading(page.read_text(encoding="utf-8"))
+
+
+def pages(site: Path) -> list[Path]:
+    """Every page of a site."""
+    return sorted(site.rglob("*.html"))
+
+
+def faults(site: Path) -> list[str]:
+    """What is amiss in a site's pages, in words: nothing, where all is well."""
+    found, ids = [], {page: set(read(page).ids) for page in pages(site)}
+    for page in ids:
+        reading, name = read(page), page.relative_to(site).as_posix()
+        if len(reading.ids) != len(ids[page]):
+            found.append(f"{name}: an id twice")
+        if page.stat().st_size > 300_000:
+            found.append(f"{name}: {page.stat().st_size:,} bytes")
+        for address in (*reading.links, *reading.loaded):
+            parts = urlsplit(address)
+            place = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if parts.scheme or parts.netloc:
+                found.append(f"{name}: {address} is on a network")
+            elif not place.exists():
+                found.append(f"{name}: {address} is not there")
+            elif parts.fragment and unquote(parts.fragment) not in ids.get(place, ()):
+                found.append(f"{name}: {address} names no place")
+    return found

@@ -1,0 +1,133 @@
+"""Results of our own making for the report: a paper with tables, a figure, runs, data and sections."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+
+from lextables.dataset import Column, Table, write, write_census
+from lextables.report import comparing, datasets, site
+from lextables.report.exhibits import Example, Examples, Funnel, Piece, Statement, edited
+from lextables.report.sheets import Sheet, page
+from lextables.run import SCORES
+from lextables.tables import report
+from lextables.tables.cells import Cell, build, to_csv
+from lextables.tables.figures import draw
+from lextables.tables.published import PublishedCell
+
+EVIL = "<script>alert(1)</script>"  # of a text, a name of a row or a file
+REGISTRY = """
+title: "ACORD: a data set"
+citation: "Wang et al., 2025."
+source: acord
+data: {acord: {files: {release: acord/ACORD.zip}}}
+tasks: {acord: {task: retrieval}}
+tables:
+  table3: {title: Retrieval <i>, where: Section 4.2, notes: [Precision as printed in `k`.], of: acord}
+  table_c1: {title: Queries, where: Section C.3}
+  figure2: {title: Before and after, where: Section 4.2, kind: bars_before_after}
+"""
+SOURCE = {
+    "source": "acord", "file": "ACORD.zip", "variant": "release", "comparable": True, "digest": "sha256:0",
+    "bytes": 3131196, "obtained_from": "https://example.org/ACORD.zip", "licence": "CC BY 4.0", "note": "",
+}  # fmt: skip
+CENSUS = {"rows": 1593, "labels": {"split": {"test": 761, "train": 832}}, "rows_sha256": "9c3a7798253201"}
+JUDGEMENTS = Table(
+    "judgements",
+    "Every rated pair, by `query_id`.",
+    (
+        Column("query_id", pa.string(), f"the query, {EVIL}"),
+        Column("marks", pa.list_(pa.int32()), "what people gave", nullable=True),
+        *(Column(f"rating_{n}", pa.int32(), "one of several") for n in range(6)),
+    ),
+    key=("query_id",),
+)
+VERSIONS = {"python": "3.11.2", "torch": "2.13.0"}
+COLUMNS = ("NDCG@5", "NDCG@10")
+ROW = "BM25 / MiniLM / fine-tuned"
+RUN = "runs/acord/read/bi+encoder/short"
+
+
+def write_results(root: Path, source: dict | None = None) -> Path:
+    """Write the paper's registry, data, tables and runs to ``root``, and return it."""
+    source = SOURCE | (source or {})
+    comparable = source["comparable"]
+    (root / "acord.yaml").write_text(REGISTRY)
+    (root / "config.yaml").write_text("data: release\n")
+    data, tables = root / "data/acord", root / "tables/acord"
+    record = {"data": {"judgements": CENSUS}, "sources": [source], "notes": {"ratings_left_out": 3}}
+    ratings = {f"rating_{n}": n for n in range(6)}
+    rows = [
+        {"query_id": f"{n:02} {EVIL} {'word ' * 60}", "marks": None if n else [1, 2]} | ratings
+        for n in range(12)
+    ]
+    data.mkdir(parents=True, exist_ok=True)
+    write(JUDGEMENTS, rows, data / "judgements.parquet")
+    write_census(data / "census.json", record)
+    tables.mkdir(parents=True, exist_ok=True)
+    runs = tuple(f"{RUN}/seed{k}" for k in range(3))
+    for name in ("table3", "figure2"):
+        printed = [PublishedCell(name, ROW, column, "52.5", 1, "") for column in COLUMNS]
+        cells = [
+            Cell(ROW, "NDCG@5", 52.5, 51.0, 54.0, runs=runs),
+            Cell(ROW, "NDCG@10", None, reason=f"{EVIL} no weights"),
+            Cell(f"own {EVIL}", "NDCG@5", 40.0),
+        ]
+        (tables / f"{name}.csv").write_text(to_csv(build(printed, cells, comparable)))
+    (tables / "figure2.svg").write_text(draw("bars_before_after", [], "Before and after"))
+    printed = [PublishedCell("table_c1", str(n), "Query", f"query {n}", None, "") for n in range(40)]
+    lines = build(printed, [Cell(c.row, c.column, c.value) for c in printed], comparable)
+    (tables / "table_c1.csv").write_text(to_csv(lines))
+    for path in tables.glob("*.csv"):
+        for kind in ("md", "html"):
+            path.with_suffix(f".{kind}").write_text("")
+    for k, torch in enumerate(("2.13.0", "2.13.0", "2.12.1")):
+        folder = root / f"{RUN}/seed{k}"
+        folder.mkdir(parents=True, exist_ok=True)
+        trained = {"device": "H100", "seconds": 100.0, "peak_memory_mib": 5000}
+        record = {
+            "settings": {"model": "all-minilm-l6-v2", "found": "package", "prompt": EVIL}, "device": "H100",
+            "seconds": 200.0 + k, "peak_memory_mib": 1000 + k, "libraries": VERSIONS | {"torch": torch},
+            "trained": trained, "validation": [{"learning_rate": 1e-4, "validation NDCG@10": 0.25}],
+        }  # fmt: skip
+        (folder / "run.json").write_text(json.dumps(record))
+        scores = [{"metric": "NDCG@5", "group": group, "value": 0.525, "n": 57} for group in ("all", "x: y")]
+        write(SCORES, scores, folder / "scores.parquet")
+        (folder / "log.txt").write_text("".join(f"update {n} of 3, loss 0.{9 - n}\n" for n in (1, 2, 3)))
+    return root
+
+
+def material(root: Path, config: dict | None = None, **more) -> site.Material:
+    """Return what the site of these results shows."""
+    part = report.read_part("acord", root / "acord.yaml", root)
+    runs = [report.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
+    sections = [
+        Funnel("From queries to pairs", "What is left.", [("queries", 57), (f"pairs {EVIL}", 3)]),
+        Examples(
+            "Examples",
+            "Each with its twin.",
+            [
+                Example(
+                    "A carrier",
+                    [
+                        Statement("Premise", [Piece(EVIL)]),
+                        Statement("Twin", edited("it is liable", "it is not liable"), "contradict"),
+                    ],
+                    "A note.",
+                )
+            ],
+        ),
+    ]
+    sheet = Sheet("Models", EVIL, ["Model", "Score"], [[f"m{n}", str(n)] for n in range(20)])
+    found = {
+        "config": {"data": "release", "models": "available"} | (config or {}),
+        "root": root.as_posix(),
+        "parts": [part],
+        "runs": runs,
+        "datasets": [datasets.read(path) for path in sorted(root.glob("data/*/census.json"))],
+        "sections": {"acord": sections},
+        "comparing": [page(comparing.LEADERBOARD, "Leaderboard", "All models.", [sheet], ["A note."])],
+        "made_by": "0.2.0",
+        "date": "2026-01-02",
+    }
+    return site.Material(**found | more)

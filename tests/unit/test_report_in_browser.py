@@ -1,0 +1,103 @@
+"""Each kind of page in a real browser, with scripts and without, on a screen and on a phone."""
+
+import pytest
+from test_report_site import KINDS
+
+import site_browser
+from lextables.report import site
+from site_results import RUN, material, write_results
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with site_browser.browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    root = write_results(tmp_path_factory.mktemp("results"))
+    site.write(root / "report", material(root))
+    return root / "report"
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_no_page_has_a_fault(chromium, report, path):
+    assert site_browser.faults(chromium, report / path) == []
+
+
+def test_a_fault_would_be_seen(chromium, report):
+    page = report / "worse.html"
+    text = (report / "index.html").read_text(encoding="utf-8")
+    bad = '<img src="nowhere.png"><div style="width:3000px">wide</div>' + "<a href='#how'>link</a>" * 150
+    page.write_text(text.replace("</main>", f"{bad}<script>throw Error('told')</script></main>"))
+    found = " ".join(site_browser.faults(chromium, page, [(390, "light")]))
+    page.unlink()
+    for said in ("nowhere.png cannot be had", "told", "axe: image-alt", "sideways", "stops of the keyboard"):
+        assert said in found
+
+
+def test_all_can_be_read_without_scripts(chromium, report):
+    with site_browser.opened(chromium, report / "tables/acord-table3.html", java_script_enabled=False) as (
+        page,
+        _,
+    ):
+        assert page.locator(".command code").first.is_visible()
+        assert not page.locator("button").count()
+    with site_browser.opened(chromium, report / "index.html", java_script_enabled=False) as (page, _):
+        assert not page.locator(".find").is_visible()
+        assert page.get_by_role("link", name="Table 3").is_visible()
+
+
+def test_the_search_and_the_filters_find(chromium, report):
+    with site_browser.opened(chromium, report / "index.html") as (page, told):
+        page.get_by_role("searchbox").fill("own script")
+        found = page.locator(".results a")
+        assert [text for text in found.all_inner_texts() if "<script>" in text]
+        page.get_by_role("searchbox").fill("nothing like it")
+        assert page.locator(".results").inner_text() == "Nothing found."
+        page.get_by_label("With").select_option("not-run")
+        assert page.locator(".tiles li:visible a").all_inner_texts() == ["Table 3", "Figure 2"]
+        page.get_by_label("Task").select_option("retrieval")
+        assert page.locator(".tiles li:visible a").all_inner_texts() == ["Table 3"]
+        assert told == []
+
+
+def test_rows_are_filtered_and_sorted(chromium, report):
+    with site_browser.opened(chromium, report / "tables/acord-table_c1.html") as (page, told):
+        page.get_by_label("Rows with").fill("query 17")
+        assert page.locator(".grids tbody tr:visible th").all_inner_texts() == ["17"]
+        page.get_by_label("Rows with").fill("")
+        page.get_by_label("Order").select_option(label="Query, largest first")
+        assert page.locator(".grids tbody th").first.inner_text() == "39"
+        page.get_by_label("Order").select_option(label="as printed")
+        assert page.locator(".grids tbody th").first.inner_text() == "0"
+        assert told == []
+
+
+def test_a_command_is_copied(chromium, report):
+    with site_browser.opened(
+        chromium, report / f"{RUN}/seed0.html", permissions=["clipboard-read", "clipboard-write"]
+    ) as (page, told):
+        page.get_by_role("button", name="Copy the command").first.click()
+        page.get_by_text("Copied").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == page.locator(".command code").first.inner_text()
+        assert told == []
+
+
+def test_a_table_that_is_wider_than_a_phone_says_so(chromium, report):
+    with site_browser.opened(chromium, report / "data/acord.html", 390) as (page, _):
+        page.get_by_text("The first rows of judgements").scroll_into_view_if_needed()
+        assert page.locator(".more:visible").count()
+    with site_browser.opened(chromium, report / "tables/acord-table_c1.html", 1280) as (page, _):
+        assert not page.locator(".more:visible").count()
+
+
+def test_a_link_into_what_is_closed_opens_it(chromium, report):
+    page = report / "tables/acord-table3.html"
+    with site_browser.opened(chromium, page) as (shown, _):
+        shown.evaluate("document.querySelector('.again details p').id = 'inside'")
+        assert not shown.locator("#inside").is_visible()
+        shown.evaluate("location.hash = '#inside'")
+        shown.locator("#inside").wait_for(state="visible")

@@ -1,0 +1,343 @@
+"""The report as a site: every kind of page, what it says, links that hold, and no need of a network."""
+
+import json
+import re
+import shlex
+from dataclasses import replace
+
+import pytest
+
+import site_pages
+from lextables.config import Config
+from lextables.config import load as load_config
+from lextables.report import again, comparing, exhibits, layout, site, standing, tables, words
+from lextables.report.exhibits import Piece
+from lextables.tables import report
+from lextables.tables.cells import Cell, build
+from lextables.tables.comparison import Contest, Pair
+from lextables.tables.published import PublishedCell
+from lextables.tables.reliability import Reliability
+from lextables.tables.standings import Benchmark, Model, Row
+from site_pages import Reading
+from site_results import EVIL, RUN, SOURCE, material, write_results
+
+KINDS = (
+    "index.html",
+    "papers/acord.html",
+    "tables/acord-table3.html",
+    "tables/acord-figure2.html",
+    "data/acord.html",
+    f"{RUN}/seed0.html",
+    "leaderboard.html",
+)
+
+
+@pytest.fixture
+def results(tmp_path):
+    return write_results(tmp_path)
+
+
+def said(files, path):
+    return Reading(files[path]).words
+
+
+def test_every_kind_of_page_is_there_and_every_link_of_them_holds(results):
+    site.write(results / "report", material(results))
+    assert {
+        path.relative_to(results / "report").as_posix() for path in site_pages.pages(results / "report")
+    } >= {*KINDS}
+    assert site_pages.faults(results / "report") == []
+
+
+def test_a_link_that_does_not_hold_would_be_seen(results):
+    site.write(results / "report", material(results))
+    page = results / "report/index.html"
+    bad = '<p id="how"><a href="nowhere.html">a</a><a href="#no">b</a><img src="https://example.org/x.png">'
+    page.write_text(page.read_text().replace("</main>", f"{bad}</main>") + " " * 300_000)
+    found = [fault.partition(": ")[2] for fault in site_pages.faults(results / "report")]
+    assert found[0] == "an id twice" and found[1].endswith(" bytes")
+    assert found[2:] == [
+        "nowhere.html is not there", "#no names no place", "https://example.org/x.png is on a network"
+    ]  # fmt: skip
+
+
+def test_texts_names_and_files_are_never_markup(results):
+    files = site.files(material(results))
+    for path, text in files.items():
+        if path.endswith(".html"):
+            assert EVIL not in text, path
+    for path in ("tables/acord-table3.html", "data/acord.html", f"{RUN}/seed0.html", "papers/acord.html"):
+        assert EVIL in said(files, path), path
+    # Nor does it end the search's script, which is a file of its own and its names are set as text.
+    assert json.loads(files[layout.SEARCH].removeprefix("const FOUND = ").removesuffix(";\n"))
+
+
+def test_the_first_page_counts_the_printed_values_and_says_what_it_was_made_of(results):
+    text = said(site.files(material(results)), "index.html")
+    for words_of_it in (
+        "Every table and figure of one paper",
+        "Of 44 printed values, 42 come out as printed; 2 were not run here, each with its reason.",
+        "Table 3 Retrieval <i> 1 match, 1 not run", "Table C-1 Queries 40 match",
+        "the release (acord as published)", "those that this machine has: all-minilm-l6-v2",
+        "3, in at most 10 min 3 s together", "lextables 0.2.0", "2026-01-02",
+        "snakemake --cores 4 --config data=release models=available",
+        "All runs: python 3.11.2.",
+    ):  # fmt: skip
+        assert words_of_it in text
+
+
+def test_what_is_made_of_other_data_is_counted_as_that_and_points_nowhere(results):
+    write_results(results, {"variant": "sample", "comparable": False})
+    files = site.files(material(results, {"data": "sample", "models": "sample"}))
+    assert "Of 44 printed values, 42 have a value of ours here." in said(files, "index.html")
+    assert "0 match" not in said(files, "index.html")
+    assert "the sample written for this project, which says nothing about any paper" in said(
+        files, "index.html"
+    )
+    table = said(files, "tables/acord-table3.html")
+    assert "Sample data: not comparable with the paper." in table
+    assert "52.5 [51.0, 54.0] printed: 52.5" in table
+    assert "→" not in table.split("How to read a cell")[0]
+    assert "✓" not in table
+
+
+def test_a_table_says_its_values_reasons_runs_and_commands(results):
+    files = site.files(material(results, {"mirror": ["../raw folder"]}))
+    text = said(files, "tables/acord-table3.html")
+    for words_of_it in (
+        "ACORD · Section 4.2", "Table 3. Retrieval <i>", "1 match, 1 not run.",
+        "printed 52.5 → ours 52.5 ✓ match [51.0, 54.0]", "Precision as printed in k .",
+        "at most 15 min 3 s on H100, up to 5,000 MiB, 3 runs", f"{EVIL} no weights",
+    ):  # fmt: skip
+        assert words_of_it in text
+    keys = "--config data=release 'mirror=../raw folder' models=available --"
+    assert f"snakemake --cores 4 {keys} acord_table3" in text
+    runs = " ".join(f"{results.as_posix()}/{RUN}/seed{k}/scores.parquet" for k in range(3))
+    assert f"snakemake --cores 4 {keys} {runs}" in text
+
+
+def test_a_row_of_given_predictions_has_no_known_cost(results):
+    path = results / f"{RUN}/seed2/run.json"
+    given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}"}, "given": {"file": "<run>.txt"}}
+    path.write_text(json.dumps(json.loads(path.read_text()) | given))
+    files = site.files(material(results))
+    assert "made of predictions given, at a cost that is not known" in said(files, "tables/acord-table3.html")
+    run = said(files, f"{RUN}/seed2.html")
+    assert "predictions given in <run>.txt (sha256:0123456789ab)" in run and "Time not known" in run
+    assert "3 runs (1 given): the longest took 3 min 21 s, the largest 1,001 MiB." in said(
+        files, "papers/acord.html"
+    )
+
+
+def test_a_run_says_how_it_was_set_what_it_took_how_it_learnt_and_where_it_is_shown(results):
+    files = site.files(material(results))
+    text = said(files, f"{RUN}/seed0.html")
+    for words_of_it in (
+        "all-minilm-l6-v2 (package)", "H100", "3 min 20 s", "1,000 MiB", "python 3.11.2, torch 2.13.0",
+        "at most 5 min 0 s on H100, up to 5,000 MiB", "ACORD, Table 3 Retrieval <i>", "ACORD, Figure 2",
+        "seed 1 , seed 2", "Loss over 3 updates, from 0.8 to 0.6", "NDCG@5 all 0.5250 57",
+        "learning_rate validation NDCG@10 0.0001 0.25", "run.json scores.parquet log.txt",
+    ):  # fmt: skip
+        assert words_of_it in text
+    assert '<polyline points="106.7,4.0 213.3,18.5 320.0,33.0"/>' in files[f"{RUN}/seed0.html"]
+
+
+def test_a_data_set_says_what_is_in_it_where_it_is_from_and_how_to_load_it(results):
+    text = said(site.files(material(results)), "data/acord.html")
+    for words_of_it in (
+        "Data set · retrieval", "Every rated pair, by query_id .", "1,593 rows, one for each query_id.",
+        "acord/ACORD.zip: as published, 3,131,196 bytes from https://example.org/ACORD.zip; CC BY 4.0.",
+        "marks list<int32>, may be null what people gave", "[1, 2]", "null", "word word …",
+        'read_parquet("', 'load_dataset("', "ratings left out 3", "test 761 train 832",
+    ):  # fmt: skip
+        assert words_of_it in text
+    assert text.count("word word …") == 10
+
+
+def test_a_room_shows_its_steps_and_examples(results):
+    files = site.files(material(results))
+    text = said(files, "papers/acord.html")
+    assert "From queries to pairs What is left." in text.replace(" # ", " ")
+    assert "Queries 57" in text and "Twin contradict it is not liable" in text
+    assert "it is <ins>not </ins>liable" in files["papers/acord.html"]
+
+
+def test_the_words_of_an_edit_are_marked():
+    pieces = [("a ", ""), ("b ", "taken"), ("c ", ""), ("d", "added")]
+    assert exhibits.edited("a b c ", "a c d") == [Piece(*piece) for piece in pieces]
+    assert exhibits.cut("one two three", 9) == "one two …"
+    assert exhibits.cut("one two", 7) == "one two"
+
+
+def test_what_an_earlier_run_left_is_shown_as_its(results):
+    part = report.read_part("acord", results / "acord.yaml", results, earlier=True)
+    runs = [report.read_run(path, earlier=True) for path in sorted(results.glob("runs/**/run.json"))]
+    files = site.files(replace(material(results), parts=[part], runs=runs))
+    left = f"Left by an earlier run (last written on {part.earlier})"
+    for path in ("index.html", "papers/acord.html", "tables/acord-table3.html"):
+        assert left in said(files, path)
+    assert "left by an earlier run" in said(files, f"{RUN}/seed0.html")
+    assert "3 runs (3 left by earlier runs)" in said(files, "papers/acord.html")
+    assert left not in said(site.files(material(results)), "index.html")
+
+
+def test_the_same_results_give_the_same_site(results):
+    assert site.files(material(results)) == site.files(material(results))
+
+
+def test_a_site_is_written_whole_and_nothing_of_the_last_one_stays(results, monkeypatch):
+    folder = results / "report"
+    site.write(folder, material(results))
+    (folder / "tables/old.html").write_text("")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with monkeypatch.context() as failing:
+        failing.setattr(site, "search", lambda pages: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            site.write(folder, material(results))
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    site.write(folder, material(results))
+    assert not (folder / "tables/old.html").exists()
+    assert not [path for path in results.iterdir() if "part" in path.name]
+
+
+def test_a_long_table_is_cut_into_pages_that_keep_every_row(results, monkeypatch):
+    whole = site.files(material(results))["tables/acord-table_c1.html"]
+    monkeypatch.setattr(site, "MOST", 9_000)
+    site.write(results / "report", material(results))
+    assert site_pages.faults(results / "report") == []
+    parts = sorted((results / "report/tables").glob("acord-table_c1*.html"))
+    assert len(parts) > 1
+    found = [row for page in parts for row in re.findall(r'scope="row">(\d+)<', page.read_text())]
+    assert sorted(found, key=int) == re.findall(r'scope="row">(\d+)<', whole)
+    assert all(len(page.read_bytes()) <= 9_000 for page in parts[1:])
+
+
+def test_the_search_finds_tables_rows_data_and_runs(results):
+    text = site.files(material(results))[layout.SEARCH]
+    entries = json.loads(text.removeprefix("const FOUND = ").removesuffix(";\n"))
+    names = {name: place for name, _, place in entries}
+    assert names["ACORD, Table 3. Retrieval <i>"] == "tables/acord-table3.html"
+    assert names[f"own {EVIL}"] in ("tables/acord-table3.html", "tables/acord-figure2.html")
+    assert names["acord, judgements"] == "data/acord.html#judgements"
+    assert names["Run: read, bi+encoder, short, seed 1"] == f"{RUN}/seed1.html".replace("+", "%2B")
+    assert len(entries) == len({tuple(entry) for entry in entries})
+
+
+# Commands
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"data": "release", "models": "available"},
+        {"seeds": (4,)},
+        {"seeds": (3, 4), "difficulty_filters": False, "test_share": 0.3},
+        {"extra_models": ({"name": "It’s mine", "kind": "encoder", "model": "a b"},)},
+        {"edgar_quarters": ("2020-QTR1",), "caselaw": ("us:1-2", "f2d:7")},
+    ],
+)
+def test_a_command_brings_back_the_configuration(changed, tmp_path):
+    from snakemake.cli import parse_config
+
+    config = Config(papers=("acord",), **changed)
+    words_of_it = shlex.split(again.command(config.model_dump(mode="json"), "acord_table3"))
+    assert words_of_it[:3] == ["snakemake", "--cores", "4"] and words_of_it[-1] == "acord_table3"
+    keys = words_of_it[words_of_it.index("--config") + 1 : -2] if changed else []
+    assert load_config(parse_config(keys) | {"papers": ["acord"]}, ["acord"], tmp_path) == config
+
+
+# The picture
+
+
+def test_the_picture_has_a_mark_for_each_printed_value_of_a_shape_of_its_own():
+    cells = [Cell(str(n), "c", 1.0 if n < 30 else None, reason="no" * (n >= 30)) for n in range(50)]
+    printed = [PublishedCell("t", cell.row, "c", "1.0", 1, "") for cell in cells]
+    counts = standing.count(build(printed, cells, True))
+    assert {name: n for name, n in counts.items() if n} == {"match": 30, "not run": 20}
+    drawn = standing.picture(counts)
+    assert drawn.count("M") == 50
+    assert 'viewBox="0 0 192 24"' in drawn and 'aria-hidden="true"' in drawn
+    assert len({standing.SHAPES[name] for name in ("match", "near", "off", "elsewhere")}) == 4
+    assert standing.picture(standing.count([])) == ""
+    assert standing.in_words(counts) == "30 match, 20 not run"
+    assert standing.in_words(standing.count([])) == "no printed value to compare"
+
+
+def test_values_without_a_verdict_are_told_by_their_data():
+    printed = [PublishedCell("t", "r", "c", "52.5", 1, "")]
+    trained = Cell("r", "c", 52.5, seeds=(52.5,))
+    assert standing.count(build(printed, [trained], True))["unjudged"] == 1
+    assert standing.count(build(printed, [trained], False))["elsewhere"] == 1
+    both = standing.add([standing.count(build(printed, [trained], known)) for known in (True, False)])
+    assert sum(both.values()) == 2
+
+
+# Rows that differ
+
+
+def test_groups_of_rows_that_cannot_be_told_apart_stand_on_the_tables_page(results, monkeypatch):
+    pairs = [Pair("NDCG@5", "a", "b", 1.5, 0.5, 2.5, 0.01, 0.02, "57 queries", 3.0)]
+    contest = Contest("NDCG@5", "57 queries", ("a", "b", EVIL), (("a",), ("b", EVIL)), tuple(pairs), 3.0)
+    monkeypatch.setattr(tables, "contests", lambda exhibit: [contest] if exhibit.name == "table3" else [])
+    files = site.files(material(results))
+    text = said(files, "tables/acord-table3.html")
+    assert "NDCG@5, 57 queries A difference of 3 is found in four cases of five." in text
+    assert f"a in group 1 b in group 2 {EVIL} in group 2" in text
+    assert "Which rows differ" not in said(files, "tables/acord-table_c1.html")
+
+
+def test_the_leaderboard_and_the_reliability_are_pages_of_the_site(results):
+    nothing = float("nan")
+    rows = (
+        Row(f"best {EVIL}", "m", "55.0", "50", "60", "", True, 1.0, False),
+        Row("theirs", "", "54.0", "50", "60", "", False, nothing, True),
+    )
+    contest = Contest("NDCG@5", "57 queries", ("best",), (("best",),), (), 3.0)
+    benchmark = Benchmark("acord", "ACORD", "table3", "NDCG@5", rows, contest, None, False)
+    model = Model("m", 1.0, ((benchmark, rows[0]),))
+    told = Reliability(
+        "acord", "table3", "NDCG@5", "57 queries", "best", 10.0, "", nothing, "", 1.0, 0.04, True, 3.0, 1.7,
+        "BM25", 0.9,
+    )  # fmt: skip
+    pages = [comparing.leaderboard([model], [benchmark]), comparing.reliability([told], [benchmark])]
+    found = material(results, comparing=pages)
+    site.write(results / "report", found)
+    assert site_pages.faults(results / "report") == []
+    files = site.files(found)
+    board, reliable = said(files, "leaderboard.html"), said(files, "reliability.html")
+    assert "m 1.00 1 55.0* [50, 60]" in board and f"best {EVIL} 55.0 [50, 60] –" in board
+    assert "theirs 54.0 [50, 60] – printed, not run here" in board
+    assert "ACORD, Table 3: NDCG@5 57 queries best 10 – – 1.0 yes 0.04 3.0 1.7 no 90%" in reliable
+    assert '<a href="leaderboard.html">Leaderboard</a>' in files["index.html"]
+
+
+# Words
+
+
+def test_many_files_of_one_source_take_one_line():
+    files = [SOURCE | {"file": f"{n}.zip", "bytes": 10, "obtained_from": "mirror"} for n in range(3)]
+    assert words.sources_in_words(files) == [
+        "acord, 3 files: as published, 30 bytes from a mirror folder; CC BY 4.0."
+    ]
+
+
+def test_a_variant_is_named_with_its_note():
+    source = SOURCE | {"variant": "rebuilt", "note": "made from the texts"}
+    assert words.data_in_words("release", [source]) == "the release (acord as the variant “rebuilt”)"
+    (sentence,) = words.sources_in_words([source])
+    assert "the variant “rebuilt”, 3,131,196 bytes" in sentence and sentence.endswith("Made from the texts.")
+
+
+def test_a_model_that_another_stands_in_for_is_named_with_it(results):
+    said_of_it = words.models_in_words({"models": "sample"}, material(results).runs)
+    assert said_of_it == "the small panel that the environment holds: all-minilm-l6-v2 (package)"
+
+
+def test_versions_that_all_share_come_first_and_in_one_line(results):
+    run = "read, bi+encoder, short, seed"
+    assert words.versions(material(results).runs) == [
+        ([("python", "3.11.2")], "All runs"),
+        ([("torch", "2.13.0")], f"{run} 0; {run} 1"),
+        ([("torch", "2.12.1")], f"{run} 2"),
+    ]
