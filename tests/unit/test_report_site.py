@@ -10,7 +10,7 @@ import pytest
 import site_pages
 from lextables.config import Config
 from lextables.config import load as load_config
-from lextables.report import again, comparing, exhibits, layout, site, standing, tables, words
+from lextables.report import again, comparing, exhibits, layout, outcomes, site, tables, words
 from lextables.report.exhibits import Piece
 from lextables.tables import report
 from lextables.tables.cells import Cell, build
@@ -253,23 +253,23 @@ def test_a_command_brings_back_the_configuration(changed, tmp_path):
 def test_the_picture_has_a_mark_for_each_printed_value_of_a_shape_of_its_own():
     cells = [Cell(str(n), "c", 1.0 if n < 30 else None, reason="no" * (n >= 30)) for n in range(50)]
     printed = [PublishedCell("t", cell.row, "c", "1.0", 1, "") for cell in cells]
-    counts = standing.count(build(printed, cells, True))
+    counts = outcomes.count(build(printed, cells, True))
     assert {name: n for name, n in counts.items() if n} == {"match": 30, "not run": 20}
-    drawn = standing.picture(counts)
+    drawn = outcomes.picture(counts)
     assert drawn.count("M") == 50
     assert 'viewBox="0 0 192 24"' in drawn and 'aria-hidden="true"' in drawn
-    assert len({standing.SHAPES[name] for name in ("match", "near", "off", "elsewhere")}) == 4
-    assert standing.picture(standing.count([])) == ""
-    assert standing.in_words(counts) == "30 match, 20 not run"
-    assert standing.in_words(standing.count([])) == "no printed value to compare"
+    assert len({outcomes.SHAPES[name] for name in ("match", "near", "off", "elsewhere")}) == 4
+    assert outcomes.picture(outcomes.count([])) == ""
+    assert outcomes.in_words(counts) == "30 match, 20 not run"
+    assert outcomes.in_words(outcomes.count([])) == "no printed value to compare"
 
 
 def test_values_without_a_verdict_are_told_by_their_data():
     printed = [PublishedCell("t", "r", "c", "52.5", 1, "")]
     trained = Cell("r", "c", 52.5, seeds=(52.5,))
-    assert standing.count(build(printed, [trained], True))["unjudged"] == 1
-    assert standing.count(build(printed, [trained], False))["elsewhere"] == 1
-    both = standing.add([standing.count(build(printed, [trained], known)) for known in (True, False)])
+    assert outcomes.count(build(printed, [trained], True))["unjudged"] == 1
+    assert outcomes.count(build(printed, [trained], False))["elsewhere"] == 1
+    both = outcomes.add([outcomes.count(build(printed, [trained], known)) for known in (True, False)])
     assert sum(both.values()) == 2
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lextables.report import again, papers, standing
+from lextables.report import again, outcomes, papers
 from lextables.report.layout import HOME, Page
 from lextables.report.words import data_in_words, models_in_words, versions
 from lextables.tables import render
@@ -21,14 +21,14 @@ def page(
     blocks = []
     for part in parts:
         rows = [papers.row(part, exhibit) for exhibit in part.exhibits]
-        blocks.append({"part": part, "rows": rows, "counts": standing.add(row["counts"] for row in rows)})
-    total = standing.add(block["counts"] for block in blocks)
+        blocks.append({"part": part, "rows": rows, "counts": outcomes.add(row["counts"] for row in rows)})
+    total = outcomes.add(block["counts"] for block in blocks)
     values = {
         "blocks": blocks,
         "total": total,
         "printed": sum(total.values()),
         "legend": [
-            (name, standing.WORDS[name], n, standing.picture({name: 1})) for name, n in total.items() if n
+            (name, outcomes.WORDS[name], n, outcomes.picture({name: 1})) for name, n in total.items() if n
         ],
         "facts": facts(config, parts, runs, made_by, date),
         "versions": versions(runs),

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lextables.report import again, standing, tables
+from lextables.report import again, outcomes, tables
 from lextables.report.datasets import DataSet, owner
 from lextables.report.exhibits import Funnel, Section
 from lextables.report.layout import Found, Page
@@ -57,14 +57,14 @@ def page(
 
 def row(part: Part, exhibit: Any) -> dict[str, Any]:
     """What the list of a paper's tables says of one."""
-    counts = standing.count(exhibit.lines)
+    counts = outcomes.count(exhibit.lines)
     return {
         "label": render.label(exhibit.name),
         "title": exhibit.entry.title,
         "path": tables.path(part, exhibit),
-        "picture": standing.picture(counts),
+        "picture": outcomes.picture(counts),
         "counts": counts,
-        "words": standing.in_words(counts),
+        "words": outcomes.in_words(counts),
         "task": part.tasks.get(exhibit.entry.of or "", ""),
     }
 

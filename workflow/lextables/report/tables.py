@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lextables.report import again, standing
+from lextables.report import again, outcomes
 from lextables.report.layout import Found, Page
 from lextables.report.runs import place
 from lextables.tables import comparison, render
@@ -40,15 +40,15 @@ def pages(
     grids = [render.laid_out(grid, numbers) for grid in render.pivot(exhibit.lines)]
     order = [each.name for each in part.exhibits]
     at = order.index(exhibit.name)
-    counts = standing.count(exhibit.lines)
+    counts = outcomes.count(exhibit.lines)
     places = [path(part, exhibit, cut) for cut in range(cuts)]
     shared = {
         "part": part,
         "exhibit": exhibit,
         "heading": name(exhibit),
         "data_note": render.data_note(part.sources),
-        "picture": standing.picture(counts),
-        "counts": standing.in_words(counts) if any(counts.values()) else "",
+        "picture": outcomes.picture(counts),
+        "counts": outcomes.in_words(counts) if any(counts.values()) else "",
         "key": render.KEY,
         "reasons": list(numbers),
         "places": places,
