@@ -53,6 +53,14 @@ def test_the_data_sets_are_those_of_the_registry(made):
     }  # fmt: skip
 
 
+def test_all_of_cuad_gives_so_many_queries(mirror):
+    path = mirror / FILES["cuad"]
+    if not path.is_file():
+        pytest.skip(f"no real data: there is no file {path}")
+    queries, texts, _ = raw.cuad(path, PAPER.unasked, PAPER.titles)
+    assert (len(queries), len({query.file for query in queries}), len(texts)) == (4_685, 478, 507)
+
+
 def test_mauds_files_are_the_eighteen_of_the_authors_draw(made):
     _, folder, _, _ = made
     characters = defaultdict(int)

@@ -48,7 +48,7 @@ def found(tmp_path):
     ]  # fmt: skip
     scores = [
         {"metric": metric, "group": f"query: {name}", "value": value, "n": 1}
-        for metric, _ in sorted(tables._columns())
+        for metric, _ in sorted(tables.columns())
         for name, value in VALUES.items()
     ]
     (tmp_path / run).mkdir(parents=True)
@@ -83,7 +83,7 @@ def test_without_a_benchmarks_only_file_there_is_no_mean():
 
 
 def test_chance_finds_each_passage_alike(found):
-    row = {column: found["a random order, as expected / all", column].ours for _, column in tables._columns()}
+    row = {column: found["a random order, as expected / all", column].ours for _, column in tables.columns()}
     assert row["Recall@1"] == "33.33"
     assert row["Recall@2"] == "66.67"
     assert row["Recall@4"] == row["Recall@64"] == "100.00"
@@ -100,6 +100,7 @@ def test_what_did_not_run_says_why_and_nothing_has_a_verdict(found):
 def test_all_its_rows_are_ours():
     config = load_config({"papers": "legalbench_rag"}, ["legalbench_rag"], ROOT)
     plan = papers.plan(PAPER, Context(config, MODELS, ROOT, False))
+    assert PRINTED == []
     for name, rows in plan.rows.items():
         assert rows, name
         assert all(row["own"] for row in rows)

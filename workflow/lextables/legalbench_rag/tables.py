@@ -61,7 +61,7 @@ def _scored(
     row, those = f"{system['retriever']} / {name}", queries[name]
     folders = tuple(folder for runs in system["runs"].values() for folder in runs)
     files = sorted({query.file for query in those})
-    for metric, column in _columns():
+    for metric, column in columns():
         said = about(system, f"{column}, {name}", system["retriever"])
         if not folders:
             yield Cell(row, column, None, reason=system["reason"], **said)
@@ -76,7 +76,7 @@ def _scored(
         yield Cell(row, column, value, low, high, decimals=2, runs=folders, **said)
 
 
-def _columns() -> list[tuple[str, str]]:
+def columns() -> list[tuple[str, str]]:
     """[(metric, column)] in the order of the table."""
     return [
         (f"Character {measure}@{cutoff}", f"{measure.title()}@{cutoff}")
@@ -90,7 +90,7 @@ def _random(inputs: Inputs, queries: Mapping[str, Sequence[Query]]) -> Iterator[
     lengths = [row["end"] - row["start"] for row in read(inputs.data / "documents.parquet", ["start", "end"])]
     shares = {query.query_id: query.characters / sum(lengths) for query in queries[ALL]}
     for name, those in queries.items():
-        for metric, column in _columns():
+        for metric, column in columns():
             cutoff = int(metric.rpartition("@")[2])
             by_chance = mean(those, shares) if "precision" in metric else min(1, cutoff / len(lengths))
             yield Cell(f"{RANDOM} / {name}", column, 100 * by_chance, decimals=2)
