@@ -67,6 +67,29 @@ def test_sample_numbers_stand_without_a_verdict(finished, paper):
             assert line["ours"] or line["reason"]
 
 
+@pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud", "privacy"])
+def test_each_table_says_which_of_its_rows_differ(finished, paper):
+    entries = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())["tables"]
+    held = 0
+    for name, entry in entries.items():
+        lines = table(finished, name, paper)
+        path = finished / f"results/sample/tables/{paper}/{name}.comparison.csv"
+        with path.open(encoding="utf-8", newline="") as file:
+            pairs = list(csv.DictReader(file))
+        assert not pairs or entry.get("rows"), name
+        for pair in pairs:
+            assert pair["untested"] in ("", "too few units", "scored on different units")
+            systems, measure = (pair["one"], pair["other"]), pair["measure"]
+            for places in ([(name, measure) for name in systems], [(measure, name) for name in systems]):
+                if lines.keys() >= set(places):
+                    one, other = (float(lines[place]["ours"]) for place in places)
+                    # Both are rounded where they are shown.
+                    least = 10 ** -int(lines[places[0]]["decimals"])
+                    assert float(pair["difference"]) == pytest.approx(one - other, abs=1.01 * least)
+                    held += 1
+    assert held
+
+
 def test_the_report_reads_without_a_network(finished):
     page = (finished / "results/sample/report/index.html").read_text(encoding="utf-8")
     assert not re.findall(r'(?:src|srcset|data)\s*=\s*"?(?:https?:)?//|@import|url\(\s*["\']?http', page)
