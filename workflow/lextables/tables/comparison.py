@@ -334,9 +334,10 @@ def _of(measure: str, pairs: Sequence[Pair]) -> Contest:
     )
 
 
-def _groups(systems: Sequence[str], different: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
-    """Return the largest sets of systems of which no two are ``different``, best first, as letters display
-    them."""
+def _groups(systems: tuple[str, ...], different: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+    """Return the largest sets of systems of which no two are ``different``, best first."""
+    if not different:
+        return (systems,)
     import networkx
 
     graph = networkx.complete_graph(len(systems))
@@ -366,8 +367,8 @@ def sentences(contests: Sequence[Contest]) -> list[str]:
         said.append(f"{_measures(tested[SHOWN:])} compared in that file too.")
     few = [one for one in contests if not one.pairs and not one.apart]
     if few:
-        most = max(few, key=lambda one: _number(one.units)).units
-        said.append(f"{_measures(few)} not tested: over {most} at most, where {LEAST_UNITS} are wanted.")
+        units = few[0].units.partition(" ")[2]
+        said.append(f"{_measures(few)} not tested: a test wants {LEAST_UNITS} {units} at least.")
     apart = dict.fromkeys(name for one in contests for pair in one.apart for name in (pair.one, pair.other))
     if apart:
         said.append(f"Not all scored on the same units, and so not all compared: {_listed([*apart])}.")
