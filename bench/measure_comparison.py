@@ -42,12 +42,12 @@ Draw = Callable[[np.random.Generator, int, np.ndarray], np.ndarray]
 
 
 def means(rng: np.random.Generator, queries: int, skills: np.ndarray, values: Callable) -> np.ndarray:
-    """A score a query: an easy query is easy for all rows, and a row of skill s has s more where there is
-    room."""
+    """A score a query: what is easy is so for all rows, and a row of skill s has s more unless it has
+    nothing."""
     shared = values(rng, queries)
     own = np.array([values(rng, queries) for _ in skills])
     found = np.where(rng.random(own.shape) < 0.6, shared, own)
-    return np.clip(found + skills[:, None] * (found < 1 - skills[:, None]), 0, 1)
+    return np.clip(found + skills[:, None] * (found > 0), 0, 1)
 
 
 def ndcg(rng: np.random.Generator, queries: int, skills: np.ndarray) -> np.ndarray:
