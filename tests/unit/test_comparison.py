@@ -174,6 +174,8 @@ def test_rows_on_other_units_are_not_compared_and_it_is_said():
     assert [(pair.untested, {pair.one, pair.other} & {"c"}) for pair in untested] == [(OTHERS, {"c"})] * 2
     assert {pair.units for pair in untested} <= {"9 queries and 8 queries", "8 queries and 9 queries"}
     said = sentences(contests(pairs))
+    level = contests([replace(one, adjusted=1.0) for one in pairs])
+    assert "no two of the rows on the same units are told apart" in sentences(level)[1]
     assert (
         said[-1].startswith("Not all scored on the same units, and so not all compared: ") and "c" in said[-1]
     )

@@ -390,7 +390,8 @@ def _leading(contest: Contest) -> str:
     if not level:
         words = f"{best} is ahead of {'all others' if len(others) > 1 else others[0]}"
     elif len(contest.groups) == 1 and len(others) > 1:
-        words = f"no two of the {len(contest.systems)} rows are told apart"
+        among = "rows on the same units" if contest.apart else f"{len(contest.systems)} rows"
+        words = f"no two of the {among} are told apart"
     else:
         words = f"{best} is not told apart from {_listed(level)}"
     power = ""
