@@ -253,6 +253,8 @@ def test_where_nothing_differs_it_is_said_once():
     (contest,) = contests([pair("a", "b", 1.0), pair("a", "c", 0.05), pair("b", "c", 0.3)])
     assert contest.groups == (("a", "b", "c"),)
     assert "no two of the 3 rows are told apart" in sentences([contest])[1]
+    of_the_sample = sentences([contest], "sample data: not comparable with the paper")
+    assert of_the_sample[0].endswith("comparison.csv. This is of sample data: not comparable with the paper.")
 
 
 def test_of_many_measures_those_over_the_most_units_are_told():

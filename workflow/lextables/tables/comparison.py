@@ -354,13 +354,14 @@ METHOD = (
 )
 
 
-def sentences(contests: Sequence[Contest]) -> list[str]:
+def sentences(contests: Sequence[Contest], data_note: str = "") -> list[str]:
     """Return in sentences which rows of a table differ, and what its test set can tell apart.
 
-    The measures over the most units come first, `SHOWN` at most.
+    The measures over the most units come first, `SHOWN` at most.  ``data_note`` says of what data it is where
+    they are not the paper's.
     """
     tested = sorted((one for one in contests if one.pairs), key=lambda one: -_number(one.units))
-    said = [METHOD] * bool(tested)
+    said = [f"{METHOD} This is of {data_note}." if data_note else METHOD] * bool(tested)
     for one in tested[:SHOWN]:
         said += [_leading(one), *_in_print(one)]
     if len(tested) > SHOWN:
