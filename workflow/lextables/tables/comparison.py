@@ -16,6 +16,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -28,9 +29,7 @@ from lextables.tables.published import PublishedCell
 ALPHA = 0.05
 POWER = 0.8
 RESAMPLES = 9_999
-# So many more a pair, that the least p-value there can be stays below ALPHA when Holm multiplies it by all
-# pairs.
-RESAMPLES_A_PAIR = 200
+RESAMPLES_A_PAIR = 200  # the least p-value that can be drawn, times all pairs, stays below ALPHA
 LEAST_UNITS = 6  # of five, the 2 of 32 most unlike ways make 6 %
 _AT_ONCE = 10_000_000  # resampled differences in memory at a time
 _DECIMALS = 12  # what rounding in a sum moves is no difference
@@ -131,14 +130,15 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
     ``of_run`` gives what each unit adds to the scores of a run's folder (`inputs.Inputs.units`).
     ``published`` are the printed cells, none where the data are not the paper's: beside the pairs of systems
     that have predictions here stand then the printed neighbours, and the best printed value with the best of
-    the floor. Raises ValueError where two cells of a contest name one system.
+    the floor.  Raises ValueError where two cells of a contest name one system.
     """
     contests: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         if cell.score:
             contests[cell.score.contest].append(cell)
     numbers = {(cell.row, cell.column): cell.number for cell in published if cell.number is not None}
-    return [pair for found in contests.values() for pair in _contest(found, numbers, of_run)]
+    once = cache(of_run)  # a run may be in many contests
+    return [pair for found in contests.values() for pair in _contest(found, numbers, once)]
 
 
 def _contest(
@@ -152,11 +152,14 @@ def _contest(
     found = _best_first([_entrant(cell, of_run) for cell in ran]) if len(ran) > 1 else []
     pairs = [*_tested(found)]
     yield from pairs
-    here = {cell.score.system: cell for cell in cells}
+    places = {cell: (cell.row, cell.column) for cell in cells}
     printed = _best_first(
-        [_Entrant(cell.score.system, numbers[place], {}, cell) for cell in here.values()
-         if (place := (cell.row, cell.column)) in numbers]
-    )  # fmt: skip
+        [
+            _Entrant(cell.score.system, numbers[place], {}, cell)
+            for cell, place in places.items()
+            if place in numbers
+        ]
+    )
     tested = [pair for pair in pairs if not pair.untested]
     if tested:
         units, detectable = tested[0].units, _typical(tested)
