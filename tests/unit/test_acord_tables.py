@@ -13,7 +13,7 @@ from lextables.config import Config
 from lextables.dataset import read, write
 from lextables.models.resolve import load_models
 from lextables.run import SCORES
-from lextables.tables.cells import build
+from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
@@ -328,3 +328,20 @@ def test_a_fine_tuned_bi_encoder_is_set_beside_itself_before(data):
     assert new > old
     assert cells[row, "NDCG@5 change"].value == pytest.approx(new - old)
     assert {name for name, _ in cells} == {row}
+
+
+def test_rows_are_compared_by_their_queries_and_by_those_of_a_category(data):
+    bm25, ours = system("BM25", "GPT4o", reason="an API"), system("Ours", own=True, runs=["first"])
+    scores = {place: cell.score for place, cell in computed(data, "table3", bm25, ours).items()}
+    assert scores["Ours / None", "NDCG@5"] == Score("NDCG@5", "Ours / None", "NDCG@5", "all", "queries", 100)
+    # A printed row that did not run takes part by its printed value; a stricter reading does not.
+    assert scores["BM25 / GPT4o", "NDCG@5"].contest == "NDCG@5"
+    assert not any(score for (_, column), score in scores.items() if ", strict" in column)
+    cells = computed(data, "table_d1", ours)
+    place = next(place for place, cell in cells.items() if cell.value is not None and place[1] == "NDCG@5")
+    category = place[0].removesuffix(" / Ours")
+    assert cells[place].score == Score(
+        f"NDCG@5, {category}", "Ours", "NDCG@5", f"category: {category}", "queries"
+    )
+    # A single query tells nothing apart.
+    assert not any(cell.score for cell in computed(data, "table_e2", ours).values())

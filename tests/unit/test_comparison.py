@@ -163,8 +163,7 @@ def test_too_few_units_are_not_tested_and_it_is_said(units):
     assert (pair.untested, pair.difference, math.isnan(pair.p), pair.differs) == (FEW, 1, True, False)
     (contest,) = contests(pairs)
     assert (contest.pairs, contest.systems, contest.groups) == ((), ("a", "b"), (("a", "b"),))
-    (said,) = sentences([contest])
-    assert said.startswith(f"1 measure is not tested: over {units} queries at most")
+    assert sentences([contest]) == ["1 measure is not tested: a test wants 6 queries at least."]
 
 
 def test_rows_on_other_units_are_not_compared_and_it_is_said():
@@ -175,6 +174,8 @@ def test_rows_on_other_units_are_not_compared_and_it_is_said():
     assert [(pair.untested, {pair.one, pair.other} & {"c"}) for pair in untested] == [(OTHERS, {"c"})] * 2
     assert {pair.units for pair in untested} <= {"9 queries and 8 queries", "8 queries and 9 queries"}
     said = sentences(contests(pairs))
+    level = contests([replace(one, adjusted=1.0) for one in pairs])
+    assert "no two of the rows on the same units are told apart" in sentences(level)[1]
     assert (
         said[-1].startswith("Not all scored on the same units, and so not all compared: ") and "c" in said[-1]
     )
@@ -252,6 +253,8 @@ def test_where_nothing_differs_it_is_said_once():
     (contest,) = contests([pair("a", "b", 1.0), pair("a", "c", 0.05), pair("b", "c", 0.3)])
     assert contest.groups == (("a", "b", "c"),)
     assert "no two of the 3 rows are told apart" in sentences([contest])[1]
+    of_the_sample = sentences([contest], "sample data: not comparable with the paper")
+    assert of_the_sample[0].endswith("comparison.csv. This is of sample data: not comparable with the paper.")
 
 
 def test_of_many_measures_those_over_the_most_units_are_told():

@@ -11,7 +11,7 @@ from lextables.cuad.schema import CATEGORIES, CLAUSES, CONTRACTS
 from lextables.dataset import write
 from lextables.rooms import load as load_paper
 from lextables.run import SCORES
-from lextables.tables.cells import build
+from lextables.tables.cells import Score, build
 from lextables.tables.cost import span_settings_in_words, time_in_words
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load
@@ -396,3 +396,14 @@ def test_every_printed_cell_gets_a_place(data, table):
     lines = verdicts(data, table, *(system(row) for row in PANEL))
     printed = [cell for cell in PRINTED if cell.table == table]
     assert [line.published for line in lines.values() if line.published] == [cell.value for cell in printed]
+
+
+def test_rows_are_compared_by_the_area_alone_and_by_each_share_of_the_contracts(data):
+    ours = system("Ours", runs=[run(data, "compared/seed0", 0.5)], own=True)
+    cells = computed(data, "table2", ours)
+    assert cells["Ours", "AUPR"].score == Score("AUPR", "Ours", "AUPR", "all", "contracts", 100)
+    assert {column for (_, column), cell in cells.items() if cell.score} == {"AUPR"}
+    assert (
+        computed(data, "figure6", ours)["Ours / 100% of the contracts", "AUPR"].score.contest
+        == "AUPR of 100%"
+    )

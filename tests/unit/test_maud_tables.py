@@ -12,7 +12,7 @@ from lextables.maud.registry import Maud
 from lextables.maud.schema import EXAMPLES, HYPERPARAMETERS, QUESTIONS, SPLIT_OVERLAP, TEXTS
 from lextables.rooms import load
 from lextables.run import SCORES
-from lextables.tables.cells import build
+from lextables.tables.cells import Score, build
 from lextables.tables.figures import draw
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
@@ -512,3 +512,14 @@ def test_every_printed_cell_gets_a_place(data, table, ran):
     printed = [cell.value for cell in PRINTED if cell.table == table]
     assert [line.published for line in found if line.published] == printed
     assert not [line for line in found if "NaN" in (line.ours, line.reproduced, line.low, line.high)]
+
+
+def test_columns_are_compared_by_categories_and_not_by_single_questions_or_span_types(data):
+    ours = system("Ours", [run(data, "compared")], own=True)
+    scores = {place: cell.score for place, cell in computed(data, "table3", ours).items()}
+    assert scores["Overall", "Ours"] == Score("Overall", "Ours", "AUPR", "all", "contracts", 100)
+    group = scores[CLOSING, "Ours"].group
+    assert group.startswith("category: ")
+    assert not any(cell.score for cell in computed(data, "table_validation", ours).values())
+    assert {row for (row, _), cell in computed(data, "table12", ours).items() if cell.score} == {"Overall"}
+    assert computed(data, "figure2", ours)["Ours", "AUPR"].score.contest == "AUPR"

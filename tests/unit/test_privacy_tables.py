@@ -9,7 +9,7 @@ from lextables.privacy import tables
 from lextables.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SITES
 from lextables.rooms import load
 from lextables.run import SCORES
-from lextables.tables.cells import build
+from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
 from lextables.tables.published import load as load_published
@@ -232,3 +232,17 @@ def test_a_loss_is_not_marked_by_a_floor_that_lies_above_it(data, tmp_path):
     inputs = Inputs(data=data, root=tmp_path, rows=rows, published=printed, paper=PAPER, name="table2")
     line = build(printed, tables.cells("table2", inputs), comparable=True)[0]
     assert (line.verdict, line.reason) == ("off", "off by +0.208")
+
+
+def test_of_losses_the_lower_is_the_better_and_single_questions_are_not_compared(data, tmp_path):
+    scores(tmp_path, "prior", {("cross entropy", "all"): 0.5, ("accuracy", "all"): 0.5, ("F1", "all"): 0.1})
+    rows = [system("The other sites", ["prior"])]
+
+    def compared(name):
+        inputs = Inputs(data=data, root=tmp_path, rows=rows, published=[], paper=PAPER, name=name)
+        return {(cell.row, cell.column): cell.score for cell in tables.cells(name, inputs) if cell.score}
+
+    found = compared("table2")["overall, accuracy", "The other sites"]
+    assert found == Score("overall, accuracy", "The other sites", "accuracy", "all", "policies")
+    assert compared("table3")["The other sites", "f1"].scale == 100
+    assert not compared("table_b") and not compared("table_c1")

@@ -71,6 +71,32 @@ def test_sample_numbers_stand_without_a_verdict(finished, paper):
             assert line["ours"] or line["reason"]
 
 
+@pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud", "privacy"])
+def test_each_table_says_which_of_its_rows_differ(finished, paper):
+    entries = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())["tables"]
+    held = 0
+    for name, entry in entries.items():
+        lines = table(finished, name, paper)
+        path = finished / f"results/sample/tables/{paper}/{name}.comparison.csv"
+        with path.open(encoding="utf-8", newline="") as file:
+            pairs = list(csv.DictReader(file))
+        assert not pairs or entry.get("rows"), name
+        for pair in pairs:
+            assert pair["untested"] in ("", "too few units", "scored on different units")
+            systems, measure = (pair["one"], pair["other"]), pair["measure"]
+            # A contest is called by its row or column, maybe with what else it is of.
+            columns = sorted((column for _, column in lines if measure.startswith(column)), key=len)
+            column = columns[-1] if columns else ""
+            for places in ([(name, column) for name in systems], [(measure, name) for name in systems]):
+                if lines.keys() >= set(places):
+                    one, other = (float(lines[place]["ours"]) for place in places)
+                    # Both are rounded where they are shown.
+                    least = 10 ** -int(lines[places[0]]["decimals"])
+                    assert float(pair["difference"]) == pytest.approx(one - other, abs=1.01 * least)
+                    held += 1
+    assert held
+
+
 SITE = "results/sample/report"
 
 

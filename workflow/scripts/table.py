@@ -41,10 +41,11 @@ with job(snakemake.log[0]):
         svg = figures.draw(entry.kind, lines, entry.title, comparable(sources))
     # From other data than the paper's nothing follows for what it printed.
     pairs = comparison.compare(cells, inputs.published if comparable(sources) else (), inputs.units)
-    notes = [*entry.notes, *comparison.sentences(comparison.contests(pairs))]
-    about = (entry.title, entry.where, lines, notes, render.data_note(sources))
+    note = render.data_note(sources)
+    notes = [*entry.notes, *comparison.sentences(comparison.contests(pairs), note)]
+    about = (entry.title, entry.where, lines, notes, note)
     write_text(snakemake.output.comparison, comparison.to_csv(pairs))
-    write_text(snakemake.output.csv, to_csv(lines, render.data_note(sources)))
+    write_text(snakemake.output.csv, to_csv(lines, note))
     write_text(snakemake.output.md, render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""))
     write_text(snakemake.output.html, render.html(*about, name=name, svg=svg))
     if svg:

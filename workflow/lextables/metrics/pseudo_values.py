@@ -13,8 +13,8 @@ def pseudo_values(estimate: float, left_out: np.ndarray) -> np.ndarray:
     ``left_out`` are the values of the score with each unit left out in turn; NaN, of a unit without which
     there is no score, stays NaN.  Of a mean these are the units' own values.  Of any other score they are the
     jackknife's pseudo-values, n times the estimate less n - 1 times the value without the unit (Tukey, 1958),
-    moved together so that their mean is the score that is printed and not one corrected for its bias:
-    `bench/measure_comparison.py` measures both.
+    moved together so that their mean is the score that is printed.  Tukey's mean is corrected for bias, and
+    so another number; of an average precision it varies more than the pseudo-values' spread says.
     """
     defined = ~np.isnan(left_out)
     if not defined.any():

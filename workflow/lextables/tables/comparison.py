@@ -16,6 +16,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -28,9 +29,7 @@ from lextables.tables.published import PublishedCell
 ALPHA = 0.05
 POWER = 0.8
 RESAMPLES = 9_999
-# So many more a pair, that the least p-value there can be stays below ALPHA when Holm multiplies it by all
-# pairs.
-RESAMPLES_A_PAIR = 200
+RESAMPLES_A_PAIR = 200  # the least p-value that can be drawn, times all pairs, stays below ALPHA
 LEAST_UNITS = 6  # of five, the 2 of 32 most unlike ways make 6 %
 _AT_ONCE = 10_000_000  # resampled differences in memory at a time
 _DECIMALS = 12  # what rounding in a sum moves is no difference
@@ -131,14 +130,15 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
     ``of_run`` gives what each unit adds to the scores of a run's folder (`inputs.Inputs.units`).
     ``published`` are the printed cells, none where the data are not the paper's: beside the pairs of systems
     that have predictions here stand then the printed neighbours, and the best printed value with the best of
-    the floor. Raises ValueError where two cells of a contest name one system.
+    the floor.  Raises ValueError where two cells of a contest name one system.
     """
     contests: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         if cell.score:
             contests[cell.score.contest].append(cell)
     numbers = {(cell.row, cell.column): cell.number for cell in published if cell.number is not None}
-    return [pair for found in contests.values() for pair in _contest(found, numbers, of_run)]
+    once = cache(of_run)  # a run may be in many contests
+    return [pair for found in contests.values() for pair in _contest(found, numbers, once)]
 
 
 def _contest(
@@ -152,11 +152,14 @@ def _contest(
     found = _best_first([_entrant(cell, of_run) for cell in ran]) if len(ran) > 1 else []
     pairs = [*_tested(found)]
     yield from pairs
-    here = {cell.score.system: cell for cell in cells}
+    places = {cell: (cell.row, cell.column) for cell in cells}
     printed = _best_first(
-        [_Entrant(cell.score.system, numbers[place], {}, cell) for cell in here.values()
-         if (place := (cell.row, cell.column)) in numbers]
-    )  # fmt: skip
+        [
+            _Entrant(cell.score.system, numbers[place], {}, cell)
+            for cell, place in places.items()
+            if place in numbers
+        ]
+    )
     tested = [pair for pair in pairs if not pair.untested]
     if tested:
         units, detectable = tested[0].units, _typical(tested)
@@ -334,9 +337,10 @@ def _of(measure: str, pairs: Sequence[Pair]) -> Contest:
     )
 
 
-def _groups(systems: Sequence[str], different: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
-    """Return the largest sets of systems of which no two are ``different``, best first, as letters display
-    them."""
+def _groups(systems: tuple[str, ...], different: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+    """Return the largest sets of systems of which no two are ``different``, best first."""
+    if not different:
+        return (systems,)
     import networkx
 
     graph = networkx.complete_graph(len(systems))
@@ -353,21 +357,22 @@ METHOD = (
 )
 
 
-def sentences(contests: Sequence[Contest]) -> list[str]:
+def sentences(contests: Sequence[Contest], data_note: str = "") -> list[str]:
     """Return in sentences which rows of a table differ, and what its test set can tell apart.
 
-    The measures over the most units come first, `SHOWN` at most.
+    The measures over the most units come first, `SHOWN` at most.  ``data_note`` says of what data it is where
+    they are not the paper's.
     """
     tested = sorted((one for one in contests if one.pairs), key=lambda one: -_number(one.units))
-    said = [METHOD] * bool(tested)
+    said = [f"{METHOD} This is of {data_note}." if data_note else METHOD] * bool(tested)
     for one in tested[:SHOWN]:
         said += [_leading(one), *_in_print(one)]
     if len(tested) > SHOWN:
         said.append(f"{_measures(tested[SHOWN:])} compared in that file too.")
     few = [one for one in contests if not one.pairs and not one.apart]
     if few:
-        most = max(few, key=lambda one: _number(one.units)).units
-        said.append(f"{_measures(few)} not tested: over {most} at most, where {LEAST_UNITS} are wanted.")
+        units = few[0].units.partition(" ")[2]
+        said.append(f"{_measures(few)} not tested: a test wants {LEAST_UNITS} {units} at least.")
     apart = dict.fromkeys(name for one in contests for pair in one.apart for name in (pair.one, pair.other))
     if apart:
         said.append(f"Not all scored on the same units, and so not all compared: {_listed([*apart])}.")
@@ -389,7 +394,8 @@ def _leading(contest: Contest) -> str:
     if not level:
         words = f"{best} is ahead of {'all others' if len(others) > 1 else others[0]}"
     elif len(contest.groups) == 1 and len(others) > 1:
-        words = f"no two of the {len(contest.systems)} rows are told apart"
+        among = "rows on the same units" if contest.apart else f"{len(contest.systems)} rows"
+        words = f"no two of the {among} are told apart"
     else:
         words = f"{best} is not told apart from {_listed(level)}"
     power = ""
