@@ -186,6 +186,7 @@ def test_a_sample_says_so_before_anything_else(made):
     card = (place / "README.md").read_text(encoding="utf-8")
     _, first, *_ = card.partition("\n# ")[2].split("\n\n")
     assert first.startswith("> **This is a sample.**")
+    assert "This is said of the paper's own data, and not of the sample:\n\n- **Collection.**" in card
     # It is of our own writing, whatever the licence of the release is.
     assert DatasetCard.load(place / "README.md").data.license == "apache-2.0"
     assert "sample" in DatasetCard.load(place / "README.md").data.tags

@@ -265,7 +265,9 @@ def _responsible(bundle: Bundle) -> str:
         for key, title in _RESPONSIBLE.items()
         if (value := told.get(key))
     ]
-    return "\n".join(["## How the data came to be, as the paper says", "", *lines]) if lines else ""
+    of_which = ["This is said of the paper's own data, and not of the sample:", ""] * bundle.sample
+    heading = "## How the data came to be, as the paper says"
+    return "\n".join([heading, "", *of_which, *lines]) if lines else ""
 
 
 def _sentences(value: str | Sequence[str]) -> str:
