@@ -13,7 +13,10 @@ import yaml
 from huggingface_hub import DatasetCard
 
 from lextables.dataset import Column, Table, read
+from lextables.papers import PLANNERS
 from lextables.publish import folder, licences
+from lextables.publish.card import CATEGORIES
+from lextables.publish.forms import WRITERS
 from published_rows import bundle, data_set, run
 
 SPAN = pa.struct([pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)])
@@ -24,7 +27,7 @@ CLAUSES = Table(
         Column("clause_id", pa.string(), "the clause"),
         Column("split", pa.string(), "train or test"),
         Column("stars", pa.int8(), "1 to 5"),
-        Column("share", pa.float64(), "of its contract | as a share of one", nullable=True),
+        Column("share", pa.float64(), "of its `<contract>` | as a share <of> one", nullable=True),
         Column("signed", pa.bool_(), "whether it is signed"),
         Column("names", pa.list_(pa.string()), "who is named"),
         Column("spans", pa.list_(SPAN), "where it stands"),
@@ -171,7 +174,7 @@ def test_the_same_inputs_give_the_same_bytes(made):
 def test_a_card_says_what_is_in_each_column_and_what_was_counted(made):
     card = (made() / "README.md").read_text(encoding="utf-8")
     assert "The clauses \\| of all contracts. 2 rows; a row is known by `clause_id`." in card
-    assert "| `share` | double, or null | of its contract \\| as a share of one |" in card
+    assert "| `share` | double, or null | of its `<contract>` \\| as a share &lt;of> one |" in card
     assert "| `spans` | list of struct(start, end) | where it stands |" in card
     assert "- `quill`, clauses cut: 3" in card
     assert "All sources are the paper's" in card
@@ -183,6 +186,7 @@ def test_a_sample_says_so_before_anything_else(made):
     card = (place / "README.md").read_text(encoding="utf-8")
     _, first, *_ = card.partition("\n# ")[2].split("\n\n")
     assert first.startswith("> **This is a sample.**")
+    assert "This is said of the paper's own data, and not of the sample:\n\n- **Collection.**" in card
     # It is of our own writing, whatever the licence of the release is.
     assert DatasetCard.load(place / "README.md").data.license == "apache-2.0"
     assert "sample" in DatasetCard.load(place / "README.md").data.tags
@@ -257,10 +261,16 @@ def test_the_schema_of_what_is_published_is_the_written_one(made):
     assert [*read(made() / "data/clauses.parquet")] == ROWS
 
 
+def test_every_kind_of_task_has_forms_and_a_category():
+    assert WRITERS.keys() == CATEGORIES.keys() == PLANNERS.keys()
+
+
 def test_what_a_run_scores_goes_with_it(tmp_path):
     census = data_set(tmp_path, "quill", {CLAUSES: ROWS})
     scored = [{"metric": "AUPR", "group": "all", "value": 0.5, "n": 2}]
     ran = run(tmp_path, "quill", NOTES, [{"note": "a prediction"}], scored)
     folder.write(bundle([census], [ran]), tmp_path / "out")
     assert [*read(tmp_path / f"out/scores/{ran.name}.parquet")] == scored
-    assert f"| `{ran.name}` | BM25 / None |" in (tmp_path / "out/README.md").read_text(encoding="utf-8")
+    assert f"| quill | `{ran.name}` | BM25 / None |" in (tmp_path / "out/README.md").read_text(
+        encoding="utf-8"
+    )

@@ -53,15 +53,15 @@ def results(tmp_path):
 
 def made(root, name="crate"):
     folder = root.parent / name
-    crate.write(
+    files = crate.RunFiles(
         root.parent / "Snakefile",
         root / "config.yaml",
         [root / "tables/quill/table1.csv"],
         [root / place / "run.json" for place in RECORDS],
         [root.parent / "quill.yaml"],
         root,
-        folder,
     )
+    crate.write(files, folder)
     return folder
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import yaml
 
+from lextables.version import RELEASED
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -37,6 +39,7 @@ def test_the_citation_has_what_its_format_wants():
     assert citation["cff-version"] == "1.2.0"
     assert citation["authors"] == [{"name": "The lextables authors"}]
     assert citation["title"] and citation["message"]
+    assert str(citation["date-released"]) == RELEASED
 
 
 def test_a_commit_is_checked_with_the_pinned_versions():

@@ -204,6 +204,9 @@ def test_a_bundle_is_made_again_by_another_card_and_for_no_other_reason(project)
     assert planned(project, target) == {}
     grown("publish/printed.py")(project)
     assert planned(project, target) == {}
+    # What a user gave is no part of it.
+    shutil.rmtree(project / RESULTS / "runs/acord/given")
+    assert planned(project, target) == {}
     grown("publish/card.py")(project)
     assert planned(project, target) == {"bundle": 1}
 

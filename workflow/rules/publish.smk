@@ -13,6 +13,11 @@ BUNDLES = bundles()
 PUBLISH = f"{RESULTS}/publish"
 
 
+localrules:
+    printed,
+    crate,
+
+
 rule bundle:
     input:
         census=bundle_census,

@@ -3,16 +3,11 @@
 from pathlib import Path
 
 from lextables.job import job
-from lextables.publish.crate import write
+from lextables.publish.crate import RunFiles, write
 
 with job(snakemake.log[0]):
     given = snakemake.input
-    write(
-        given.workflow,
-        given.config,
-        given.tables,
-        given.runs,
-        given.papers,
-        snakemake.params.root,
-        Path(snakemake.output[0]).parent,
-    )
+    tables, runs, papers = ([*map(Path, several)] for several in (given.tables, given.runs, given.papers))
+    root = Path(snakemake.params.root)
+    files = RunFiles(Path(given.workflow), Path(given.config), tables, runs, papers, root)
+    write(files, Path(snakemake.output[0]).parent)

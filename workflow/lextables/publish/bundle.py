@@ -73,11 +73,6 @@ class PublishedRun:
         return self.folder.parts[-5]
 
     @property
-    def condition(self) -> str:
-        """What of the data set it predicts, or by what; such as the form of the queries."""
-        return self.folder.parts[-2]
-
-    @property
     def name(self) -> str:
         """The parts of its folder joined by dots: the name of its files, and the tag in TREC runs."""
         return ".".join(self.folder.parts[-4:])
@@ -165,11 +160,6 @@ class Bundle:
     def sample(self) -> bool:
         """Whether any of it was read from files of our own writing, which say nothing about the paper."""
         return any(source["variant"] == SAMPLE for source in self.sources)
-
-    @property
-    def comparable(self) -> bool:
-        """Whether all its data are the paper's."""
-        return all(source["comparable"] for source in self.sources)
 
 
 class About(Entry):

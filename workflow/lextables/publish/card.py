@@ -163,8 +163,10 @@ def type_words(field: pa.Field) -> str:
 
 
 def cell(text: str) -> str:
-    """A text as a cell of a table in Markdown has it."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    """A text as a cell of a table in Markdown has it: on one line, with no column and no tag of its own."""
+    # Between backticks a tag is shown as it stands.
+    parts = text.replace("|", "\\|").replace("\n", " ").split("`")
+    return "`".join(part if place % 2 else part.replace("<", "&lt;") for place, part in enumerate(parts))
 
 
 def _forms(bundle: Bundle, forms: Mapping[str, Sequence[Form]]) -> str:
@@ -179,7 +181,11 @@ def _forms(bundle: Bundle, forms: Mapping[str, Sequence[Form]]) -> str:
 def _runs(bundle: Bundle) -> str:
     if not bundle.runs:
         return ""
-    lines = [f"| `{run.name}` | {cell('; '.join(run.rows))} |" for run in bundle.runs]
+    lines = [
+        f"| {one.name} | `{run.name}` | {cell('; '.join(run.rows))} |"
+        for one in bundle.sets
+        for run in one.runs
+    ]
     return "\n".join(
         [
             "## Runs",
@@ -188,8 +194,8 @@ def _runs(bundle: Bundle) -> str:
             "what each scores: metric, group, value, n. What a user gave as predictions of their own is "
             "left out.",
             "",
-            "| run | row of a table |",
-            "|---|---|",
+            "| data set | run | row of a table |",
+            "|---|---|---|",
             *lines,
         ]
     )
@@ -259,7 +265,9 @@ def _responsible(bundle: Bundle) -> str:
         for key, title in _RESPONSIBLE.items()
         if (value := told.get(key))
     ]
-    return "\n".join(["## How the data came to be, as the paper says", "", *lines]) if lines else ""
+    of_which = ["This is said of the paper's own data, and not of the sample:", ""] * bundle.sample
+    heading = "## How the data came to be, as the paper says"
+    return "\n".join([heading, "", *of_which, *lines]) if lines else ""
 
 
 def _sentences(value: str | Sequence[str]) -> str:

@@ -9,6 +9,7 @@ https://www.researchobject.org/workflow-run-crate/profiles/workflow_run_crate/
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -31,20 +32,27 @@ PRIVATE = frozenset(("mirror", "bulk_export", "contract", "edgar_contact", "llm"
 COMPLETED = "http://schema.org/CompletedActionStatus"
 
 
-def write(
-    workflow: str | Path,
-    config: str | Path,
-    tables: Iterable[str | Path],
-    runs: Iterable[str | Path],
-    papers: Sequence[str | Path],
-    root: str | Path,
-    folder: str | Path,
-) -> None:
-    """Write the crate with copies of its files, which lie in it as they do below ``root``.
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of a finished run: ``runs`` are records (`run.json`), and ``papers`` the files of papers.
 
-    ``runs`` are the records of runs (`run.json`), and ``papers`` the papers' files.  The folder appears
-    whole, or keeps what it held before.
+    Below ``root`` lie the configuration, the tables and the runs, and in the crate as they do there.
     """
+
+    workflow: Path
+    config: Path
+    tables: Sequence[Path]
+    runs: Sequence[Path]
+    papers: Sequence[Path]
+    root: Path
+
+    def place(self, path: Path) -> str:
+        """Where a file or folder of the results lies in the crate."""
+        return path.relative_to(self.root).as_posix()
+
+
+def write(files: RunFiles, folder: str | Path) -> None:
+    """Write the crate with copies of its files; the folder appears whole, or keeps what it held before."""
     crate = ROCrate(version="1.1")
     crate.name = "Result tables of legal-NLP papers, rebuilt by lextables"
     crate.description = "The configuration, the runs and the tables of one run of the workflow."
@@ -54,29 +62,30 @@ def write(
         crate.add(ContextEntity(crate, place, {"@type": "CreativeWork", "name": name, "version": version}))
         for place, (name, version) in PROFILES.items()
     ]
-    crate.root_dataset["citation"] = [_paper(crate, path) for path in papers]
-
-    main = crate.add_workflow(
-        workflow, "Snakefile", main=True, lang="snakemake", properties={"name": "lextables"}
-    )
-    main["version"] = words(made_by())
-    settings = _config(crate, config)
-    found = [_file(crate, path, _place(path, root), "text/csv", _table_words(path)) for path in tables]
-    given = crate.add_formal_parameter("config", "File", "#config", valueRequired=True)
-    settings["exampleOfWork"], main["input"] = given, [given]
-    whole = {"name": "The run of the workflow", "actionStatus": {"@id": COMPLETED}}
-    actions = [crate.add_action(main, "#workflow-run", [settings], found, whole)]
-    actions += [_run(crate, Path(path), root) for path in runs]
+    crate.root_dataset["citation"] = [_paper(crate, path) for path in files.papers]
+    actions = [_whole(crate, files), *(_run(crate, path, files) for path in files.runs)]
     crate.root_dataset["mentions"] = actions
     with replacing_folder(folder) as out:
         crate.write(out)
 
 
-def _config(crate: ROCrate, path: str | Path) -> File:
+def _whole(crate: ROCrate, files: RunFiles) -> ContextEntity:
+    """The run of the workflow: from the configuration to the tables."""
+    told = {"name": "lextables", "version": words(made_by())}
+    main = crate.add_workflow(files.workflow, "Snakefile", main=True, lang="snakemake", properties=told)
+    config = _config(crate, files.config)
+    given = crate.add_formal_parameter("config", "File", "#config", valueRequired=True)
+    config["exampleOfWork"], main["input"] = given, [given]
+    tables = [_file(crate, path, files.place(path), "text/csv", _table_words(path)) for path in files.tables]
+    done = {"name": "The run of the workflow", "actionStatus": {"@id": COMPLETED}}
+    return crate.add_action(main, "#workflow-run", [config], tables, done)
+
+
+def _config(crate: ROCrate, path: Path) -> File:
     """The effective configuration, without what is a user's own."""
-    kept = public(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
+    kept = public(yaml.safe_load(path.read_text(encoding="utf-8")))
     text = StringIO(yaml.safe_dump(kept, sort_keys=False, allow_unicode=True))
-    return _file(crate, text, Path(path).name, "application/yaml", "the effective configuration")
+    return _file(crate, text, path.name, "application/yaml", "the effective configuration")
 
 
 def public(config: Any) -> Any:
@@ -86,31 +95,25 @@ def public(config: Any) -> Any:
     return [public(value) for value in config] if isinstance(config, list) else config
 
 
-def _file(crate: ROCrate, source: str | Path | StringIO, place: str, encoding: str, name: str) -> File:
+def _file(crate: ROCrate, source: Path | StringIO, place: str, encoding: str, name: str) -> File:
     """A file at ``place`` in the crate."""
     return crate.add_file(source, place, properties={"name": name, "encodingFormat": encoding})
 
 
-def _place(path: str | Path, root: str | Path) -> str:
-    """Where a file of the results lies in the crate: as it does in them."""
-    return Path(path).relative_to(root).as_posix()
-
-
-def _table_words(path: str | Path) -> str:
-    path = Path(path)
+def _table_words(path: Path) -> str:
     return f"{path.stem} of {path.parent.name}: printed beside reproduced values"
 
 
-def _paper(crate: ROCrate, path: str | Path) -> ContextEntity:
-    entry = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+def _paper(crate: ROCrate, path: Path) -> ContextEntity:
+    entry = yaml.safe_load(path.read_text(encoding="utf-8"))
     told = {"@type": "ScholarlyArticle", "name": entry["title"], "creditText": entry["citation"]}
-    return crate.add(ContextEntity(crate, f"#paper-{Path(path).stem}", told))
+    return crate.add(ContextEntity(crate, f"#paper-{path.stem}", told))
 
 
-def _run(crate: ROCrate, path: Path, root: str | Path) -> ContextEntity:
+def _run(crate: ROCrate, path: Path, files: RunFiles) -> ContextEntity:
     """One run: by which software, with which settings, and the record that it left."""
     record = loaded(path)
-    place = _place(path.parent, root)
+    place = files.place(path.parent)
     result = _file(crate, path, f"{place}/{path.name}", "application/json", f"record of {place}")
     given = "predictions that a user gave" if "given" in record else ""
     told = {
@@ -127,9 +130,8 @@ def _software(crate: ROCrate, ours: Mapping[str, Any] | None, libraries: Mapping
     """lextables and its libraries at the versions that a run had, once for all runs that had the same."""
     version = words(ours) if ours else "not recorded"
     parts = [_application(crate, name, number) for name, number in sorted(libraries.items())]
-    identity = f"#lextables-{version}-{'-'.join(libraries[name] for name in sorted(libraries))}".replace(
-        " ", "-"
-    )
+    numbers = (libraries[name] for name in sorted(libraries))
+    identity = "-".join(("#lextables", version.replace(" ", "-"), *numbers))
     told = {"@type": "SoftwareApplication", "name": "lextables", "softwareVersion": version}
     found = crate.get(identity) or crate.add(ContextEntity(crate, identity, told))
     found["softwareRequirements"] = parts

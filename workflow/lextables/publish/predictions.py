@@ -30,9 +30,7 @@ def of_classification(given: PublishedSet, folder: Path) -> list[Form]:
         for condition, rows in groupby(read(run.predictions), lambda row: row.get("condition", "")):
             place = f"{run.name}.{condition.replace(' > ', '-to-')}" if condition else run.name
             _write(folder / f"{FOLDER}/{place}.jsonl", _answers(rows, right))
-    views = ", a file for each view that it was trained under and each that it read" * bool(
-        given.task.get("views")
-    )
+    views = ", a file for each view that it was trained under and read" if given.task.get("views") else ""
     return [
         Form(
             f"{FOLDER}/<run>.jsonl",
@@ -83,7 +81,6 @@ def _marks(run: PublishedRun) -> bool:
 
 
 def _write(path: Path, records: Iterator[Row]) -> None:
+    option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
     with path.open("wb") as file:
-        for record in records:
-            option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
-            file.write(orjson.dumps(record, option=option))
+        file.writelines(orjson.dumps(record, option=option) for record in records)

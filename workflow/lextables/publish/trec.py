@@ -129,5 +129,4 @@ def _queries(found: Collection) -> Iterator[dict]:
 
 def _write_lines(path: Path, records: Iterator[dict]) -> None:
     with path.open("wb") as file:
-        for record in records:
-            file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+        file.writelines(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records)

@@ -1,0 +1,90 @@
+"""Bundles of real data: what other tools make of them, held to the releases and to our scores."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import ir_measures
+import mlcroissant
+import pytest
+from datasets import load_dataset
+from ir_measures import nDCG
+
+from lextables import rooms
+from lextables.dataset import read
+from lextables.publish.bundle import About, PublishedRun, gather
+from lextables.publish.folder import write
+from lextables.sources import registry
+
+ROOT = Path(__file__).parents[2]
+RUN = "runs/acord/retrieve/bm25/short/seed0"
+FILES = ("data/acord/census.json", f"{RUN}/scores.parquet", "data/cuad/census.json")
+
+
+@pytest.fixture(scope="module")
+def bundles(mirror, tmp_path_factory):
+    """The bundles of ACORD, with the run of its BM25, and of CUAD."""
+    folder = tmp_path_factory.mktemp("bundles")
+    command = [
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2"),
+        *("--directory", str(folder), *(f"results/{file}" for file in FILES), "--config", "data=release"),
+        *(f"mirror={mirror}", "models=available", "papers=[acord,cuad]", "device=cpu"),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    results = folder / "results"
+    sources = registry.load(ROOT / "resources/sources.yaml")
+    homes = {name: {"title": one.title, "homepage": one.homepage} for name, one in sources.items()}
+    for paper in ("acord", "cuad"):
+        entry = rooms.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(mode="json")
+        about = About.model_validate({key: entry[key] for key in About.model_fields})
+        runs = [PublishedRun(results / RUN, ["BM25 / None"])] if paper == "acord" else []
+        census, words = [results / f"data/{paper}/census.json"], registry.words(sources, [paper])
+        bundle = gather(paper, about, census, runs, words, homes, made_by="tests", command="none")
+        write(bundle, folder / paper)
+    return folder
+
+
+def test_ir_measures_gives_the_scores_of_bm25(bundles):
+    scores = {
+        (row["metric"], row["group"]): row["value"]
+        for row in read(bundles / "results" / RUN / "scores.parquet")
+    }
+    qrels = [*ir_measures.read_trec_qrels(str(bundles / "acord/trec/qrels.test.txt"))]
+    run = [*ir_measures.read_trec_run(str(bundles / "acord/trec/retrieve.bm25.short.seed0.run"))]
+    for cutoff in (5, 10):
+        found = ir_measures.calc_aggregate([nDCG @ cutoff], qrels, run)[nDCG @ cutoff]
+        assert found == pytest.approx(scores[f"NDCG@{cutoff}", "all"], abs=1e-12)
+    assert len({line.query_id for line in qrels}) == 57
+
+
+def test_datasets_and_mlcroissant_load_what_the_release_has(bundles, tmp_path):
+    counts = {"judgements": 126_659, "clauses": 3_931, "queries": 114}
+    for name, rows in counts.items():
+        loaded = load_dataset(str(bundles / "acord"), name, split="full", cache_dir=str(tmp_path))
+        assert loaded.num_rows == rows
+    data = mlcroissant.Dataset(bundles / "acord/croissant.json")
+    assert not data.metadata.ctx.issues.errors
+    assert sum(1 for _ in data.records("queries")) == 114
+
+
+def test_squad_files_are_the_release_but_for_its_order(bundles, mirror):
+    def plain(content):
+        return {
+            question["id"]: (
+                paragraph["context"],
+                question["question"],
+                sorted((answer["answer_start"], answer["text"]) for answer in question["answers"]),
+            )
+            for document in json.loads(content)["data"]
+            for paragraph in document["paragraphs"]
+            for question in paragraph["qas"]
+        }
+
+    with zipfile.ZipFile(mirror / "cuad/data.zip") as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("test.json")]
+        theirs = plain(archive.read(name))
+    assert len(theirs) == 4182
+    assert plain((bundles / "cuad/squad/test.json").read_bytes()) == theirs
