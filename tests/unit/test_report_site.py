@@ -114,6 +114,17 @@ def test_a_table_says_its_values_reasons_runs_and_commands(results):
     assert f"snakemake --cores 4 {keys} {runs}" in text
 
 
+def test_rows_of_the_same_runs_have_one_command(results):
+    found = material(results)
+    (part,) = found.parts
+    (line, *_) = [line for line in part.exhibits[0].lines if line.runs]
+    lines = [replace(line, row=f"Question {n}") for n in range(5)]
+    exhibit = replace(part.exhibits[0], lines=lines)
+    (row,) = tables.rows_again(exhibit, {run.folder: run for run in found.runs}, found.config, "results")
+    assert row.name == "Question 0; Question 1; Question 2; and 2 more rows"
+    assert row.command.count("scores.parquet") == 3
+
+
 def test_a_row_of_given_predictions_has_no_known_cost(results):
     path = results / f"{RUN}/seed2/run.json"
     given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}"}, "given": {"file": "<run>.txt"}}

@@ -89,16 +89,22 @@ def contests(exhibit: Exhibit) -> Sequence[Contest]:
 def rows_again(
     exhibit: Exhibit, runs: Mapping[str, RunRecord], config: Mapping[str, Any], root: str
 ) -> list[again.Again]:
-    """Return for each row that has runs the command that makes them, and what they took."""
+    """Return for each row that has runs the command that makes them, and what they took.
+
+    Rows of the same runs are made by one command.
+    """
     folders: dict[str, dict[str, None]] = {}
     for line in exhibit.lines:
         folders.setdefault(line.row, {}).update(dict.fromkeys(line.runs.split()))
-    found = []
+    rows: dict[tuple[str, ...], list[str]] = {}
     for row, needed in folders.items():
+        rows.setdefault(tuple(needed), []).append(row)
+    found = []
+    for needed, of_them in rows.items():
         here = [runs[folder] for folder in needed if folder in runs]
         if here:
             targets = [f"{root}/{folder}/scores.parquet" for folder in needed]
-            found.append(again.Again(row, here, again.command(config, *targets), again.cost(here)))
+            found.append(again.Again(of_them, here, again.command(config, *targets), again.cost(here)))
     return found
 
 
