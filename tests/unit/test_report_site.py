@@ -144,11 +144,24 @@ def test_a_run_says_how_it_was_set_what_it_took_how_it_learnt_and_where_it_is_sh
     for words_of_it in (
         "all-minilm-l6-v2 (package)", "H100", "3 min 20 s", "1,000 MiB", "python 3.11.2, torch 2.13.0",
         "at most 5 min 0 s on H100, up to 5,000 MiB", "ACORD, Table 3 Retrieval <i>", "ACORD, Figure 2",
-        "seed 1 , seed 2", "Loss over 3 updates, from 0.8 to 0.6", "NDCG@5 all 0.5250 57",
+        "The same with other seeds: seed 1 ; seed 2",
+        "Loss over 3 updates, from 0.8 to 0.6", "NDCG@5 all 0.5250 57",
         "learning_rate validation NDCG@10 0.0001 0.25", "run.json scores.parquet log.txt",
     ):  # fmt: skip
         assert words_of_it in text
     assert '<polyline points="106.7,4.0 213.3,18.5 320.0,33.0"/>' in files[f"{RUN}/seed0.html"]
+
+
+def test_runs_that_read_one_another_are_linked(results):
+    path = results / f"{RUN}/seed2/run.json"
+    record = json.loads(path.read_text())
+    record["settings"]["weights"] = f"results/{RUN}/seed0/weights"
+    record["settings"]["of"] = ["runs/acord/retrieve/gone/short/seed0"]
+    path.write_text(json.dumps(record))
+    files = site.files(material(results))
+    assert "It goes by: read, bi+encoder, short, seed 0" in said(files, f"{RUN}/seed2.html")
+    assert "Read by: read, bi+encoder, short, seed 2" in said(files, f"{RUN}/seed0.html")
+    assert "Read by" not in said(files, f"{RUN}/seed1.html")
 
 
 def test_a_data_set_says_what_is_in_it_where_it_is_from_and_how_to_load_it(results):
@@ -186,6 +199,7 @@ def test_what_an_earlier_run_left_is_shown_as_its(results):
     for path in ("index.html", "papers/acord.html", "tables/acord-table3.html"):
         assert left in said(files, path)
     assert "left by an earlier run" in said(files, f"{RUN}/seed0.html")
+    assert "Left by an earlier run, whose settings" in said(files, "data/acord.html")
     assert "3 runs (3 left by earlier runs)" in said(files, "papers/acord.html")
     assert left not in said(site.files(material(results)), "index.html")
 

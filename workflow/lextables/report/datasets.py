@@ -125,6 +125,7 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
         "dataset": dataset,
         "task": part.tasks[dataset.name] if part else "",
         "tables": tables,
+        "earlier": bool(part and part.earlier),
         "counted": counted,
         "load": load(dataset, root, part),
         "sources": sources_in_words(dataset.census["sources"]),
