@@ -82,8 +82,9 @@ def _beside(part: Part, at: int) -> tuple[str, str]:
 
 
 def contests(exhibit: Exhibit) -> Sequence[Contest]:
-    """Which rows differ, by what the table's comparison says; none where no rows were compared."""
-    return comparison.contests(exhibit.pairs) if exhibit.pairs else ()
+    """Which rows differ, by what the table's comparison says; none where no two rows were compared."""
+    found = comparison.contests(exhibit.pairs) if exhibit.pairs else ()
+    return [contest for contest in found if len(contest.systems) > 1]
 
 
 def rows_again(
