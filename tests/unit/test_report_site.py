@@ -170,7 +170,8 @@ def test_a_data_set_says_what_is_in_it_where_it_is_from_and_how_to_load_it(resul
         "Data set · retrieval", "Every rated pair, by query_id .", "1,593 rows, one for each query_id.",
         "acord/ACORD.zip: as published, 3,131,196 bytes from https://example.org/ACORD.zip; CC BY 4.0.",
         "marks list<int32>, may be null what people gave", "[1, 2]", "null", "word word …",
-        'read_parquet("', '/publish/acord", "judgements", split="full")', "ratings left out 3", "test 761 train 832",
+        'read_parquet("', '/publish/acord", "judgements", split="full")', "ratings left out 3",
+        "test 761 train 832",
     ):  # fmt: skip
         assert words_of_it in text
     assert text.count("word word …") == 10
