@@ -54,6 +54,5 @@ def facts(
         ("Grid", f"{config.get('grid', 'auto')}, seeds {', '.join(map(str, seeds))}" if seeds else ""),
         ("Runs", f"{len(runs)}, in at most {duration(spent)} together" if runs else "none"),
         ("Devices", devices),
-        ("Made by", f"lextables {made_by}" if made_by else ""),
-        ("Commit of", date),
+        ("Made by", f"lextables {made_by}{f', of {date}' if date else ''}" if made_by else ""),
     ]

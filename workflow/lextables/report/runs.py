@@ -1,6 +1,7 @@
 """A page a run: what it was set to, what it ran on, how long, how it learnt, and what it scored."""
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -156,8 +157,12 @@ def _short(value: Any) -> str:
 def _scores(path: Path) -> tuple[list[tuple[str, str, str, str]], int]:
     """The scores over everything, and of groups as many as there is room for; and how many are left out."""
     rows = sorted(read(path), key=lambda row: row["group"] != "all")
-    texts = [(row["metric"], row["group"], f"{row['value']:.4f}", f"{row['n']:,}") for row in rows]
+    texts = [(row["metric"], row["group"], _score(row["value"]), f"{row['n']:,}") for row in rows]
     return texts[:SCORES], max(0, len(texts) - SCORES)
+
+
+def _score(value: float) -> str:
+    return "not defined" if math.isnan(value) else f"{value:.4f}"
 
 
 def _losses(log: Path) -> list[Curve]:
