@@ -21,7 +21,8 @@ def page(
     blocks = []
     for part in parts:
         rows = [papers.row(part, exhibit) for exhibit in part.exhibits]
-        blocks.append({"part": part, "rows": rows, "counts": standing.add(row["counts"] for row in rows)})
+        counts = standing.add(row["counts"] for row in rows)
+        blocks.append({"part": part, "rows": rows, "counts": counts, "words": standing.in_words(counts)})
     total = standing.add(block["counts"] for block in blocks)
     values = {
         "blocks": blocks,

@@ -18,7 +18,8 @@ from lextables.tables.cells import DIFFERENCE, SPREAD, Line, count
 
 MARKS = {"match": "✓", "near": "≈", "off": "✗", "not run": "–"}
 KEY = (
-    "Each cell: printed → ours, and the verdict; without the arrow where ours is made of other data. "
+    "Each cell: printed → ours, and the verdict; without the arrow where ours is made of other data, and the "
+    "printed value alone where nothing ran. "
     "Match: equal at the printed precision, or the same words. "
     "Off: not; the difference is ours less the printed value. "
     "A row that is trained is judged by its own seeds, three at least: near says that the printed value lies "
