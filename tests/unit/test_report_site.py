@@ -286,6 +286,8 @@ def test_the_picture_has_a_mark_for_each_printed_value_of_a_shape_of_its_own():
     assert standing.picture(standing.count([])) == ""
     assert standing.in_words(counts) == "30 match, 20 not run"
     assert standing.in_words(standing.count([])) == "no printed value to compare"
+    own = build([], [Cell("a", "c", 1.0), Cell("b", "c", None, reason="no")], True)
+    assert standing.of_table(own) == "1 value of ours, none printed"
 
 
 def test_values_without_a_verdict_are_told_by_their_data():

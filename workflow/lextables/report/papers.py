@@ -64,7 +64,7 @@ def row(part: Part, exhibit: Any) -> dict[str, Any]:
         "path": tables.path(part, exhibit),
         "picture": standing.picture(counts),
         "counts": counts,
-        "words": standing.in_words(counts),
+        "words": standing.of_table(exhibit.lines),
         "task": part.tasks.get(exhibit.entry.of or "", ""),
     }
 
