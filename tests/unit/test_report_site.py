@@ -79,7 +79,7 @@ def test_the_first_page_counts_the_printed_values_and_says_what_it_was_made_of(r
         "Of 44 printed values, 42 come out as printed; 2 were not run here, each with its reason.",
         "Table 3 Retrieval <i> 1 match, 1 not run", "Table C-1 Queries 40 match",
         "the release (acord as published)", "those that this machine has: all-minilm-l6-v2",
-        "3, in at most 10 min 3 s together", "lextables 0.2.0", "2026-01-02",
+        "3, in at most 10 min 3 s together", "lextables 0.2.0, of 2026-01-02",
         "snakemake --cores 4 --config data=release models=available",
         "All runs: python 3.11.2.",
     ):  # fmt: skip
@@ -116,6 +116,17 @@ def test_a_table_says_its_values_reasons_runs_and_commands(results):
     assert f"snakemake --cores 4 {keys} {runs}" in text
 
 
+def test_rows_of_the_same_runs_have_one_command(results):
+    found = material(results)
+    (part,) = found.parts
+    (line, *_) = [line for line in part.exhibits[0].lines if line.runs]
+    lines = [replace(line, row=f"Question {n}") for n in range(5)]
+    exhibit = replace(part.exhibits[0], lines=lines)
+    (row,) = tables.rows_again(exhibit, {run.folder: run for run in found.runs}, found.config, "results")
+    assert row.name == "Question 0; Question 1; Question 2; and 2 more rows"
+    assert row.command.count("scores.parquet") == 3
+
+
 def test_a_row_of_given_predictions_has_no_known_cost(results):
     path = results / f"{RUN}/seed2/run.json"
     given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}"}, "given": {"file": "<run>.txt"}}
@@ -135,11 +146,24 @@ def test_a_run_says_how_it_was_set_what_it_took_how_it_learnt_and_where_it_is_sh
     for words_of_it in (
         "all-minilm-l6-v2 (package)", "H100", "3 min 20 s", "1,000 MiB", "python 3.11.2, torch 2.13.0",
         "at most 5 min 0 s on H100, up to 5,000 MiB", "ACORD, Table 3 Retrieval <i>", "ACORD, Figure 2",
-        "seed 1 , seed 2", "Loss over 3 updates, from 0.8 to 0.6", "NDCG@5 all 0.5250 57",
+        "The same with other seeds: seed 1 ; seed 2",
+        "Loss over 3 updates, from 0.8 to 0.6", "NDCG@5 all 0.5250 57",
         "learning_rate validation NDCG@10 0.0001 0.25", "run.json scores.parquet log.txt",
     ):  # fmt: skip
         assert words_of_it in text
     assert '<polyline points="106.7,4.0 213.3,18.5 320.0,33.0"/>' in files[f"{RUN}/seed0.html"]
+
+
+def test_runs_that_read_one_another_are_linked(results):
+    path = results / f"{RUN}/seed2/run.json"
+    record = json.loads(path.read_text())
+    record["settings"]["weights"] = f"results/{RUN}/seed0/weights"
+    record["settings"]["of"] = ["runs/acord/retrieve/gone/short/seed0"]
+    path.write_text(json.dumps(record))
+    files = site.files(material(results))
+    assert "It goes by: read, bi+encoder, short, seed 0" in said(files, f"{RUN}/seed2.html")
+    assert "Read by: read, bi+encoder, short, seed 2" in said(files, f"{RUN}/seed0.html")
+    assert "Read by" not in said(files, f"{RUN}/seed1.html")
 
 
 def test_a_data_set_says_what_is_in_it_where_it_is_from_and_how_to_load_it(results):
@@ -148,7 +172,8 @@ def test_a_data_set_says_what_is_in_it_where_it_is_from_and_how_to_load_it(resul
         "Data set · retrieval", "Every rated pair, by query_id .", "1,593 rows, one for each query_id.",
         "acord/ACORD.zip: as published, 3,131,196 bytes from https://example.org/ACORD.zip; CC BY 4.0.",
         "marks list<int32>, may be null what people gave", "[1, 2]", "null", "word word …",
-        'read_parquet("', 'load_dataset("', "ratings left out 3", "test 761 train 832",
+        'read_parquet("', '/publish/acord", "judgements", split="full")', "ratings left out 3",
+        "test 761 train 832",
     ):  # fmt: skip
         assert words_of_it in text
     assert text.count("word word …") == 10
@@ -177,6 +202,7 @@ def test_what_an_earlier_run_left_is_shown_as_its(results):
     for path in ("index.html", "papers/acord.html", "tables/acord-table3.html"):
         assert left in said(files, path)
     assert "left by an earlier run" in said(files, f"{RUN}/seed0.html")
+    assert "Left by an earlier run, whose settings" in said(files, "data/acord.html")
     assert "3 runs (3 left by earlier runs)" in said(files, "papers/acord.html")
     assert left not in said(site.files(material(results)), "index.html")
 
@@ -262,6 +288,8 @@ def test_the_picture_has_a_mark_for_each_printed_value_of_a_shape_of_its_own():
     assert outcomes.picture(outcomes.count([])) == ""
     assert outcomes.in_words(counts) == "30 match, 20 not run"
     assert outcomes.in_words(outcomes.count([])) == "no printed value to compare"
+    own = build([], [Cell("a", "c", 1.0), Cell("b", "c", None, reason="no")], True)
+    assert outcomes.of_table(own) == "1 value of ours, none printed"
 
 
 def test_values_without_a_verdict_are_told_by_their_data():
@@ -306,7 +334,7 @@ def test_the_leaderboard_and_the_reliability_are_pages_of_the_site(results):
     assert site_pages.faults(results / "report") == []
     files = site.files(found)
     board, reliable = said(files, "leaderboard.html"), said(files, "reliability.html")
-    assert "m 1.00 1 55.0* [50, 60]" in board and f"best {EVIL} 55.0 [50, 60] –" in board
+    assert "m 1.00 1 55.0* [50, 60]" in board and f"best {EVIL} 55.0 [50, 60] – the best that ran" in board
     assert "theirs 54.0 [50, 60] – printed, not run here" in board
     assert "ACORD, Table 3: NDCG@5 57 queries best 10 – – 1.0 yes 0.04 3.0 1.7 no 90%" in reliable
     assert '<a href="leaderboard.html">Leaderboard</a>' in files["index.html"]

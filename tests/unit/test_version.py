@@ -68,6 +68,13 @@ def test_an_unpacked_archive_has_no_commit(checkout, tmp_path, monkeypatch):
     assert version.words(made) == lextables.__version__
 
 
+def test_the_day_is_the_commits(checkout):
+    git(checkout, "commit", "--amend", "--no-edit", "--date", "2001-02-03T12:00:00")
+    command = [*GIT, "-C", checkout, "log", "-1", "--format=%cI"]
+    written = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert version.day() == written[:10] != "2001-02-03"
+
+
 @pytest.mark.parametrize("broken", ["no git", "no commit"])
 def test_without_git_or_a_commit_there_is_none(tmp_path, monkeypatch, broken):
     git(tmp_path, "init")
@@ -75,6 +82,7 @@ def test_without_git_or_a_commit_there_is_none(tmp_path, monkeypatch, broken):
     if broken == "no git":
         monkeypatch.setenv("PATH", str(tmp_path))
     assert version.made_by()["commit"] is None
+    assert version.day() == ""
 
 
 def test_a_run_records_both(checkout, tmp_path):

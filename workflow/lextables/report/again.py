@@ -11,6 +11,8 @@ from lextables.tables.asked import in_words
 from lextables.tables.render import duration
 from lextables.tables.report import RunRecord
 
+NAMED = 3  # rows
+
 
 def command(config: Mapping[str, Any], *targets: str) -> str:
     """Return the command that makes ``targets``, or all that there is, under this configuration.
@@ -52,12 +54,18 @@ def _value(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Again:
-    """A row of a table, the runs that it shows, and the command that makes them; ``cost`` is in words."""
+    """Rows of a table, the runs that they show, and the command that makes them; ``cost`` is in words."""
 
-    row: str
+    rows: Sequence[str]
     runs: Sequence[RunRecord]
     command: str
     cost: str
+
+    @property
+    def name(self) -> str:
+        """The rows in words, three of them at the most."""
+        some, more = "; ".join(self.rows[:NAMED]), len(self.rows) - NAMED
+        return some if more <= 0 else f"{some}; and {more} more rows"
 
 
 def cost(runs: Iterable[RunRecord]) -> str:

@@ -125,6 +125,7 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
         "dataset": dataset,
         "task": part.tasks[dataset.name] if part else "",
         "tables": tables,
+        "earlier": bool(part and part.earlier),
         "counted": counted,
         "load": load(dataset, root, part),
         "sources": sources_in_words(dataset.census["sources"]),
@@ -155,8 +156,10 @@ def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]
     """How to load the tables of a data set: (with what, the code)."""
     frames = [f'{table.name} = pd.read_parquet("{root}/{table.file}")' for table in dataset.tables]
     ways = [("With pandas", "\n".join(["import pandas as pd", *frames]))]
-    if part and dataset.tables:
-        folder = f"{root}/publish/{part.name}"
-        call = f'rows = load_dataset("{folder}", "{dataset.tables[0].name}")'
+    # What only trains or is shown beside it is no part of a paper's bundle.
+    if part and dataset.tables and (dataset.name == part.name or part.tasks[dataset.name]):
+        name = dataset.tables[0].name
+        name = name if dataset.name == part.name else f"{dataset.name}-{name}"
+        call = f'rows = load_dataset("{root}/publish/{part.name}", "{name}", split="full")'
         ways.append(("With datasets, after snakemake publish", f"from datasets import load_dataset\n{call}"))
     return ways

@@ -56,6 +56,15 @@ def in_words(counts: Counts) -> str:
     return ", ".join(said) or "no printed value to compare"
 
 
+def of_table(lines: Iterable[Line]) -> str:
+    """Return in words how a table came out; of one that prints no value how many it has of ours."""
+    lines = list(lines)
+    if any(line.published for line in lines):
+        return in_words(count(lines))
+    n = sum(bool(line.reproduced or line.ours) for line in lines)
+    return f"{n:,} value{'' if n == 1 else 's'} of ours, none printed"
+
+
 def picture(counts: Counts) -> Markup:
     """Draw one mark a printed cell, by how it came out, line by line; nothing for none."""
     marks = [name for name, n in counts.items() for _ in range(n)]

@@ -21,7 +21,8 @@ def page(
     blocks = []
     for part in parts:
         rows = [papers.row(part, exhibit) for exhibit in part.exhibits]
-        blocks.append({"part": part, "rows": rows, "counts": outcomes.add(row["counts"] for row in rows)})
+        counts = outcomes.add(row["counts"] for row in rows)
+        blocks.append({"part": part, "rows": rows, "counts": counts, "words": outcomes.in_words(counts)})
     total = outcomes.add(block["counts"] for block in blocks)
     values = {
         "blocks": blocks,
@@ -54,6 +55,5 @@ def facts(
         ("Grid", f"{config.get('grid', 'auto')}, seeds {', '.join(map(str, seeds))}" if seeds else ""),
         ("Runs", f"{len(runs)}, in at most {duration(spent)} together" if runs else "none"),
         ("Devices", devices),
-        ("Made by", f"lextables {made_by}" if made_by else ""),
-        ("Commit of", date),
+        ("Made by", f"lextables {made_by}{f', of {date}' if date else ''}" if made_by else ""),
     ]

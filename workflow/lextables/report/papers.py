@@ -64,7 +64,7 @@ def row(part: Part, exhibit: Any) -> dict[str, Any]:
         "path": tables.path(part, exhibit),
         "picture": outcomes.picture(counts),
         "counts": counts,
-        "words": outcomes.in_words(counts),
+        "words": outcomes.of_table(exhibit.lines),
         "task": part.tasks.get(exhibit.entry.of or "", ""),
     }
 

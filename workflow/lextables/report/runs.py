@@ -1,5 +1,7 @@
 """A page a run: what it was set to, what it ran on, how long, how it learnt, and what it scored."""
 
+import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +22,8 @@ FILES = ("run.json", "scores.parquet", "units.parquet", "predictions.parquet", "
 LETTERS = 600  # of a setting, such as a prompt
 SCORES = 60  # rows of them at the most
 UPDATE = re.compile(r"update (\d+) of \d+, loss ([\d.]+)$", re.MULTILINE)
+# A run that another one's settings name, with what it reads of it.
+OF_RUN = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
 # What a run's record says elsewhere on its page.
 ELSEWHERE = frozenset(
     "settings libraries lextables device seconds peak_memory_mib trained validation asked given work".split()
@@ -27,6 +31,7 @@ ELSEWHERE = frozenset(
 WIDE, HIGH = 320, 120  # units of a curve
 
 Shown = Mapping[str, Sequence[tuple[Part, Exhibit]]]
+Readers = Mapping[str, Sequence[RunRecord]]
 Curve = Sequence[tuple[float, float]]
 
 
@@ -46,15 +51,32 @@ def shown_in(parts: Iterable[Part]) -> Shown:
     return {folder: list(tables.values()) for folder, tables in found.items()}
 
 
+def gone_by(runs: Iterable[RunRecord]) -> Readers:
+    """{run folder: the runs that its settings name, whose weights or predictions it reads}."""
+    by_folder = {run.folder: run for run in runs}
+    return {
+        folder: [
+            by_folder[other]
+            for other in dict.fromkeys(OF_RUN.findall(json.dumps(run.record["settings"])))
+            if other in by_folder and other != folder
+        ]
+        for folder, run in by_folder.items()
+    }
+
+
 def page(
     run: RunRecord,
     runs: Mapping[str, RunRecord],
     shown: Shown,
+    reads: Readers,
     trail: Sequence[tuple[str, str]],
     config: Mapping[str, Any],
     root: str,
 ) -> Page:
-    """Return the page of a run; ``root`` is the folder of the results, ``runs`` are all by their folder."""
+    """Return the page of a run, one of ``runs`` by their folder; ``root`` is the folder of the results.
+
+    ``shown`` is what `shown_in` says, and ``reads`` what `gone_by` does.
+    """
     folder, record = Path(root) / run.folder, run.record
     there = [name for name in FILES if (folder / name).exists()]
     target = "scores.parquet" if "scores.parquet" in there else "run.json"
@@ -94,7 +116,14 @@ def page(
         "updates": max((at for curve in losses for at, _ in curve), default=0),
         "trials": _trials(record.get("validation") or []),
         "tables": [(path, f"{part.short}, {label(x.name)}", x.entry.title) for path, part, x in tables],
-        "siblings": [(f"seed {other.seed}", place(other)) for other in siblings],
+        "beside": [
+            ("It goes by", [(other.name, place(other)) for other in reads[run.folder]]),
+            (
+                "Read by",
+                [(other.name, place(other)) for other in runs.values() if run in reads[other.folder]],
+            ),
+            ("The same with other seeds", [(f"seed {other.seed}", place(other)) for other in siblings]),
+        ],
         "files": {name: f"{run.folder}/{name}" for name in there},
     }
     title = f"{run.model}, {run.condition}, seed {run.seed}"
@@ -128,8 +157,12 @@ def _short(value: Any) -> str:
 def _scores(path: Path) -> tuple[list[tuple[str, str, str, str]], int]:
     """The scores over everything, and of groups as many as there is room for; and how many are left out."""
     rows = sorted(read(path), key=lambda row: row["group"] != "all")
-    texts = [(row["metric"], row["group"], f"{row['value']:.4f}", f"{row['n']:,}") for row in rows]
+    texts = [(row["metric"], row["group"], _score(row["value"]), f"{row['n']:,}") for row in rows]
     return texts[:SCORES], max(0, len(texts) - SCORES)
+
+
+def _score(value: float) -> str:
+    return "not defined" if math.isnan(value) else f"{value:.4f}"
 
 
 def _losses(log: Path) -> list[Curve]:

@@ -73,7 +73,7 @@ const tools = (box, table) => {
       row.hidden = !wanted.every((word) => text.includes(word));
     }
   });
-  const by = make("select", {}, make("option", { value: "", textContent: "as printed" }));
+  const by = make("select", {}, make("option", { value: "", textContent: "as it stands" }));
   [...table.tHead.rows[0].cells].forEach((cell, at) => {
     const name = at ? cell.firstChild?.textContent.trim() : "name";
     by.append(make("option", { value: `${at}`, textContent: name }));

@@ -77,11 +77,11 @@ def files(material: Material) -> dict[str, str]:
             add(_of_table(part, exhibit, by_folder, material, around))
     add(material.comparing)
     add(datasets.pages(material.datasets, material.parts, material.root))
-    shown = runs.shown_in(material.parts)
+    shown, reads = runs.shown_in(material.parts), runs.gone_by(material.runs)
     for run in material.runs:
         part = datasets.owner(run.paper, material.parts)
         trail = [(part.short, papers.path(part))] if part else []
-        add([runs.page(run, by_folder, shown, trail, material.config, material.root)])
+        add([runs.page(run, by_folder, shown, reads, trail, material.config, material.root)])
     texts |= {
         f"figures/{part.name}-{exhibit.name}.svg": _drawing(exhibit.svg)
         for part in material.parts

@@ -82,23 +82,30 @@ def _beside(part: Part, at: int) -> tuple[str, str]:
 
 
 def contests(exhibit: Exhibit) -> Sequence[Contest]:
-    """Which rows differ, by what the table's comparison says; none where no rows were compared."""
-    return comparison.contests(exhibit.pairs) if exhibit.pairs else ()
+    """Which rows differ, by what the table's comparison says; none where no two rows were compared."""
+    found = comparison.contests(exhibit.pairs) if exhibit.pairs else ()
+    return [contest for contest in found if len(contest.systems) > 1]
 
 
 def rows_again(
     exhibit: Exhibit, runs: Mapping[str, RunRecord], config: Mapping[str, Any], root: str
 ) -> list[again.Again]:
-    """Return for each row that has runs the command that makes them, and what they took."""
+    """Return for each row that has runs the command that makes them, and what they took.
+
+    Rows of the same runs are made by one command.
+    """
     folders: dict[str, dict[str, None]] = {}
     for line in exhibit.lines:
         folders.setdefault(line.row, {}).update(dict.fromkeys(line.runs.split()))
-    found = []
+    rows: dict[tuple[str, ...], list[str]] = {}
     for row, needed in folders.items():
+        rows.setdefault(tuple(needed), []).append(row)
+    found = []
+    for needed, of_them in rows.items():
         here = [runs[folder] for folder in needed if folder in runs]
         if here:
             targets = [f"{root}/{folder}/scores.parquet" for folder in needed]
-            found.append(again.Again(row, here, again.command(config, *targets), again.cost(here)))
+            found.append(again.Again(of_them, here, again.command(config, *targets), again.cost(here)))
     return found
 
 

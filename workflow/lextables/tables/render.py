@@ -18,12 +18,14 @@ from lextables.tables.cells import DIFFERENCE, SPREAD, Line, count
 
 MARKS = {"match": "✓", "near": "≈", "off": "✗", "not run": "–"}
 KEY = (
-    "Each cell: printed → ours, and the verdict; without the arrow where ours is made of other data. Match: equal at the printed precision, or the same words. "
+    "Each cell: printed → ours, and the verdict; without the arrow where ours is made of other data, and the "
+    "printed value alone where nothing ran. "
+    "Match: equal at the printed precision, or the same words. "
     "Off: not; the difference is ours less the printed value. "
-    "A row that is trained is judged by its own seeds, three at least: near says that the printed value lies in "
-    "their 95 % prediction interval, which is named after them. "
-    "In brackets stands the 95 % interval over queries, contracts or examples, the benchmark’s own uncertainty; "
-    "it judges nothing."
+    "A row that is trained is judged by its own seeds, three at least: near says that the printed value lies "
+    "in their 95 % prediction interval, which is named after them. "
+    "In brackets stands the 95 % interval over queries, contracts or examples, the benchmark’s own "
+    "uncertainty; it judges nothing."
 )
 SHORT = 15  # letters that fit where a number does
 LONG = 25  # rows from which a table scrolls in its box, under its header
@@ -89,7 +91,7 @@ def _grid(rows: Rows) -> Grid:
 
 
 def reasons(lines: Iterable[Line]) -> dict[str, int]:
-    """Number the distinct reasons from 1, in first-seen order, without what the cells themselves say of them."""
+    """Number the distinct reasons from 1, in first-seen order, without what the cells say of them."""
     return {note: n for n, note in enumerate(dict.fromkeys(filter(None, map(_note, lines))), 1)}
 
 
@@ -253,7 +255,7 @@ def page(title: str, body: Markup, style: str = "") -> str:
 
 
 def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """Return a grid as the macros of `MACROS` write it; what is said of a whole row or column is said there."""
+    """Return a grid for the macros of `MACROS`; what is said of a whole row or column is said there."""
     rows = {
         row: [shown(cells[column], numbers) if column in cells else None for column in grid.columns]
         for part in (grid.paper, grid.own)
