@@ -2,9 +2,12 @@
 
 import pytest
 
+from lextables.dataset import write
 from lextables.errors import BadInput
 from lextables.metrics.ranking import by_name
+from lextables.tasks.retrieval.choosing import choose
 from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.schema import TRIED
 from lextables.tasks.retrieval.scoring import scores
 
 # A file of 34 characters in passages of ten and one of four.  What answers `fee` is [5, 25) and [31, 33):
@@ -51,6 +54,22 @@ def test_scoring_knows_the_passages_lengths():
     ]
     rows = scores(predictions, Collection(texts, queries, {"fee": {"d": 2, "a": 5}}, task))
     assert {row["group"]: row["value"] for row in rows} == {"all": 7 / 14, "query: fee": 7 / 14}
+
+
+def test_a_choice_may_go_by_them(tmp_path):
+    task = {"validation": "valid", "choose_by": "Character precision@1"}
+    collection = Collection(
+        {"a": "0123456789", "d": "0123"}, {"fee": {"split": "valid"}}, {"fee": {"d": 2, "a": 4}}, task
+    )
+    rows = [
+        {"updates": updates, "query_id": "fee", "document_id": passage, "score": score}
+        for updates, scores in ((1, {"a": 1.0, "d": 0.0}), (2, {"a": 0.0, "d": 1.0}))
+        for passage, score in scores.items()
+    ]
+    write(TRIED, rows, tmp_path / "tried.parquet")
+    choice, means = choose({(1e-4, 0): tmp_path / "tried.parquet"}, collection, {"fee": ["a", "d"]})
+    assert [row["validation Character precision@1"] for row in means] == [4 / 10, 2 / 4]
+    assert choice == {"learning_rate": 1e-4, "updates": [2]}
 
 
 def test_a_name_without_a_cutoff_is_a_fault():

@@ -64,7 +64,7 @@ def behind(specs, spec):
         yield from behind(specs, specs[run])
 
 
-@pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud", "privacy"])
+@pytest.mark.parametrize("paper", sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml")))
 def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
     entry, printed = rooms.load(ROOT / f"resources/papers/{paper}.yaml"), printed_names(paper)
     panels = [panel for task in entry.tasks.values() for panel in getattr(task, "models", {}).values()]
