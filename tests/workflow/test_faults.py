@@ -115,7 +115,7 @@ FAULTS = {
     "an unknown key": (
         None,
         ["--config", "modles=paper"],
-        r"config: modles is not .*; nearest: models\); mend .*\.",
+        r"config: modles is not a known key \(nearest: models\); mend .*\.",
     ),
     "a model called like a printed column": (
         None,
