@@ -539,7 +539,8 @@ def test_what_lies_in_place_of_a_file_is_named(desk, body, seen):
         ),
     ],
 )
-def test_a_file_that_lies_beside_its_place_is_found_where_no_address_answers(desk, tmp_path, place, do):
+def test_a_file_beside_its_place_is_found_where_no_address_answers(desk, server, tmp_path, place, do):
+    server.answers["/a"] = [Answer(status=404)]
     (tmp_path / "m" / place).parent.mkdir(parents=True)
     (tmp_path / "m" / place).write_bytes(BODY)
     assert f"; {do}" in desk.refusal(desk.wanted(), mirrors=[tmp_path / "m"])
@@ -594,7 +595,8 @@ def test_a_size_is_checked_where_no_digest_is(desk):
     assert "are none of those registered for acord/data.bin (unverified without a digest);" in sentence
     sentence = desk.refusal(wanted, mirrors=[desk.mirror(b"short")])
     assert sentence == (
-        f"T/mirror/acord/data.bin: 5 bytes, where acord/data.bin as published has {SIZE:,}; copy or fetch it again."
+        f"T/mirror/acord/data.bin: 5 bytes, where acord/data.bin as published has {SIZE:,};"
+        " copy or fetch it again."
     )
 
 

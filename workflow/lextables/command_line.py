@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from lextables import ROOT
 from lextables.errors import BadInput
 
 SETTING = re.compile(r"[A-Za-z_][\w-]*=")
@@ -25,7 +26,7 @@ def refuse(arguments: Namespace, program: str = "") -> None:
     try:
         check_once(sys.argv)
         check_settings(arguments.config or ())
-        check_files(arguments.configfile or ())
+        check_files([ROOT / "config.yaml", *(arguments.configfile or ())])
         if str(arguments.cores) == "0":
             raise BadInput("with no core no job ever starts", where="--cores 0", do="say --cores 1 or more")
         if program and not arguments.dryrun and not shutil.which(program):

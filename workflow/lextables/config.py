@@ -198,7 +198,7 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
             raise BadInput(
                 f"papers = {paper!r} is not a paper of the registry",
                 where="config",
-                do=f"choose from {', '.join(known_papers)}, several as papers='[{','.join(known_papers[:2])}]'",
+                do=f"choose from {', '.join(known_papers)}, several in brackets: papers='[…,…]'",
             )
     if config.traffic_ranks and not (root / config.traffic_ranks).is_file():
         raise BadInput(

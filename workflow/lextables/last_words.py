@@ -93,8 +93,8 @@ class LastWords(logging.Handler):
             heard = (
                 f"the cluster says: {shorten(said, 300)}; docs/cluster.md says what to set" if said else ""
             )
-            lost = f"{rule}: {heard or 'the job ended without a word (killed, or out of memory or time)'}{where}."
-            sentence = disk.unusable(self.folder) or lost
+            lost = heard or "the job ended without a word (killed, or out of memory or time)"
+            sentence = disk.unusable(self.folder) or f"{rule}: {lost}{where}."
         self._faults[jobid] = sentence
 
     def _exception(self, record: logging.LogRecord) -> None:

@@ -212,7 +212,8 @@ def _copy(
                 digests.update(data)
         candidate = next((c for c in candidates if _is(c, digests)), None)
         if candidate is None:
-            raise _stranger(wanted, found, digests, next((c for c in pinned if _is(c, digests)), None))
+            other = next((c for c in pinned if _is(c, digests)), None)
+            raise _stranger(wanted, found, digests, candidates, other)
     return candidate, digests
 
 
@@ -223,7 +224,13 @@ def _is(candidate: Candidate, digests: Digests) -> bool:
     return candidate.digest is None or digests.of(kind(candidate.digest)) == candidate.digest
 
 
-def _stranger(wanted: SourceFile, found: Path, digests: Digests, other: Candidate | None) -> BadInput:
+def _stranger(
+    wanted: SourceFile,
+    found: Path,
+    digests: Digests,
+    allowed: Iterable[Candidate],
+    other: Candidate | None,
+) -> BadInput:
     """The error for a mirror's file that is no allowed candidate; ``other`` is the variant that it is."""
     if other:
         return BadInput(
@@ -237,7 +244,7 @@ def _stranger(wanted: SourceFile, found: Path, digests: Digests, other: Candidat
     if sizes and digests.bytes < min(sizes):
         what = f"{digests.bytes:,} bytes, where {wanted.name} as published has {min(sizes):,}"
         return BadInput(what, where=str(found), do="copy or fetch it again")
-    known = ", ".join(c.pin for c in wanted.candidates)
+    known = ", ".join(c.pin for c in allowed)
     return BadInput(
         f"{digests.bytes:,} bytes with digest {digests.of('sha256')} are none of those registered for"
         f" {wanted.name} ({known})",

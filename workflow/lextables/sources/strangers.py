@@ -22,7 +22,7 @@ def looks(path: Path) -> str:
 
 
 def misplaced(source: str, file: str, mirrors: Sequence[str | Path]) -> str:
-    """Say what in a mirror may be ``<source>/<file>`` at a wrong place or unpacked; empty where nothing is."""
+    """Say what in a mirror may be ``<source>/<file>`` at a wrong place or unpacked; else nothing."""
     name = Path(file).name
     for mirror in map(Path, mirrors):
         if (mirror / source / file).is_dir():
