@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -29,11 +30,11 @@ class Server:
 
     def __call__(self, folder: Path, arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
         """Return the exit code of ``snakemake <arguments>`` in ``folder``, and all that it printed."""
-        printed = folder / ".printed"
-        said = [str(folder), ["snakemake", "--snakefile", str(ROOT / "Snakefile"), *arguments], env]
-        print(json.dumps([str(printed), *said]), file=self._process.stdin, flush=True)
-        code = int(self._process.stdout.readline())
-        return code, printed.read_text(encoding="utf-8")
+        argv = ["snakemake", "--snakefile", str(ROOT / "Snakefile"), *arguments]
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as printed:
+            print(json.dumps([printed.name, str(folder), argv, env]), file=self._process.stdin, flush=True)
+            code = int(self._process.stdout.readline())
+            return code, printed.read()
 
     def close(self) -> None:
         self._process.stdin.close()

@@ -36,9 +36,9 @@ def page() -> str:
         "# What a sentence on the screen means",
         "",
         f"Each of these {len(ALL)} mistakes ends with one sentence, the last on the screen: what is wrong,",
-        "where, and what to do. Search this page for words of the one that you see; `…` stands for what differs.",
-        "The list is a test (`tests/workflow/mistakes.yaml`), and this page is made of it. How a run that was",
-        "stopped or killed goes on is in [recovery.md](recovery.md).",
+        "where, and what to do. Search this page for words of the one that you see; `…` stands for what",
+        "differs. The list is a test (`tests/workflow/mistakes.yaml`), and this page is made of it. How a run",
+        "that was stopped or killed goes on is in [recovery.md](recovery.md).",
     ]
     for group in GROUPS:
         lines += ["", f"## {group['about']}", ""]

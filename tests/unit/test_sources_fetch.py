@@ -527,7 +527,7 @@ def test_what_lies_in_place_of_a_file_is_named(desk, body, seen):
 @pytest.mark.parametrize(
     ("place", "do"),
     [
-        ("data.bin", "T/m/data.bin has its name: move it to T/m/acord."),
+        ("data.bin", "T/m/data.bin has its name: move it to T/m/acord/data.bin."),
         ("acord/data (1).bin", "rename T/m/acord/data (1).bin to data.bin if it is that."),
         (
             "acord/data.bin/part",
