@@ -37,8 +37,8 @@ def page() -> str:
         "",
         f"Each of these {len(ALL)} mistakes ends with one sentence, the last on the screen: what is wrong,",
         "where, and what to do. Search this page for words of the one that you see; `…` stands for what",
-        "differs. The list is a test (`tests/workflow/mistakes.yaml`), and this page is made of it. How a run",
-        "that was stopped or killed goes on is in [recovery.md](recovery.md).",
+        "differs. The list is a test (`tests/workflow/mistakes.yaml`), and this page is made of it. How a",
+        "run that was stopped or killed goes on is in [recovery.md](recovery.md).",
     ]
     for group in GROUPS:
         lines += ["", f"## {group['about']}", ""]

@@ -1,7 +1,7 @@
 """The commands of the pages: each one that a reader may copy is there to be run.
 
-A `snakemake` line is planned by a dry run, with a word of ours for each placeholder; of the others the targets,
-files and options exist.  A command that says what no table here knows fails, and gets its entry.
+A `snakemake` line is planned by a dry run, with a word of ours for each placeholder; of the others the
+targets, files and options exist.  A command that says what no table here knows fails, and gets its entry.
 """
 
 import json
@@ -36,6 +36,12 @@ PLACEHOLDERS = {
     "seed0/": "/data/seed0_",
     "seed1/": "/data/seed1_",
 }
+VOLUMES = json.dumps(
+    [
+        {"reporter_slug": "us", "volume_number": str(number), "volume_folder": str(number)}
+        for number in range(1, 601)
+    ]
+)
 FILES = {
     "lease.txt": "THIS LEASE",
     "run.txt": "q Q0 d 1 1 mine\n",
@@ -44,10 +50,8 @@ FILES = {
     "bulk/us.jsonl": "{}",
     "mirror/lawngnli_ids/LawngNLI_minus_case_text.xz": "",
     "mirror/lawngnli_ids/LawngNLI_filter.xz": "",
-    "mirror/caselaw/VolumesMetadata.json": json.dumps([{"reporter_slug": "us", "volume_number": "1"}]),
-    "results/sources/caselaw/VolumesMetadata.json": json.dumps(
-        [{"reporter_slug": "us", "volume_number": "1"}]
-    ),
+    "mirror/caselaw/VolumesMetadata.json": VOLUMES,
+    "results/sources/caselaw/VolumesMetadata.json": VOLUMES,
 }
 # What is not planned here, and why.
 ELSEWHERE = {
