@@ -26,7 +26,7 @@ def sentence(did: str, **place: Any) -> str:
     """
     said = ALL[did]["says"]
     for word, there in place.items():
-        said = said.replace(f"/{word}", str(there))
+        said = re.sub(rf"(?<!\w)/{word}\b", str(there), said)
     return re.escape(said).replace("…", ".+")
 
 

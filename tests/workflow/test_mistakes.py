@@ -82,7 +82,7 @@ def waiting(tmp_path_factory):
 
 def arguments(folder, mistake):
     """What follows the word snakemake on the command line."""
-    typed = mistake["types"].replace("/data", str(folder)).replace("/project", str(ROOT))
+    typed = re.sub(r"(?<!\w)/data\b", str(folder), mistake["types"]).replace("/project", str(ROOT))
     program, *found = shlex.split(typed)
     assert program == "snakemake"
     if "only" in mistake:
