@@ -131,7 +131,7 @@ KEYS = (
         ([{"name": "X", "paper": "acord"}], "config: extra_predictions.0.file is missing; mend it"),
         ([entry(file=[])], "config: extra_predictions.0.file = [] is not allowed (allowed: one at least)"),
         ([entry(file=7)], "config: extra_predictions.0.file = 7 is not allowed (allowed: one value or a"),
-        ([entry(form="trec")], "config: extra_predictions.0.form is not a known key (known: name, paper,"),
+        ([entry(form="trec")], "config: extra_predictions.0.form is not a known key (nearest: format)"),
         ([entry(format="xml")], "config: extra_predictions.0.format = 'xml' is not allowed (allowed: 'tr"),
         ([entry(name="a/b")], "config: extra_predictions.0.name = 'a/b' is not allowed (allowed: 1 to 60"),
         (["run.txt"], KEYS),

@@ -59,6 +59,9 @@ def test_parser_by_folder_by_mirror_and_by_name(tmp_path):
     folder = tmp_path / "models/benepar_en_gum"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
+    with pytest.raises(BadInput, match="is a folder without benepar_model.bin; name the folder of a benepar"):
+        built(parser=str(folder))
+    (folder / "benepar_model.bin").touch()
     benepar = {"name": "benepar", "found": "benepar_en_gum"}
     assert built(tmp_path).parser == benepar | {"model": "mirror:benepar_en_gum"}
     assert built(tmp_path, parser="dependencies").parser["name"] == "dependencies"

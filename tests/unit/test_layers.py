@@ -13,6 +13,7 @@ ROOMS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
 LAYERS = (
     (
         "errors",
+        "command_line",
         "atomic",
         "fingerprint",
         "registry",

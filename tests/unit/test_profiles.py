@@ -14,6 +14,12 @@ from lextables.config import Config
 PROFILES = Path(__file__).parents[2] / "profiles"
 
 
+@pytest.fixture(autouse=True)
+def _told_nothing_else(monkeypatch):
+    """A profile looks at the command line that it is read under, and pytest's is none of Snakemake's."""
+    monkeypatch.setattr("sys.argv", ["snakemake"])
+
+
 def profile(name):
     return yaml.safe_load((PROFILES / name / "config.yaml").read_text(encoding="utf-8"))
 

@@ -492,7 +492,9 @@ def test_a_declared_variant_is_refused_where_it_is_not_allowed(desk, server):
     assert (desk.left, server.requests) == ([], [])
 
 
-@pytest.mark.parametrize("body", [b"short", OTHER[1:] + b"x"], ids=["another size", "the same size"])
+@pytest.mark.parametrize(
+    "body", [OTHER + b"longer", OTHER[1:] + b"x"], ids=["a greater size", "the same size"]
+)
 def test_other_bytes_in_a_mirror_are_answered_by_a_sentence(desk, server, body):
     wanted = desk.wanted(variants=REBUILT)
     assert desk.refusal(wanted, mirrors=[desk.mirror(body)], variants=["release", "rebuilt"]) == (
@@ -501,6 +503,47 @@ def test_other_bytes_in_a_mirror_are_answered_by_a_sentence(desk, server, body):
         " replace the file by the published one, or declare a variant in the registry."
     )
     assert (desk.left, server.requests) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("body", "seen"),
+    [
+        (b"", "an empty file"),
+        (
+            b"\xef\xbb\xbf\n <!DOCTYPE HTML><title>Sign in</title>",
+            "a web page, such as one that asks to log in",
+        ),
+        (b"<html>" * SIZE, "a web page, such as one that asks to log in"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS, which holds no data"),
+    ],
+)
+def test_what_lies_in_place_of_a_file_is_named(desk, body, seen):
+    assert desk.refusal(desk.wanted(), mirrors=[desk.mirror(body)]) == (
+        f"T/mirror/acord/data.bin: this is {seen}, and not acord/data.bin;"
+        " put the published file in its place."
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "do"),
+    [
+        ("data.bin", "T/m/data.bin has its name: move it to T/m/acord/data.bin."),
+        ("acord/data (1).bin", "rename T/m/acord/data (1).bin to data.bin if it is that."),
+        (
+            "acord/data.bin/part",
+            "T/m/acord/data.bin is a folder: put the file itself there, as it was published.",
+        ),
+        (
+            "acord/readme.txt",
+            "try again later, or put the file at <folder>/acord/data.bin and set mirror to that",
+        ),
+    ],
+)
+def test_a_file_beside_its_place_is_found_where_no_address_answers(desk, server, tmp_path, place, do):
+    server.answers["/a"] = [Answer(status=404)]
+    (tmp_path / "m" / place).parent.mkdir(parents=True)
+    (tmp_path / "m" / place).write_bytes(BODY)
+    assert f"; {do}" in desk.refusal(desk.wanted(), mirrors=[tmp_path / "m"])
 
 
 @pytest.mark.parametrize("kind", ["sha256", "md5", "git-blob"])
@@ -548,8 +591,13 @@ def test_bytes_that_nothing_pins_are_held_to_their_own_provenance(desk, server):
 
 def test_a_size_is_checked_where_no_digest_is(desk):
     wanted = desk.wanted(digest=None, unpinned="none is published")
-    sentence = desk.refusal(wanted, mirrors=[desk.mirror(b"short")])
+    sentence = desk.refusal(wanted, mirrors=[desk.mirror(b"too long" * SIZE)])
     assert "are none of those registered for acord/data.bin (unverified without a digest);" in sentence
+    sentence = desk.refusal(wanted, mirrors=[desk.mirror(b"short")])
+    assert sentence == (
+        f"T/mirror/acord/data.bin: 5 bytes, where acord/data.bin as published has {SIZE:,};"
+        " copy or fetch it again."
+    )
 
 
 def test_the_sample_is_taken_only_by_a_run_on_the_sample(desk, server):
@@ -558,7 +606,7 @@ def test_the_sample_is_taken_only_by_a_run_on_the_sample(desk, server):
     came = desk.fetch(wanted, mirrors=[sample], variants=wanted.variants_for("sample"))
     assert (came.variant, came.comparable, desk.file.read_bytes()) == ("sample", False, b"ours")
     refused = desk.refusal(wanted, mirrors=[sample], variants=wanted.variants_for("release"))
-    assert refused.startswith(f"T/sample/acord/data.bin: 4 bytes with digest {digest(b'ours')} are none of")
+    assert refused.startswith("T/sample/acord/data.bin: 4 bytes, where acord/data.bin as published has")
     assert server.requests == []
 
 

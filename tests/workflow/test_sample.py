@@ -408,7 +408,7 @@ def test_predictions_that_a_user_has_score_as_the_run_that_made_them(finished, t
 def test_a_fault_in_the_config_is_one_sentence(tmp_path):
     run = snakemake(tmp_path, "--config", "modles=paper")
     assert run.returncode != 0
-    assert "config: modles is not a known key (known: data, mirror, models," in run.stderr
+    assert "config: modles is not a known key (nearest: models)" in run.stderr
     assert "Traceback" not in run.stderr
 
 

@@ -1,6 +1,6 @@
 """The configuration: flat keys, each checked; an error names the key, the value and what is allowed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -185,7 +185,7 @@ class Config(BaseModel):
 
     def named_mirrors(self, root: Path) -> list[Path]:
         """The folders that ``mirror`` names, whether this data is looked for in them or not."""
-        return [(root / folder).resolve() for folder in self.mirror]
+        return [(root / Path(folder).expanduser()).resolve() for folder in self.mirror]
 
 
 def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Config:
@@ -198,14 +198,14 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
         config = Config.model_validate(dict(values))
     except ValidationError as error:
         raise BadInput(
-            _sentence(error.errors()[0]), where="config", do="mend it in config.yaml or after --config"
+            _sentence(_first(error.errors())), where="config", do="mend it in config.yaml or after --config"
         ) from None
     for paper in config.papers:
         if paper not in known_papers:
             raise BadInput(
                 f"papers = {paper!r} is not a paper of the registry",
                 where="config",
-                do=f"choose from {', '.join(known_papers)}",
+                do=f"choose from {', '.join(known_papers)}, several in brackets: papers='[…,…]'",
             )
     if config.traffic_ranks and not (root / config.traffic_ranks).is_file():
         raise BadInput(
@@ -250,6 +250,8 @@ KINDS = {
 }
 # What the number of a key is, whatever is amiss with it.
 NUMBERS = {
+    "test_share": "a share of one, above 0 and 0.5 at most",
+    "seeds": "whole numbers, 0 to 4294967295, several as seeds='[0,1,2]'",
     "llm_budget": "dollars, 0 or more",
     "llm_tokens": "a whole number, 0 or more",
     "llm_concurrency": "a whole number above 0",
@@ -259,18 +261,23 @@ NUMBERS = {
 ENTRIES = {"extra_models": ExtraModel, "extra_predictions": ExtraPredictions}
 
 
+def _first(faults: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The fault to speak of: a misspelt key before the one that is therefore missing."""
+    return min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
+
+
 def _sentence(fault: Mapping[str, Any]) -> str:
     key = ".".join(str(part) for part in fault["loc"]) or " and ".join(ENTRIES)
     if fault["type"] == "extra_forbidden":
         scope = ENTRIES[fault["loc"][0]] if len(fault["loc"]) > 1 else Config
         near = get_close_matches(str(fault["loc"][-1]), scope.model_fields, n=1)
-        nearest = f"; nearest: {near[0]}" if near else ""
-        return f"{key} is not a known key (known: {', '.join(scope.model_fields)}{nearest})"
+        known = f"nearest: {near[0]}" if near else f"known: {', '.join(scope.model_fields)}"
+        return f"{key} is not a known key ({known})"
     field = Config.model_fields.get(str(fault["loc"][0])) if fault["loc"] else None
     annotation = field.annotation if field else None
     if get_origin(annotation) is Literal:
         allowed = " or ".join(repr(choice) for choice in get_args(annotation))
-        return f"{key} = {fault['input']!r} is not allowed (allowed: {allowed})"
+        return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})"
     if fault["type"] == "missing":
         return f"{key} is missing"
     if fault["type"] == "value_error":  # a fault of several values together: its words say it all
@@ -280,7 +287,11 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     said = {"msg": fault["msg"], "keys": _keys(fault)} | fault.get("ctx", {})
     kind = NUMBERS.get(name) or KINDS.get(fault["type"], "{msg}").format(**said)
     allowed = PATTERNS[name] if pattern else kind
-    return f"{key} = {fault['input']!r} is not allowed (allowed: {allowed})"
+    return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})"
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else repr(value)
 
 
 def _keys(fault: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from textwrap import shorten
 from types import TracebackType
 
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -20,6 +21,13 @@ from lextables.job import Ending, ending
 STOPPED = "Stopped.  What was finished stays, and the same command goes on from there."
 _BAD_INPUT = re.compile(r"^ *(?:BadInput|NotNow|NotFetched): (.+)$", re.MULTILINE)
 _NO_RULE = re.compile(r"No rule to produce (.+?) \(if you use input functions")
+# What Snakemake says in the terms of a workflow's author, and what that comes to for who runs it.
+_TOLD = {
+    "Target rules may not contain wildcards": "A step that makes many files is no target; name a table or a "
+    "file, or see snakemake --list-target-rules.",
+    "Error running conda info": "conda is not found on this machine; install it, or leave out the option "
+    "that asks for it (what make installs needs no conda).",
+}
 
 
 def stop_in_words() -> None:
@@ -65,7 +73,7 @@ class LastWords(logging.Handler):
         """Note what a record says went wrong; the record is then shown as it is."""
         event = getattr(record, "event", None)
         if event is LogEvent.JOB_ERROR:
-            self._job(record.jobid, record.rule_name, record.log)
+            self._job(record.jobid, record.rule_name, record.log, record.rule_msg)
         elif event is LogEvent.JOB_FINISHED:
             self._faults.pop(record.job_id, None)  # a second attempt went well
         elif event is LogEvent.ERROR:
@@ -74,15 +82,19 @@ class LastWords(logging.Handler):
             self._stopped = True
         return True
 
-    def _job(self, jobid: int, rule: str, logs: Iterable[str]) -> None:
+    def _job(self, jobid: int, rule: str, logs: Iterable[str], said: str | None) -> None:
         log = next(iter(logs), "")
         kind, sentence = ending(log) or (None, "")
         if kind is Ending.BAD_INPUT:
             self.give_up(jobid)
         if not sentence:
             where = f"; {log} has what it wrote" if log and Path(log).exists() else ""
-            lost = f"{rule}: the job ended without a word (killed, or out of memory or time){where}."
-            sentence = disk.unusable(self.folder) or lost
+            # A cluster knows more of a job that it did not take, or that it ended.
+            heard = (
+                f"the cluster says: {shorten(said, 300)}; docs/cluster.md says what to set" if said else ""
+            )
+            lost = heard or "the job ended without a word (killed, or out of memory or time)"
+            sentence = disk.unusable(self.folder) or f"{rule}: {lost}{where}."
         self._faults[jobid] = sentence
 
     def _exception(self, record: logging.LogRecord) -> None:
@@ -97,6 +109,8 @@ class LastWords(logging.Handler):
             # Out of a function of a rule; Snakemake shows it with a traceback.
             self._words.append(found[1])
             record.msg = found[1]
+        elif told := next((words for mark, words in _TOLD.items() if mark in text), ""):
+            self._words.append(told)
         elif sentence := disk.fault(OSError(text), self.folder):
             self._words.append(sentence)
             # Snakemake shows an error that it does not expect with its traceback.

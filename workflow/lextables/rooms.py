@@ -11,6 +11,8 @@ from pydantic import ValidationError
 from lextables.errors import BadInput
 from lextables.papers import Paper
 
+MEND = "mend it there, as the schema in workflow/schemas says"
+
 
 def room(paper: str, module: str) -> Any:
     """The module of a paper's room; `BadInput` where the room has none of that name."""
@@ -39,8 +41,12 @@ def load(path: str | Path) -> Paper:
     except yaml.YAMLError as error:
         raise BadInput(f"not YAML ({error})", where=path.name) from error
     except ValidationError as error:
-        fault = error.errors()[0]
+        # A key that is misspelt is why the one that it should be is missing.
+        fault = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
         key = ".".join(str(part) for part in fault["loc"])
+        if fault["type"] in ("extra_forbidden", "missing"):
+            why = "is missing" if fault["type"] == "missing" else "is not a known key"
+            raise BadInput(f"{key} {why}", where=path.name, do=MEND) from None
         why = fault["msg"].removeprefix("Value error, ")
         if not key:  # of the paper as a whole: its words say it all
             raise BadInput(why, where=path.name) from None

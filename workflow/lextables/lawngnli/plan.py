@@ -58,6 +58,13 @@ def _parser(
         raise BadInput(
             f"parser = {config.parser!r} is neither auto, benepar nor dependencies nor a folder",
             where="config",
+            do="name one of these, or the folder of a benepar model",
+        )
+    if not (folder / "benepar_model.bin").is_file():
+        raise BadInput(
+            f"parser = {config.parser!r} is a folder without benepar_model.bin",
+            where="config",
+            do="name the folder of a benepar model",
         )
     return {"name": "benepar", "model": PARSER, "found": folder.name}
 
@@ -68,7 +75,8 @@ def _encoder(
     names = paper.encoders if config.encoder == "auto" else (config.encoder,)
     for name in names:
         if name not in models:
-            raise BadInput(f"encoder = {name!r} is not in resources/models.yaml", where="config")
+            what = f"encoder = {name!r} is not in resources/models.yaml"
+            raise BadInput(what, where="config", do="name a bi-encoder of it, or set encoder to auto")
         found = resolve(name, models[name], config.models, mirrors, "")
         if isinstance(found, Weights):
             return {

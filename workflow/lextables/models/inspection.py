@@ -94,7 +94,8 @@ def _on_the_hub(extra: ExtraModel, fetch: bool) -> None:
     except HFValidationError:
         named = False
     if not named:
-        raise BadInput(f"the folder {extra.model!r} does not exist", where=where)
+        do = "name a folder that is there, or a model of the hub as owner/name"
+        raise BadInput(f"the folder {extra.model!r} does not exist", where=where, do=do)
     if not fetch:
         raise BadInput(
             f"{extra.model!r} is not available here: it is no folder, and not in the hub's cache",

@@ -12,6 +12,7 @@ from lextables.atomic import replacing, write_text
 from lextables.errors import BadInput, NotNow
 from lextables.sources.digest import Digests, chunks, kind
 from lextables.sources.registry import PUBLISHED, Candidate, SourceFile
+from lextables.sources.strangers import looks, misplaced
 from lextables.sources.transfer import CLIENT, Client, OtherBytes, Part, Refused, download
 
 # What `Provenance.obtained_from` says of a mirror.
@@ -118,7 +119,7 @@ def fetch(
             folders = ", ".join(map(str, mirrors)) or "a mirror, for none is set"
             what = f"{wanted.name} ({' or '.join(allowed)}) is not in {folders}"
             raise BadInput(what, do=f"put it there as {wanted.name}")
-        place, digests = _from_addresses(wanted, candidate, destination, room, client, say)
+        place, digests = _from_addresses(wanted, candidate, destination, mirrors, room, client, say)
     provenance = Provenance(
         source=wanted.source,
         file=wanted.file,
@@ -211,7 +212,8 @@ def _copy(
                 digests.update(data)
         candidate = next((c for c in candidates if _is(c, digests)), None)
         if candidate is None:
-            raise _stranger(wanted, found, digests, next((c for c in pinned if _is(c, digests)), None))
+            other = next((c for c in pinned if _is(c, digests)), None)
+            raise _stranger(wanted, found, digests, candidates, other)
     return candidate, digests
 
 
@@ -222,14 +224,27 @@ def _is(candidate: Candidate, digests: Digests) -> bool:
     return candidate.digest is None or digests.of(kind(candidate.digest)) == candidate.digest
 
 
-def _stranger(wanted: SourceFile, found: Path, digests: Digests, other: Candidate | None) -> BadInput:
+def _stranger(
+    wanted: SourceFile,
+    found: Path,
+    digests: Digests,
+    allowed: Iterable[Candidate],
+    other: Candidate | None,
+) -> BadInput:
     """The error for a mirror's file that is no allowed candidate; ``other`` is the variant that it is."""
     if other:
         return BadInput(
             f"this is the variant {other.variant!r} of {wanted.name}, which this run may not use",
             where=str(found),
         )
-    known = ", ".join(c.pin for c in wanted.candidates)
+    if seen := looks(found):
+        what, do = f"this is {seen}, and not {wanted.name}", "put the published file in its place"
+        return BadInput(what, where=str(found), do=do)
+    sizes = [c.size for c in wanted.candidates if c.variant in PUBLISHED and c.size]
+    if sizes and digests.bytes < min(sizes):
+        what = f"{digests.bytes:,} bytes, where {wanted.name} as published has {min(sizes):,}"
+        return BadInput(what, where=str(found), do="copy or fetch it again")
+    known = ", ".join(c.pin for c in allowed)
     return BadInput(
         f"{digests.bytes:,} bytes with digest {digests.of('sha256')} are none of those registered for"
         f" {wanted.name} ({known})",
@@ -242,6 +257,7 @@ def _from_addresses(
     wanted: SourceFile,
     release: Candidate,
     destination: Path,
+    mirrors: Sequence[str | Path],
     room: Callable[[int], None],
     client: Client,
     say: Callable[[str], None],
@@ -269,7 +285,8 @@ def _from_addresses(
     if any(isinstance(fault, OtherBytes) for fault in faults.values()):
         do = f"see {wanted.homepage}, and correct the registry only if the publication has changed"
         raise BadInput(what, do=do)
-    do = f"try again later, or put the file at <folder>/{wanted.name} and set mirror to that folder"
+    place = f"put the file at <folder>/{wanted.name} and set mirror to that folder"
+    do = misplaced(wanted.source, wanted.file, mirrors) or f"try again later, or {place}"
     raise NotNow(what, do=do)
 
 

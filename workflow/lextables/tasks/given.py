@@ -21,6 +21,8 @@ from lextables.sources import strict_csv
 PLACES = "LEXTABLES_GIVEN"
 PROBABILITY = "probability"  # the column of csv and the word for it
 _GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"  # so begins an Excel workbook as well
+OTHER_MARKS = (";", "\t")
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,9 @@ class File:
         for column in header:
             if header.count(column) > 1:
                 raise BadInput(f"the column {column!r} stands twice", where=place, do="drop one of the two")
+        if len(header) == 1 and any(mark in header[0] for mark in OTHER_MARKS):
+            what = "no comma parts the columns here, as in a csv that Excel wrote in some languages"
+            raise BadInput(what, where=place, do="save it with commas between, and points in numbers")
         for column in needed:
             if column not in header:
                 raise BadInput(
@@ -96,6 +101,9 @@ def text_of(data: bytes, name: str) -> str:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
             raise BadInput(f"gzip cannot unpack it ({error})", where=name, do="pack it again") from None
+    if data.startswith(_ZIP):
+        what = "this is a zip or an Excel workbook and no text"
+        raise BadInput(what, where=name, do="save it as csv, or unpack it")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -154,5 +162,6 @@ def probability_of(value: Any, where: str) -> float:
     found = number(value, PROBABILITY, where)
     if not 0 <= found <= 1:
         what = f"the probability {value!r} is not a number from 0 to 1"
-        raise BadInput(what, where=where, do="correct it")
+        do = "divide per cent by 100" if 1 < found <= 100 else "correct it"
+        raise BadInput(what, where=where, do=do)
     return found
