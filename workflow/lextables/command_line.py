@@ -40,7 +40,7 @@ def refuse(arguments: Namespace, program: str = "") -> None:
 
 
 def check_libraries() -> None:
-    """Raise `BadInput` where another Python's Snakemake was started than the one that the project installs."""
+    """Raise `BadInput` where the Snakemake of another Python was started than the project installs."""
     if missing := [name for name in LIBRARIES if not find_spec(name)]:
         what = f"this Python ({sys.executable}) has no {missing[0]}"
         raise BadInput(what, do="say .venv/bin/snakemake, which make run installs")
