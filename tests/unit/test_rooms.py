@@ -85,7 +85,7 @@ def test_other_settings_leave_the_printed_row_empty(tmp_path):
         ),
         ({"tables": {}}, "somepaper.yaml: tables = {} is not allowed"),
         ({"tasks": {"some": {"task": "divination"}}}, "somepaper.yaml: tasks.some = {'task': 'divination'}"),
-        ({"colour": "red"}, "somepaper.yaml: colour = 'red' is not allowed"),
+        ({"colour": "red"}, "somepaper.yaml: colour is not a known key; mend it there"),
     ],
 )
 def test_what_a_file_cannot_say_is_one_sentence(tmp_path, changes, sentence):

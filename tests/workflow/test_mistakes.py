@@ -58,11 +58,11 @@ def server():
 
 @pytest.fixture(scope="module")
 def read_already(server, tmp_path_factory):
-    """A folder in which the sample of one paper was made a data set."""
+    """A folder in which the samples of two papers were made data sets."""
     # As deep as the folders that it is copied to: records name the project's files by the way to them.
     folder = tmp_path_factory.mktemp("read") / "data"
     folder.mkdir()
-    code, said = server(folder, ["--cores", "2", "acord_data"], {})
+    code, said = server(folder, ["--cores", "2", "acord_data", "privacy_data"], {})
     assert code == 0, said
     return folder
 
@@ -86,7 +86,8 @@ def arguments(folder, mistake):
     program, *found = shlex.split(typed)
     assert program == "snakemake"
     if "only" in mistake:
-        found[found.index("acord")] = mistake["only"]
+        paper = Path(mistake["only"]).parts[3]
+        found[found.index(paper)] = mistake["only"]
     return found
 
 

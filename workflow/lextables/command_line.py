@@ -8,6 +8,7 @@ import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
@@ -15,6 +16,7 @@ import yaml
 from lextables import ROOT
 from lextables.errors import BadInput
 
+LIBRARIES = ("pyarrow", "pydantic", "orjson")
 SETTING = re.compile(r"[A-Za-z_][\w-]*=")
 
 
@@ -24,6 +26,7 @@ def refuse(arguments: Namespace, program: str = "") -> None:
     ``program`` is what a profile's jobs are started with.
     """
     try:
+        check_libraries()
         check_once(sys.argv)
         check_settings(arguments.config or ())
         check_files([ROOT / "config.yaml", *(arguments.configfile or ())])
@@ -34,6 +37,13 @@ def refuse(arguments: Namespace, program: str = "") -> None:
             raise BadInput(what, where="profile", do="start where there is one, or leave the profile out")
     except BadInput as fault:
         sys.exit(str(fault))
+
+
+def check_libraries() -> None:
+    """Raise `BadInput` where the Snakemake of another Python was started than the project installs."""
+    if missing := [name for name in LIBRARIES if not find_spec(name)]:
+        what = f"this Python ({sys.executable}) has no {missing[0]}"
+        raise BadInput(what, do="say .venv/bin/snakemake, which make run installs")
 
 
 def check_once(words: Sequence[str]) -> None:

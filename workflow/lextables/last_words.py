@@ -90,10 +90,9 @@ class LastWords(logging.Handler):
         if not sentence:
             where = f"; {log} has what it wrote" if log and Path(log).exists() else ""
             # A cluster knows more of a job that it did not take, or that it ended.
-            heard = (
-                f"the cluster says: {shorten(said, 300)}; docs/cluster.md says what to set" if said else ""
-            )
-            lost = heard or "the job ended without a word (killed, or out of memory or time)"
+            lost = "the job ended without a word (killed, or out of memory or time)"
+            if said:
+                lost = f"the cluster says: {shorten(said, 300).rstrip('.')}; docs/cluster.md says what to set"
             sentence = disk.unusable(self.folder) or f"{rule}: {lost}{where}."
         self._faults[jobid] = sentence
 

@@ -1,0 +1,37 @@
+"""Slips on the command line; tests/workflow/test_mistakes.py makes them as a user does."""
+
+import re
+from argparse import Namespace
+
+import pytest
+
+from lextables import command_line
+from mistakes import sentence
+
+NOTHING = Namespace(config=None, configfile=None, cores=None, dryrun=False)
+
+
+@pytest.fixture(autouse=True)
+def _said_nothing(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["snakemake"])
+
+
+def test_what_is_no_slip_is_passed_on():
+    command_line.refuse(NOTHING)
+    command_line.check_settings(["seeds=[0, 1]", "llm=", "a_b=x=y"])
+    command_line.check_once(["snakemake", "--config", "data=release", "--", "--config"])
+
+
+def test_another_pythons_snakemake_is_told_from_ours(monkeypatch):
+    monkeypatch.setattr(command_line, "LIBRARIES", ("yaml", "no_such_library"))
+    with pytest.raises(SystemExit) as end:
+        command_line.refuse(NOTHING)
+    assert re.fullmatch(sentence("starts the Snakemake of another Python"), end.value.code)
+    assert "no_such_library" in end.value.code
+
+
+def test_a_dry_run_wants_no_cluster(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    command_line.refuse(Namespace(**vars(NOTHING) | {"dryrun": True}), "sbatch")
+    with pytest.raises(SystemExit, match="there is no sbatch here"):
+        command_line.refuse(NOTHING, "sbatch")
