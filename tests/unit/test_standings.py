@@ -12,7 +12,7 @@ import yaml
 from lextables.papers import Headline, Shown, TableEntry
 from lextables.tables import published, reliability, standings
 from lextables.tables.cells import Line
-from lextables.tables.comparison import FLOOR, PRINTED, Pair
+from lextables.tables.comparison import FEW, FLOOR, PRINTED, Pair
 from lextables.tables.reliability import Reliability
 from lextables.tables.standings import benchmarks, leaderboard
 
@@ -195,3 +195,9 @@ def test_the_papers_headlines_are_printed():
                 assert (headline.column or headline.row) in places, (path.stem, name)
                 found += 1
     assert found >= 5
+
+
+def test_where_nothing_could_be_tested_only_the_best_is_level_with_itself():
+    few = exhibit(NDCG.lines, [replace(each, untested=FEW) for each in NDCG.pairs[:3]], column="NDCG")
+    (found,) = benchmarks([Part("one", [few], comparable=False)])
+    assert [row.level for row in found.rows] == [True, False, False]

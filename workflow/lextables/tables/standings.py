@@ -141,7 +141,8 @@ def _value(line: Line) -> float | None:
 def _ran(lines: Mapping[str, Line], contest: Contest | None) -> Iterator[Row]:
     """The rows that ran, of ``lines`` best first."""
     best = next(iter(lines), "")
-    level = {name for group in contest.groups if best in group for name in group} if contest else {best}
+    tested = contest is not None and bool(contest.pairs)  # too few units tell nothing from anything
+    level = {name for group in contest.groups if best in group for name in group} if tested else {best}
     values = [_value(line) for line in lines.values()]
     for name, line in lines.items():
         # Rows that score alike stand alike: each is better than those after all of them.
