@@ -185,8 +185,8 @@ def measured(draw: Draw, units: int, gap: float, sets: int, seed: int) -> dict[s
     """Return the shares that a line prints, of ``sets`` data sets without and with a difference."""
     rng = np.random.default_rng(seed)
     nothing = [_shares(draw(rng, units, np.zeros(ROWS)), 0.0) for _ in range(sets)]
-    # A first guess of the gap that is just detectable, mended by what it comes to.
-    for _ in range(4):
+    # A first guess of the gap that is just detectable, mended twice by what it comes to.
+    for _ in range(2):
         wanted = np.mean([_detectable(draw(rng, units, np.array([gap, 0.0]))) for _ in range(60)])
         gap *= float(np.clip(wanted / max(abs(_truth(draw, rng, gap)), 1e-9), 0.2, 5))
     truth = _truth(draw, rng, gap)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import permutation_test
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
@@ -71,12 +72,19 @@ def test_p_values_are_those_of_all_ways_to_set_the_signs():
     assert sign_flip(differences) == pytest.approx(far.mean(axis=0))
 
 
+def test_all_ways_are_those_that_scipy_goes():
+    differences = RNG.normal(0.4, 1, size=(2, 8))
+    for one, found in zip(differences, sign_flip(differences), strict=True):
+        theirs = permutation_test((one,), np.mean, permutation_type="samples", n_resamples=9_999)
+        assert found == pytest.approx(theirs.pvalue)
+
+
 def test_drawn_p_values_are_near_those_of_all_ways_and_come_out_the_same_again():
     differences = RNG.normal(0.3, 1, size=(5, 13))
     drawn = sign_flip(differences, resamples=8_000)
     assert drawn == pytest.approx(sign_flip(differences, resamples=9_000), abs=4 * math.sqrt(0.25 / 8_000))
     assert (drawn == sign_flip(differences, resamples=8_000)).all()
-    # A pair's p-value does not hang on how many pairs are tested with it.
+    # A pair's p-value does not hang on which pairs are tested with it.
     assert sign_flip(differences[:1], resamples=8_000) == drawn[:1]
 
 
