@@ -61,7 +61,9 @@ def test_bad_input_of_a_job_is_not_tried_again_and_stands_last(tmp_path):
     run = snakemake(
         tmp_path, "acord", "--retries", "2", "--config", "data=release", "papers=acord", f"mirror={mirror}"
     )
-    says(run, r"/.*/ACORD\.zip: 18 bytes with digest .*; replace the file by the published one, .*\.")
+    says(
+        run, r"/.*/ACORD\.zip: 18 bytes, where acord/ACORD\.zip as published has .*; copy or fetch it again\."
+    )
     (failed,) = re.findall(r"Failed: Fetching ACORD\.zip .* Its log is (.*)\.\n", run.stdout)
     assert (tmp_path / failed).is_file()
     assert "Again: " not in run.stdout
