@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-WIDTH, SCALE = 1040, 2
+WIDTH, SCALE = 1040, 1.5
 
 
 def main() -> None:

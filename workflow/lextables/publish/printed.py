@@ -45,11 +45,12 @@ class PrintedPaper:
 
 
 def gather(published: Iterable[str | Path], papers: Iterable[str | Path]) -> list[PrintedPaper]:
-    """Read the printed values of each paper and the paper's own file."""
+    """Read the printed values of each paper that has any, and the paper's own file."""
     found = []
     for values, paper in zip(published, papers, strict=True):
-        entry = yaml.safe_load(Path(paper).read_text(encoding="utf-8"))
-        found.append(PrintedPaper(Path(paper).stem, entry["title"], entry["citation"], load(values)))
+        if cells := load(values):
+            entry = yaml.safe_load(Path(paper).read_text(encoding="utf-8"))
+            found.append(PrintedPaper(Path(paper).stem, entry["title"], entry["citation"], cells))
     return found
 
 
