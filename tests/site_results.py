@@ -120,7 +120,7 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
     ]
     sheet = Sheet("Models", EVIL, ["Model", "Score"], [[f"m{n}", str(n)] for n in range(20)])
     found = {
-        "config": {"data": "release", "models": "available"} | (config or {}),
+        "config": {"data": "release", "models": "available", "papers": ["acord"]} | (config or {}),
         "root": root.as_posix(),
         "parts": [part],
         "runs": runs,

@@ -80,7 +80,7 @@ def test_the_first_page_counts_the_printed_values_and_says_what_it_was_made_of(r
         "Table 3 Retrieval <i> 1 match, 1 not run", "Table C-1 Queries 40 match",
         "the release (acord as published)", "those that this machine has: all-minilm-l6-v2",
         "3, in at most 10 min 3 s together", "lextables 0.2.0, of 2026-01-02",
-        "snakemake --cores 4 --config data=release models=available",
+        "snakemake --cores 4 --config data=release models=available 'papers=[acord]'",
         "All runs: python 3.11.2.",
     ):  # fmt: skip
         assert words_of_it in text

@@ -17,9 +17,11 @@ NAMED = 3  # rows
 def command(config: Mapping[str, Any], *targets: str) -> str:
     """Return the command that makes ``targets``, or all that there is, under this configuration.
 
-    It says the keys that are not the default.
+    It says the keys that are not the default, and the papers where it is all of theirs.
     """
     changed = _changed(config)
+    if not targets:
+        changed.append(f"papers=[{','.join(config['papers'])}]")
     words = ["snakemake", "--cores", "4"]
     if changed:
         words += ["--config", *changed]
@@ -31,7 +33,7 @@ def command(config: Mapping[str, Any], *targets: str) -> str:
 def _changed(config: Mapping[str, Any]) -> list[str]:
     """The keys as `key=value` that differ from what they are by default.
 
-    Without the papers: a target is of one, and what is left out makes nothing else.
+    Without the papers, which have no default: a target is of one, and what is left out makes nothing else.
     """
     usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
     return [
