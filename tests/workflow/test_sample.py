@@ -464,6 +464,7 @@ def test_each_run_of_a_table_is_in_its_bundle(finished, published):
         runs = {
             name.replace("/", ".")
             for path in (finished / f"results/sample/tables/{paper}").glob("*.csv")
+            if not path.name.endswith(".comparison.csv")
             for line in csv.DictReader(path.open(encoding="utf-8", newline=""))
             for name in re.findall(rf"runs/{paper}/([^\s;,]+/seed\d+)", line["runs"])
         }
