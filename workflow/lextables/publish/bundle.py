@@ -60,6 +60,11 @@ def said(metadata: Mapping[bytes, bytes] | None) -> str:
     return (metadata or {}).get(b"description", b"").decode()
 
 
+def config_name(table: str, folder: str) -> str:
+    """What `load_dataset` calls a table of the data set in ``folder`` of a bundle (empty: at its top)."""
+    return f"{folder}-{table}" if folder else table
+
+
 @dataclass(frozen=True)
 class PublishedRun:
     """A run whose predictions are in the bundle: its folder's parts, and the rows of tables that it fills."""
@@ -105,11 +110,10 @@ class PublishedSet:
     @cached_property
     def tables(self) -> list[PublishedTable]:
         """Its tables, sorted."""
-        prefix = f"{self.name}-" if self.folder else ""
         return [
             PublishedTable(
                 table,
-                f"{prefix}{table}",
+                config_name(table, self.folder),
                 self.data / f"{table}.parquet",
                 (Path(self.folder) / TABLES / f"{table}.parquet").as_posix(),
             )

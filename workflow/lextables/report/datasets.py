@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lextables.publish.bundle import config_name, said
+from lextables.publish.card import SPLIT
 from lextables.report.exhibits import cut
 from lextables.report.layout import Found, Page, ticked
 from lextables.report.words import sources_in_words
@@ -69,14 +71,11 @@ def _table(path: Path) -> DataTable:
     with pq.ParquetFile(path) as file:
         schema = file.schema_arrow
         rows = next(file.iter_batches(batch_size=ROWS), pa.RecordBatch.from_pylist([], schema)).to_pylist()
-    said = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
-    columns = [
-        (column.name, _kind(column), (column.metadata or {}).get(b"description", b"").decode())
-        for column in schema
-    ]
+    columns = [(column.name, _kind(column), said(column.metadata)) for column in schema]
     texts = [[_text(row[name]) for name, *_ in columns] for row in rows]
     place = f"data/{path.parent.name}/{path.name}"
-    return DataTable(path.stem, said.get("description", ""), said.get("key", ""), columns, texts, place)
+    key = (schema.metadata or {}).get(b"key", b"").decode()
+    return DataTable(path.stem, said(schema.metadata), key, columns, texts, place)
 
 
 def _kind(column: pa.Field) -> str:
@@ -109,7 +108,7 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     tables = [
         {
             "table": table,
-            "columns": [(name, kind, ticked(said)) for name, kind, said in table.columns],
+            "columns": [(name, kind, ticked(words)) for name, kind, words in table.columns],
             "rows": dataset.census["data"][table.name]["rows"],
             "digest": dataset.census["data"][table.name]["rows_sha256"],
             "labels": _histograms(dataset.census["data"][table.name].get("labels", {})),
@@ -158,8 +157,7 @@ def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]
     ways = [("With pandas", "\n".join(["import pandas as pd", *frames]))]
     # What only trains or is shown beside it is no part of a paper's bundle.
     if part and dataset.tables and (dataset.name == part.name or part.tasks[dataset.name]):
-        name = dataset.tables[0].name
-        name = name if dataset.name == part.name else f"{dataset.name}-{name}"
-        call = f'rows = load_dataset("{root}/publish/{part.name}", "{name}", split="full")'
+        name = config_name(dataset.tables[0].name, "" if dataset.name == part.name else dataset.name)
+        call = f'rows = load_dataset("{root}/publish/{part.name}", "{name}", split="{SPLIT}")'
         ways.append(("With datasets, after snakemake publish", f"from datasets import load_dataset\n{call}"))
     return ways
