@@ -11,17 +11,23 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
 
 class Server:
-    """Runs command lines one after the other; to be closed."""
+    """Runs command lines one after the other; to be closed.
 
-    def __init__(self) -> None:
+    One with ``package`` has imported lextables too, for lines that are about this project as it is; without
+    it, a line may be about a copy whose code is another.
+    """
+
+    def __init__(self, package: bool = True) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "forked"],
+            [sys.executable, "-m", "forked", *(["package"] if package else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -30,20 +36,50 @@ class Server:
 
     def __call__(self, folder: Path, arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
         """Return the exit code of ``snakemake <arguments>`` in ``folder``, and all that it printed."""
-        argv = ["snakemake", "--snakefile", str(ROOT / "Snakefile"), *arguments]
-        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as printed:
-            print(json.dumps([printed.name, str(folder), argv, env]), file=self._process.stdin, flush=True)
-            code = int(self._process.stdout.readline())
-            return code, printed.read()
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
+            words = ["--snakefile", str(ROOT / "Snakefile"), *arguments]
+            return self._ask([said.name, said.name], folder, words, env), said.read()
+
+    def run(self, folder: Path, words: Iterable[str]) -> subprocess.CompletedProcess[str]:
+        """Return what `subprocess.run` would of ``snakemake <words>`` in ``folder``."""
+        words = [str(word) for word in words]
+        with (
+            tempfile.NamedTemporaryFile("r", encoding="utf-8") as out,
+            tempfile.NamedTemporaryFile("r", encoding="utf-8") as err,
+        ):
+            code = self._ask([out.name, err.name], folder, words, {})
+            return subprocess.CompletedProcess(words, code, out.read(), err.read())
+
+    def _ask(self, printed: list[str], folder: Path, words: list[str], env: dict[str, str]) -> int:
+        line = json.dumps([printed, str(folder), ["snakemake", *words], env])
+        print(line, file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
 
     def close(self) -> None:
         self._process.stdin.close()
         self._process.wait()
 
 
-def _warm() -> None:
+def snakemake(folder: Path, *words: str | Path, package: bool = True) -> subprocess.CompletedProcess[str]:
+    """Return what ``snakemake <words>`` ended with in ``folder``, by a server that this process keeps."""
+    return _kept(package).run(folder, words)
+
+
+@cache
+def _kept(package: bool) -> Server:
+    server = Server(package)
+    atexit.register(server.close)
+    return server
+
+
+def _warm(package: bool) -> None:
+    import pyarrow  # noqa: F401
+    import pydantic  # noqa: F401
     import snakemake.cli
     import snakemake.workflow  # noqa: F401
+
+    if not package:
+        return
 
     from lextables import (  # noqa: F401
         console,
@@ -66,14 +102,17 @@ def _warm() -> None:
             fingerprint._read(path.read_bytes(), "scripts")
 
 
-def _run(printed: str, folder: str, argv: list[str], env: dict[str, str]) -> int:
-    """Run one command line in a fork of this process and return its exit code."""
+def _run(printed: list[str], folder: str, argv: list[str], env: dict[str, str]) -> int:
+    """Run one command line in a fork of this process and return its exit code.
+
+    ``printed`` are the files for its output and its errors, which may be one.
+    """
     if child := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     code = 70  # of an error in these lines
     try:
-        out = os.open(printed, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-        for number, to in ((0, os.open(os.devnull, os.O_RDONLY)), (1, out), (2, out)):
+        files = [os.open(name, os.O_WRONLY | os.O_TRUNC | os.O_APPEND) for name in printed]
+        for number, to in enumerate([os.open(os.devnull, os.O_RDONLY), *files]):
             os.dup2(to, number)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115
         os.chdir(folder)
@@ -104,6 +143,6 @@ def _main() -> int:
 
 
 if __name__ == "__main__":
-    _warm()
+    _warm("package" in sys.argv)
     for line in sys.stdin:
         print(_run(*json.loads(line)), flush=True)

@@ -135,6 +135,46 @@ def test_a_fingerprint_is_the_same_in_any_folder(tmp_path, monkeypatch):
     assert prints[0] == prints[1]
 
 
+@pytest.fixture
+def forgotten(monkeypatch):
+    """What begins as a new process does: with no module read."""
+
+    def forget():
+        for name in ("_modules", "_asked", "_recalled"):
+            monkeypatch.setattr(module, name, type(getattr(module, name))())
+
+    forget()
+    return forget
+
+
+def test_what_was_read_of_a_module_is_not_read_again(project, tmp_path, forgotten, monkeypatch):
+    before, kept = fingerprint(str(project / "script.py")), tmp_path / "kept.json"
+    module.remember(kept)
+    first = kept.stat().st_mtime_ns
+    forgotten()
+    module.recall(kept)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_parsed", None)
+        assert fingerprint(str(project / "script.py")) == before
+    module.remember(kept)
+    assert kept.stat().st_mtime_ns == first
+    (project / USED).write_text((project / USED).read_text().replace("parse(f1", "parse(2"))
+    assert fingerprint(str(project / "script.py")) != before
+    module.remember(kept)
+    assert kept.stat().st_mtime_ns != first
+
+
+@pytest.mark.parametrize("held", ["", "[]", "{}", '{"by": "other code", "modules": {"a": ["b"]}}', '{"by": '])
+def test_what_is_kept_of_other_code_or_cut_short_counts_for_nothing(project, tmp_path, forgotten, held):
+    before, kept = fingerprint(str(project / "script.py")), tmp_path / "kept.json"
+    kept.write_text(held)
+    forgotten()
+    module.recall(kept)
+    assert fingerprint(str(project / "script.py")) == before
+    assert not module._recalled
+    module.remember(kept / "below a file")  # a place that cannot be written to
+
+
 # What 3.12 and 3.13 write into a tree, or leave out of it, is no change: the same code has one fingerprint.
 SAME_CODE = '''
 """Doc."""

@@ -110,7 +110,7 @@ def test_a_fault_is_one_sentence_that_names_file_and_key(tmp_path, change, sente
 
 
 def test_what_is_no_yaml_is_said_so(tmp_path):
-    with pytest.raises(BadInput, match=r"^ledgar\.yaml: not YAML \("):
+    with pytest.raises(BadInput, match=r"ledgar\.yaml, row 2: not YAML \("):
         rooms.load(written(tmp_path, "title: ["))
 
 

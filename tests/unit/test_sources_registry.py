@@ -270,7 +270,7 @@ def test_a_fault_in_a_papers_sources_is_one_of_the_papers_file(tmp_path):
     ("text", "sentence"),
     [
         ("acord:\n  title: A\nacord:\n  title: B\n", "row 3: not YAML (the key 'acord' stands twice)."),
-        ("acord: [\n", "row 2: not YAML (expected the node content, but found '<stream end>')."),
+        ("acord: [\n", "row 2: not YAML (did not find expected node content)."),
     ],
 )
 def test_what_yaml_would_pass_over_in_silence_is_an_error(tmp_path, text, sentence):

@@ -1,10 +1,10 @@
 """A release without what its paper can do without: it is planned; who asks for what is absent is told why."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+import forked
 
 ROOT = Path(__file__).parents[2]
 PAIRS = ("anli", "contractnli", "control", "docnli")
@@ -31,35 +31,26 @@ def planned(tmp_path):
             "caselaw=us:1",
             "parser=dependencies",
         )
-        return subprocess.run(
-            [
-                *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "-n"),
-                *("--directory", str(tmp_path), "--cores", "2", *arguments),
-                *("--config", "papers=[lawngnli]", *given),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        words = ("--directory", tmp_path, "--cores", "2", *arguments, "--config", "papers=[lawngnli]", *given)
+        return forked.snakemake(tmp_path, "--snakefile", ROOT / "Snakefile", "-n", *words)
 
     return run
 
 
 def test_what_is_absent_stops_nothing_and_is_asked_for_in_vain(planned):
     run = planned("data", "lawngnli_table2")
-    assert run.returncode == 0, run.stdout[-3000:]
-    assert not [name for name in PAIRS if f"{name}_data" in run.stdout]
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert not [name for name in PAIRS if f"{name}_data" in run.stdout + run.stderr]
     run = planned("docnli_data")
     assert run.returncode != 0
-    assert run.stdout.splitlines()[-1] == ASK
+    assert run.stderr.splitlines()[-1] == ASK
 
 
 def test_what_a_mirror_has_is_read_and_a_full_rebuild_fetches_the_rest(planned):
     mirror = ["control/train.jsonl", "control/dev.jsonl", "control/test.jsonl", "docnli/DocNLI_dataset.zip"]
     run = planned("data", mirror=mirror)
-    assert run.returncode == 0, run.stdout[-3000:]
-    assert [name for name in PAIRS if f"{name}_data" in run.stdout] == ["control", "docnli"]
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert [name for name in PAIRS if f"{name}_data" in run.stdout + run.stderr] == ["control", "docnli"]
     run = planned("data", models="paper")
-    assert run.returncode == 0, run.stdout[-3000:]
-    assert [name for name in PAIRS if f"{name}_data" in run.stdout] == [*PAIRS]
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert [name for name in PAIRS if f"{name}_data" in run.stdout + run.stderr] == [*PAIRS]

@@ -8,8 +8,6 @@ import hashlib
 import io
 import json
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -17,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+import forked
 from lextables.sources import registry
 
 ROOT = Path(__file__).parents[2]
@@ -62,16 +61,18 @@ def archives():
 
 
 def snakemake(project, folder, *arguments):
-    run = subprocess.run(
-        [
-            *(sys.executable, "-m", "snakemake", "--snakefile", str(project / "Snakefile")),
-            *("--directory", str(folder), "--workflow-profile", str(project / "profiles/default")),
-            *("--cores", "2", *arguments),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+    profile = ("--workflow-profile", project / "profiles/default")
+    words = (
+        "--snakefile",
+        project / "Snakefile",
+        "--directory",
+        folder,
+        *profile,
+        "--cores",
+        "2",
+        *arguments,
     )
+    run = forked.snakemake(folder, *words, package=False)
     assert run.returncode == 0, run.stderr[-4000:]
     return run.stdout + run.stderr
 

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel
 
+import forked
 from wordpiece import wordpiece
 
 ROOT = Path(__file__).parents[2]
@@ -27,16 +27,9 @@ TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")
 def snakemake(project, *arguments, targets=TARGETS, papers="[acord]"):
     model = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": str(project.parent / "mine")}])
     file = json.dumps([{"name": "Theirs", "paper": "acord", "file": str(project.parent / "theirs.txt")}])
-    return subprocess.run(
-        [
-            *(sys.executable, "-m", "snakemake", *targets, "--cores", "2", "--nolock", *arguments),
-            *("--config", f"papers={papers}", f"extra_models={model}", f"extra_predictions={file}"),
-        ],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    config = (f"papers={papers}", f"extra_models={model}", f"extra_predictions={file}")
+    words = (*targets, "--cores", "2", "--nolock", *arguments, "--config", *config)
+    return forked.snakemake(project, *words, package=False)
 
 
 def planned(project, targets=TARGETS, papers="[acord]"):
@@ -213,8 +206,8 @@ def test_a_bundle_is_made_again_by_another_card_and_for_no_other_reason(project)
 
 def test_no_input_of_any_paper_is_a_place_on_this_machine(finished):
     """Or a project that is moved would have it all made again."""
-    command = [sys.executable, "-m", "snakemake", "--filegraph", "--nolock", "data"]
-    run = subprocess.run(command, cwd=finished / "one", capture_output=True, text=True, check=False)
+    words = ("--filegraph", "--nolock", "data")
+    run = forked.snakemake(finished / "one", *words, package=False)
     assert run.returncode == 0, run.stderr[-3000:]
     assert "resources/facts/cuad_contracts.csv" in run.stdout
     assert str(finished) not in run.stdout
@@ -245,8 +238,8 @@ def test_a_model_that_cannot_be_valid_ends_the_plan_in_a_sentence(finished):
     def plan(papers, name="Theirs"):
         given = [{"name": name, "kind": "cross-encoder", "model": str(finished / "mine")}]
         config = [f"papers={papers}", f"extra_models={json.dumps(given)}"]
-        command = [sys.executable, "-m", "snakemake", "--dry-run", "data", "--nolock", "--config", *config]
-        run = subprocess.run(command, cwd=finished / "one", capture_output=True, text=True, check=False)
+        words = ("--dry-run", "data", "--nolock", "--config", *config)
+        run = forked.snakemake(finished / "one", *words, package=False)
         return run.returncode, run.stdout + run.stderr
 
     code, said = plan("[acord]")
@@ -264,8 +257,8 @@ def plan(finished):
     """A dry run of the project with other targets and another configuration: (exit status, what was said)."""
 
     def planned(*targets_and_config):
-        command = [sys.executable, "-m", "snakemake", "--dry-run", "--nolock", *targets_and_config]
-        run = subprocess.run(command, cwd=finished / "one", capture_output=True, text=True, check=False)
+        words = ("--dry-run", "--nolock", *targets_and_config)
+        run = forked.snakemake(finished / "one", *words, package=False)
         return run.returncode, run.stdout + run.stderr
 
     return planned
@@ -308,13 +301,8 @@ def test_windows_of_two_grids_lie_apart(tmp_path):
     for grid in ("sample", "paper"):
         run = f"{RESULTS}/runs/cuad/read/minilm/{grid}-p100/seed0/predictions.parquet"
         config = ("papers=[cuad]", f"grid={grid}", "models=available")
-        command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run", run]
-        found = subprocess.run(
-            [*command, "--directory", tmp_path, "--nolock", "--config", *config],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = ("--dry-run", run, "--directory", tmp_path, "--nolock", "--config", *config)
+        found = forked.snakemake(tmp_path, "--snakefile", ROOT / "Snakefile", *words)
         said = found.stdout + found.stderr
         assert found.returncode == 0, said[-3000:]
         folders[grid] = set(re.findall(r"features/spans/cuad/minilm/(\d+x\d+)/test/features\.json", said))

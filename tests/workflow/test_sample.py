@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+import forked
 import site_browser
 import site_pages
 
@@ -25,15 +26,18 @@ SEARCHED = "results/sample/runs/acord/search/minilm-fresh-head/sample-lr1e-04/se
 
 def command(folder, *arguments):
     """A call of snakemake that reads this project and writes to ``folder``."""
+    return [sys.executable, "-m", "snakemake", *words(folder, *arguments)]
+
+
+def words(folder, *arguments):
     return [
-        *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")),
-        *("--directory", str(folder), "--workflow-profile", str(ROOT / "profiles/default")),
-        *("--cores", "2", *arguments),
+        *("--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder)),
+        *("--workflow-profile", str(ROOT / "profiles/default"), "--cores", "2", *arguments),
     ]
 
 
 def snakemake(folder, *arguments):
-    return subprocess.run(command(folder, *arguments), capture_output=True, text=True, check=False)
+    return forked.snakemake(folder, *words(folder, *arguments))
 
 
 def table(folder, name, paper="acord"):

@@ -4,13 +4,13 @@ import csv
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import mlcroissant
 import pytest
 from datasets import load_dataset
+
+import forked
 
 ROOT = Path(__file__).parents[2]
 SIXTH = ROOT / "tests/sixth_paper"
@@ -43,13 +43,7 @@ def project(tmp_path_factory):
 
 
 def snakemake(project, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return forked.snakemake(project, "--cores", "2", *arguments, package=False)
 
 
 def table(project, name):

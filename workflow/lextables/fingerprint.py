@@ -7,11 +7,15 @@ are no part of it.  Nor is the version of Python that parses it, so that 3.11, 3
 """
 
 import ast
+import contextlib
 import hashlib
+import json
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+from lextables.atomic import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 # What stands around the work of every rule: how it ends, whether it may run, how its faults are worded, who
@@ -59,6 +63,24 @@ def digests(*modules: str) -> dict[str, str]:
     return digests
 
 
+def recall(place: Path) -> None:
+    """Take up what `remember` kept: to parse all modules anew takes longer than to lay out a run."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        kept = json.loads(place.read_text(encoding="utf-8"))
+        if kept["by"] == _this_code():
+            _modules.update(kept["modules"])
+            _recalled.update(kept["modules"])
+
+
+def remember(place: Path) -> None:
+    """Keep what was read of modules, by what they hold, in the file ``place`` if it can be written to."""
+    if _asked <= _recalled:
+        return
+    kept = {"by": _this_code(), "modules": {key: _modules[key] for key in sorted(_asked)}}
+    with contextlib.suppress(OSError):
+        write_text(place, json.dumps(kept) + "\n")
+
+
 def _start(module: str) -> list[Path]:
     if module.endswith(".py"):
         return [Path(module).resolve()]
@@ -88,8 +110,26 @@ def _beside(file: Path, strings: tuple[str, ...]) -> Iterator[Path]:
         yield file.parent / name
 
 
-@cache
-def _read(source: bytes, package: str) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+# By a digest of a module's bytes and package: what `_parsed` says of it; those asked for, and those recalled.
+_modules: dict[str, Sequence[Any]] = {}
+_asked: set[str] = set()
+_recalled: set[str] = set()
+
+
+def _this_code() -> str:
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+def _read(source: bytes, package: str) -> Sequence[Any]:
+    """`_parsed`, once for the same module."""
+    key = hashlib.sha256(package.encode() + b"\0" + source).hexdigest()
+    _asked.add(key)
+    if key not in _modules:
+        _modules[key] = _parsed(source, package)
+    return _modules[key]
+
+
+def _parsed(source: bytes, package: str) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the digest of a module's code, what of lextables it imports, and its short strings.
 
     Last come regular expressions of the modules that it imports by a name put together.

@@ -5,11 +5,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from lextables.errors import BadInput
 from lextables.papers import Paper
+from lextables.registry import content
 
 MEND = "mend it there, as the schema in workflow/schemas says"
 
@@ -37,9 +37,7 @@ def load(path: str | Path) -> Paper:
     """Read and check a paper's file, by its room's registry; `BadInput` names the key of the first fault."""
     path = Path(path)
     try:
-        return model_of(path.stem).model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except yaml.YAMLError as error:
-        raise BadInput(f"not YAML ({error})", where=path.name) from error
+        return model_of(path.stem).model_validate(content(path))
     except ValidationError as error:
         # A key that is misspelt is why the one that it should be is missing.
         fault = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")

@@ -32,7 +32,7 @@ from lextables import auxiliary, given, own, papers, rooms
 from lextables.config import load as load_config
 from lextables.content import Contents
 from lextables.errors import BadInput
-from lextables.fingerprint import fingerprint
+from lextables.fingerprint import fingerprint, recall
 from lextables.models import device, inspection
 from lextables.models.resolve import API, MIRROR, load_models, places
 from lextables.models.weights import PACKAGE, PLACES, model_files, place
@@ -61,6 +61,8 @@ SOURCES = told(sources.load, *SOURCE_REGISTRIES)
 MODELS = told(load_models, ROOT / "resources/models.yaml")
 GPU = told(device.expected, CONFIG.device)
 CONTENTS = Contents(Path(CONFIG.results) / ".cache")
+MODULES_READ = Path(CONFIG.results) / ".cache/modules.json"
+recall(MODULES_READ)
 # Where weights lie is no setting of a run: jobs are told beside their params.
 WEIGHTS_HERE = told(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHTS_HERE)

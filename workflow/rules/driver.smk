@@ -10,6 +10,7 @@ from snakemake.logging import logger
 
 from lextables import disk, leases
 from lextables.console import Console
+from lextables.fingerprint import remember
 
 
 def known_targets():
@@ -35,6 +36,7 @@ if workflow.is_main_process:
     for folder in (".snakemake", RESULTS):
         if fault := disk.unusable(folder):
             sys.exit(fault)
+    remember(MODULES_READ)
     lease, freed, kept = leases.settle(Path(".snakemake"))
     atexit.register(lease.release)
     if freed:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lextables import own
 from lextables.config import Config, ExtraModel
 from lextables.errors import BadInput
+from lextables.registry import content
 
 Kind = Literal[
     "bi-encoder",
@@ -94,7 +94,7 @@ class Missing:
 
 def load_models(path: str | Path) -> dict[str, Model]:
     """Read and check `resources/models.yaml`; `BadInput` names the entry and key of the first fault."""
-    entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    entries = content(path)
     if taken := [name for name in entries if name.startswith(own.PREFIX)]:
         raise BadInput(
             f"{taken[0]} starts with {own.PREFIX!r}, which marks a user's own models", where=Path(path).name

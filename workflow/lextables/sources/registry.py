@@ -6,15 +6,15 @@ one file of it as a `SourceFile`, with every pattern filled in, which is all tha
 
 import re
 import string
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from lextables.errors import BadInput
+from lextables.registry import content
 
 RELEASE = "release"
 # What an address gives where no digest is registered: nothing tells these bytes from any others.
@@ -180,11 +180,11 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
     Raises `BadInput` naming the file, the key, the value and what is allowed there, or the source that two
     files name.
     """
-    found = _entries(path, _content(path))
+    found = _entries(path, content(path))
     named_in = dict.fromkeys(found, path)
     for paper in papers:
-        content = _content(paper)
-        own = content.get("sources") if isinstance(content, dict) else None
+        held = content(paper)
+        own = held.get("sources") if isinstance(held, dict) else None
         for name, entry in _entries(paper, own or {}).items():
             if name in found:
                 raise BadInput(f"the source {name!r} is in {Path(named_in[name]).name} too", where=str(paper))
@@ -192,32 +192,11 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
     return found
 
 
-def _content(path: str | Path) -> Any:
+def _entries(path: str | Path, held: Any) -> Registry:
     try:
-        return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_UniqueKeys)
-    except yaml.MarkedYAMLError as error:
-        row = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise BadInput(f"not YAML ({error.problem})", where=f"{path}, row {row}") from error
-
-
-def _entries(path: str | Path, content: Any) -> Registry:
-    try:
-        return ADAPTER.validate_python(content)
+        return ADAPTER.validate_python(held)
     except ValidationError as error:
         raise _sentence(error, path) from error
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """PyYAML keeps the last of two equal keys without a word; here the second one is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if key.value in seen:
-                problem = f"the key {key.value!r} stands twice"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
 
 
 def _sentence(invalid: ValidationError, path: str | Path) -> BadInput:
