@@ -77,10 +77,11 @@ def trained(learnt, work, memory=99, after=0, **settings):
 
 
 def test_what_runs_out_of_memory_ends_as_if_it_had_begun_with_what_fits(learnt, tmp_path):
-    halved, said, _ = trained(learnt, tmp_path / "halved", memory=2)
-    assert said == {"batch_size": 8, "micro_batch": 2, "halved_at_update": [1, 1]}
-    begun, said, _ = trained(learnt, tmp_path / "begun", accumulation=4)
-    assert said == {"batch_size": 8, "micro_batch": 2, "halved_at_update": []}
+    # The second part of the first update is one too many, when the first has left its gradients.
+    halved, said, _ = trained(learnt, tmp_path / "halved", memory=1, after=1, accumulation=2)
+    assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": [1, 1]}
+    begun, said, _ = trained(learnt, tmp_path / "begun", accumulation=8)
+    assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": []}
     assert equal(halved, begun)
     whole, said, _ = trained(learnt, tmp_path / "whole")
     assert said == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
