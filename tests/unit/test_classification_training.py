@@ -148,11 +148,11 @@ def train(prepared, tmp_path):
 def test_the_loss_is_binary_cross_entropy_an_answer(folders):
     model = multi_head.load(folders["bert"], [2, 3], "own", seed=0).eval()
     batch = padded([np.array([0, 5, 2]), np.array([0, 6, 7, 2])], 1)
-    heads, labels = torch.tensor([1, 0]), torch.tensor([2, 0])
+    heads, labels = [1, 0], torch.tensor([2, 0])
     loss = model(**batch, head=heads, label=labels)["loss"]
     represented = model.represent(**batch)
     expected = []
-    for row, (head, label) in enumerate(zip(heads.tolist(), labels.tolist(), strict=True)):
+    for row, (head, label) in enumerate(zip(heads, labels.tolist(), strict=True)):
         share = model.answer(represented, head)[row].sigmoid()
         right = torch.arange(len(share)) == label
         expected.append(-torch.where(right, share, 1 - share).log().mean())

@@ -35,7 +35,7 @@ BATCH = {
     "input_ids": torch.tensor([[0, 5, 9, 2], [0, 7, 2, 1], [0, 30, 31, 2]]),
     "attention_mask": torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 1, 1]]),
 }
-HEAD, LABEL = torch.tensor([1, 0, 1]), torch.tensor([2, 0, 1])
+HEAD, LABEL = [1, 0, 1], torch.tensor([2, 0, 1])
 
 
 @pytest.fixture

@@ -154,6 +154,26 @@ def test_a_run_says_how_it_was_set_what_it_took_how_it_learnt_and_where_it_is_sh
     assert '<polyline points="106.7,4.0 213.3,18.5 320.0,33.0"/>' in files[f"{RUN}/seed0.html"]
 
 
+def test_a_run_says_how_near_it_came_to_what_its_device_can_do(results):
+    path = results / f"{RUN}/seed0/run.json"
+    used = {
+        "tokens_per_second": 12345, "padding_share": 0.125, "matrix_flops_per_second": 6.5e14,
+        "model_flops_share": 0.41234, "precision": "bfloat16", "peak_gpu_memory_mib": 70000,
+    }  # fmt: skip
+    words_alone = {"tokens_per_second": 7, "padding_share": 0.0, "precision": "float32"}
+    parts = {"batch_size": 32, "micro_batch": 8, "halved_at_update": [2, 1000]}
+    record = {"throughput": {"training": used, "reading": words_alone}, "micro_batches": parts}
+    path.write_text(json.dumps(json.loads(path.read_text()) | record))
+    text = said(site.files(material(results)), f"{RUN}/seed0.html")
+    for words_of_it in (
+        "Tokens a second reading 7; training 12,345", "Padding reading 0.0 %; training 12.5 %",
+        "Model FLOPs use training 41.2 % of 650 TFLOP/s in bfloat16", "Peak GPU memory training 70,000 MiB",
+        "Rows at once 8 of a batch of 32; memory ran out at update 2, 1,000",
+    ):  # fmt: skip
+        assert words_of_it in text
+    assert "matrix_flops" not in text
+
+
 def test_runs_that_read_one_another_are_linked(results):
     path = results / f"{RUN}/seed2/run.json"
     record = json.loads(path.read_text())

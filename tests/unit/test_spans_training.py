@@ -202,6 +202,7 @@ def test_empty_windows_weigh_what_they_are_told(encoder, learnt, tokenizer, tmp_
             args=training.TrainingArguments(str(tmp_path), use_cpu=True, report_to="none"),
             answered=answered,
             empty_weight=given,
+            rows=60,
         )
         batch = collator([dataset[item] for item in range(len(dataset))])
         losses.append(trainer.compute_loss(model, batch).item())

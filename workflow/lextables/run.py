@@ -8,8 +8,9 @@ import json
 import platform
 import resource
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -65,15 +66,23 @@ class Run:
         return f"runs/{self.paper}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
 
 
+_open: ContextVar[tuple[dict[str, Any], ...]] = ContextVar("open", default=())
+
+
 @contextmanager
 def recorded(folder: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Time the block and write `run.json`: settings, versions, commit, device, seconds, peak memory.
 
-    The block may add to the yielded record; ``device`` defaults to the processor.
+    The block may add to the yielded record, and what it calls may (`noted`); ``device`` defaults to the
+    processor.
     """
     record: dict[str, Any] = {"settings": dict(settings), "device": processor()}
     start = time.monotonic()
-    yield record
+    token = _open.set((*_open.get(), record))
+    try:
+        yield record
+    finally:
+        _open.reset(token)
     # What was finished before has said these already.
     record.setdefault("seconds", round(time.monotonic() - start, 1))
     record.setdefault("peak_memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
@@ -92,6 +101,15 @@ def recorded_all(
             stack.enter_context(recorded(Path(path).parent, of_run))
             for path, of_run in zip(paths, settings.values(), strict=True)
         ]
+
+
+def noted(name: str, add: Callable[[Any], Any]) -> None:
+    """Put into the records of the job's runs, under ``name``, what ``add`` makes of what stands there.
+
+    That is None at first.  It is for what a job notices on its way, of no consequence to its results.
+    """
+    for record in _open.get():
+        record[name] = add(record.get(name))
 
 
 def loaded(path: str | Path) -> dict[str, Any]:

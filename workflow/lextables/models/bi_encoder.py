@@ -14,7 +14,9 @@ from transformers import PreTrainedTokenizerBase
 
 from lextables.fingerprint import fingerprint
 from lextables.models import device, loading
+from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.onednn import linear_by_onednn
+from lextables.models.throughput import READING, count_lengths, measured
 from lextables.models.vectors import Encode, Store
 from lextables.run import identity
 
@@ -95,20 +97,27 @@ def _encoded(
     vectors = np.empty((len(unique), model.get_embedding_dimension()), dtype=np.float32)
 
     def fill(batch: np.ndarray) -> int:
+        for _ in in_parts_that_fit(batch, len(batch), fill_part):
+            pass
+        return len(batch)
+
+    def fill_part(part: np.ndarray) -> None:
         with linear_by_onednn(model.device):
-            vectors[batch] = encode(
-                [unique[at] for at in batch],
-                batch_size=len(batch),
+            vectors[part] = encode(
+                [unique[at] for at in part],
+                batch_size=len(part),
                 normalize_embeddings=True,
                 convert_to_numpy=True,
                 show_progress_bar=False,
             )
-        return len(batch)
 
-    todo = [*batches(_lengths(model, unique), TOKENS[model.device.type])]
-    with tqdm(total=len(unique), desc="encoding") as progress:
+    lengths = _lengths(model, unique)
+    todo = [*batches(lengths, TOKENS[model.device.type])]
+    with measured(READING, model), tqdm(total=len(unique), desc="encoding") as progress:
         for done in _side_by_side(fill, todo, model.device):
             progress.update(done)
+        # Nothing is padded.
+        count_lengths(torch.tensor(lengths, dtype=torch.long), sum(lengths))
     position = {text: index for index, text in enumerate(unique)}
     return vectors[[position[text] for text in texts]]
 

@@ -15,7 +15,8 @@ from sentence_transformers.sentence_transformer import (
 from torch.nn.functional import log_softmax, normalize
 from torch.utils.data import SequentialSampler
 
-from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train
+from lextables.models.checkpoints import AtUpdates, arguments, train
+from lextables.models.micro_batches import InParts
 
 # The parts of a pair, which are the names of the trainer's columns and of a model's prompts and routes.
 PARTS = ("query", "document")
@@ -50,6 +51,12 @@ class GradedSoftmax(torch.nn.Module):
         with torch.autocast(queries.device.type, enabled=False):
             found = log_softmax(queries @ documents.T / self.temperature, dim=-1)
         return -(target / target.sum(dim=-1, keepdim=True) * found).sum(dim=-1).mean()
+
+
+class _Trainer(InParts, SentenceTransformerTrainer):
+    """A trainer whose loss is of a whole batch, where each document is the other queries' negative."""
+
+    compares = True
 
 
 def in_order(data: Dataset, batch_size: int, **_: object) -> DefaultBatchSampler:
@@ -94,25 +101,25 @@ def finetune(
         }
     )
     settings = SentenceTransformerTrainingArguments(
-        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device, bf16=bf16),
         per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
         weight_decay=weight_decay,
         lr_scheduler_type="constant",
         warmup_steps=0,
-        bf16=bf16,
         logging_steps=max(1, last // 20),
         disable_tqdm=False,
         batch_sampler=in_order,
         prompts=prompts(model),
         router_mapping={part: part for part in PARTS} if any(isinstance(m, Router) for m in model) else {},
     )
-    trainer = SentenceTransformerTrainer(
+    trainer = _Trainer(
         model=model,
         args=settings,
         train_dataset=data,
         loss=GradedSoftmax(model, gains, temperature),
-        callbacks=[Checkpoints(), AtUpdates(updates, visit)],
+        callbacks=[AtUpdates(updates, visit)],
+        rows=batch_size,
     )
     return train(trainer, work)
 

@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
+from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from lextables.atomic import replacing_folder, write_text
+from lextables.models.micro_batches import InParts
+from lextables.models.precision import mixed, tf32
+from lextables.models.throughput import TRAINING, aside, measured
 
 _WHOLE, _FINISHED = "whole", "finished"
+WORKERS = 2  # processes that make a GPU's batches
 _log = logging.getLogger("lextables")
 
 
@@ -78,10 +82,14 @@ def _linked(source: str, target: str) -> str:
 
 
 class Checkpoints(TrainerCallback):
-    """Mark each checkpoint once the trainer has written all of it."""
+    """Mark each checkpoint once ``trainer`` has written all of it, and write how much fits into memory."""
+
+    def __init__(self, trainer: InParts) -> None:
+        self.trainer = trainer
 
     def on_save(self, args, state, control, **kwargs):
-        write_text(Path(args.output_dir) / f"checkpoint-{state.global_step}" / _WHOLE, "")
+        parts = json.dumps(self.trainer.state_of_parts())
+        write_text(Path(args.output_dir) / f"checkpoint-{state.global_step}" / _WHOLE, parts)
 
 
 class AtUpdates(TrainerCallback):
@@ -92,7 +100,8 @@ class AtUpdates(TrainerCallback):
 
     def on_step_end(self, args, state, control, **kwargs):
         if state.global_step in self.updates:
-            self.visit(state.global_step)
+            with aside():
+                self.visit(state.global_step)
 
 
 class InTheLog(TrainerCallback):
@@ -104,17 +113,25 @@ class InTheLog(TrainerCallback):
 
 
 def arguments(
-    work: str | Path, updates: int, *, seed: int, save_every: int, device: torch.device
+    work: str | Path,
+    updates: int,
+    *,
+    seed: int,
+    save_every: int,
+    device: torch.device,
+    bf16: bool = False,
+    able: bool = True,
 ) -> dict[str, Any]:
     """Return the trainer's arguments that every training here shares.
 
     ``updates`` of AdamW that ``seed`` settles, on ``device``, with a checkpoint in ``work`` every
-    ``save_every`` of them; 0 keeps none.
+    ``save_every`` of them; 0 keeps none.  In mixed precision as `precision.mixed` has it.
     """
+    gpu = device.type == "cuda"
     return {
         "output_dir": str(work),
         "max_steps": updates,
-        "optim": "adamw_torch",
+        "optim": "adamw_torch_fused" if gpu else "adamw_torch",
         "seed": seed,
         "data_seed": seed,
         "save_strategy": "steps" if save_every else "no",
@@ -122,17 +139,32 @@ def arguments(
         "save_total_limit": 2,
         "report_to": "none",
         "use_cpu": device.type == "cpu",
-        "dataloader_pin_memory": False,
+        "bf16": mixed(bf16, device, able),
+        # A GPU waits for nothing: batches are made beside it and copied while it works, and no loss is looked
+        # at but those that are logged.
+        "dataloader_num_workers": WORKERS if gpu else 0,
+        "dataloader_pin_memory": gpu,
+        "accelerator_config": {"non_blocking": gpu},
+        "logging_nan_inf_filter": False,
     }
 
 
-def train(trainer: Trainer, work: str | Path) -> int:
+def train(trainer: InParts, work: str | Path) -> int:
     """Train from the newest whole checkpoint in ``work``; return its update, 0 for a fresh start."""
     for printing in (PrinterCallback, ProgressCallback):
         trainer.remove_callback(printing)
     trainer.add_callback(InTheLog())
+    trainer.add_callback(Checkpoints(trainer))
     found = latest(work)
-    trainer.train(resume_from_checkpoint=str(found) if found else None)
+    if found:
+        trainer.resume_parts(json.loads((found / _WHOLE).read_text(encoding="utf-8")))
+    half, device = trainer.args.bf16, trainer.args.device
+    with (
+        tf32(device, wanted=not half),
+        measured(TRAINING, trainer.model, torch.bfloat16 if half else torch.float32),
+    ):
+        trainer.train(resume_from_checkpoint=str(found) if found else None)
+    trainer.note_parts()
     return int(found.name.rpartition("-")[2]) if found else 0
 
 

@@ -10,11 +10,14 @@ from datasets import Dataset
 from sentence_transformers import CrossEncoder
 from sentence_transformers.base.sampler import DefaultBatchSampler
 from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
-from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+from sentence_transformers.cross_encoder.data_collator import CrossEncoderDataCollator
+from torch.nn.functional import binary_cross_entropy_with_logits
 from transformers import set_seed
 
 from lextables.models import loading
-from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, train
+from lextables.models.checkpoints import AtUpdates, arguments, train
+from lextables.models.micro_batches import InParts, that_fits
+from lextables.models.throughput import READING, count, measured
 
 Pair = tuple[str, str]
 
@@ -34,12 +37,18 @@ def load(
 
 def score(model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64) -> np.ndarray:
     """Return one float64 logit a (query, clause) pair; higher is more relevant."""
-    logits = model.predict(
-        list(pairs),
-        batch_size=batch_size,
-        activation_fn=torch.nn.Identity(),
-        show_progress_bar=len(pairs) > 1000,
-    )
+
+    def read(size: int) -> np.ndarray:
+        return model.predict(
+            list(pairs),
+            batch_size=size,
+            activation_fn=torch.nn.Identity(),
+            show_progress_bar=len(pairs) > 1000,
+        )
+
+    counting = model.register_forward_hook(lambda _, given, found: count(given[0]))
+    with measured(READING, model), counting:
+        _, logits = that_fits(batch_size, read)
     return np.asarray(logits, dtype=np.float64).reshape(-1)
 
 
@@ -76,6 +85,27 @@ class BalancedBatches(DefaultBatchSampler):
 def balanced_batches(data: Dataset, batch_size: int, batches: int, seed: int, **_: object) -> BalancedBatches:
     """Return the batches of ``data`` by its ``label``; the trainer's other arguments do not bear on them."""
     return BalancedBatches(data["label"], batch_size, batches, seed)
+
+
+class _Collator(CrossEncoderDataCollator):
+    """Cuts pairs into tokens with the batch, beside a GPU's work; the library's losses do it in its midst."""
+
+    def __call__(self, features):
+        batch = super().__call__(features)
+        pairs = list(zip(batch.pop("query"), batch.pop("clause"), strict=True))
+        return batch | dict(self.preprocess_fn(pairs))
+
+
+class _Trainer(InParts, CrossEncoderTrainer):
+    """A trainer whose loss is the cross-entropy between relevance logits and targets in 0..1."""
+
+    data_collator_class = _Collator
+    trims = False  # the tokenizer is the model's own, and may pad on the left
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        targets = inputs.pop("label").float()
+        loss = binary_cross_entropy_with_logits(model(inputs)["scores"].view(-1), targets)
+        return (loss, {}) if return_outputs else loss
 
 
 def _endless(indices: np.ndarray, generator: np.random.Generator) -> Iterator[int]:
@@ -115,22 +145,21 @@ def finetune(
         }
     )
     settings = CrossEncoderTrainingArguments(
-        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device, bf16=bf16),
         per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
         weight_decay=weight_decay,
         lr_scheduler_type="constant",
         warmup_steps=0,
-        bf16=bf16,
         logging_steps=max(1, last // 20),
         disable_tqdm=False,
         batch_sampler=partial(balanced_batches, batches=last),
     )
-    trainer = CrossEncoderTrainer(
+    trainer = _Trainer(
         model=model,
         args=settings,
         train_dataset=data,
-        loss=BinaryCrossEntropyLoss(model),
-        callbacks=[Checkpoints(), AtUpdates(updates, visit)],
+        callbacks=[AtUpdates(updates, visit)],
+        rows=batch_size,
     )
     return train(trainer, work)

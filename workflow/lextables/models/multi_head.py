@@ -146,7 +146,7 @@ class MultiHead(nn.Module):
         self,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor,
-        head: torch.Tensor,
+        head: Sequence[int],
         label: Labels,
         token_type_ids: torch.Tensor | None = None,
     ) -> dict[str, torch.Tensor]:
@@ -156,11 +156,12 @@ class MultiHead(nn.Module):
         and 0 for wrong, as a matrix (texts, answers), of which heads with fewer answers read the first
         columns, or as a list of rows (answers,).
         """
-        represented = self.represent(input_ids, attention_mask, token_type_ids)
+        texts = self.represent(input_ids, attention_mask, token_type_ids).unbind()
         losses = []
-        for number in head.unique().tolist():
-            chosen = head == number
-            logits = self.answer(represented[chosen], number)
+        # Numbers of heads are told on the host: a GPU is not asked which texts are whose.
+        for number in sorted({*head}):
+            chosen = [at for at, one in enumerate(head) if one == number]
+            logits = self.answer(torch.stack([texts[at] for at in chosen]), number)
             labels = _chosen(label, chosen, self.sizes[number]).to(logits.device)
             losses.append(LOSSES[self.loss](logits, labels, self._weights(number)).sum())
         return {"loss": torch.stack(losses).sum() / len(head)}
@@ -178,11 +179,10 @@ def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor
     return torch.cat(found).float()
 
 
-def _chosen(label: Labels, chosen: torch.Tensor, size: int) -> torch.Tensor:
+def _chosen(label: Labels, chosen: Sequence[int], size: int) -> torch.Tensor:
     """Return the labels of the ``chosen`` texts, all of one head, as a loss takes them."""
-    if isinstance(label, torch.Tensor):
-        return label[chosen] if label.dim() == 1 else label[chosen, :size]
-    return torch.stack([torch.as_tensor(label[at]) for at in chosen.nonzero().flatten().tolist()])
+    rows = torch.stack([torch.as_tensor(label[at]) for at in chosen])
+    return rows if rows.dim() == 1 else rows[:, :size]
 
 
 def load(

@@ -1,7 +1,8 @@
 """Reading texts with a trained classifier: what each head gives each answer."""
 
+import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -13,7 +14,10 @@ import torch
 from lextables.dataset import Row, read
 from lextables.errors import BadInput
 from lextables.models import multi_head
+from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.multi_head import MultiHead
+from lextables.models.precision import tf32
+from lextables.models.throughput import READING, count, measured
 from lextables.tasks.classification.examples import Key, by_head, key_of, of_splits, shown
 from lextables.tasks.classification.features import Tokens, read_tokens
 
@@ -102,29 +106,34 @@ def read_heads(
         for row in asked.get(name, ()):
             wanted[key_of(row)][number].append(row["example_id"])
     order = sorted(wanted, key=lambda key: (-len(tokens[key]), key))
-    found = []
+
+    def read_part(part: Sequence[Key]) -> list[dict[str, Any]]:
+        given = inputs(tokens, part, padding(model))
+        represented = model.represent(**{name: value.to(device) for name, value in given.items()})
+        count(given)
+        found = []
+        for number in sorted({number for key in part for number in wanted[key]}):
+            logits = model.answer(represented, number).double().cpu()
+            shares = SHARES[model.loss](logits)
+            found += [
+                {
+                    "head_id": names[number],
+                    "example_id": example_id,
+                    "logits": logits[at].tolist(),
+                    "probabilities": shares[at].tolist(),
+                }
+                for at, key in enumerate(part)
+                for example_id in wanted[key].get(number, ())
+            ]
+        return found
+
     training = model.training
     model.eval()
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        for batch in _batches(order, READ_AT_ONCE):
-            given = inputs(tokens, batch, padding(model))
-            represented = model.represent(**{name: value.to(device) for name, value in given.items()})
-            for number in sorted({number for key in batch for number in wanted[key]}):
-                logits = model.answer(represented, number).double().cpu()
-                shares = SHARES[model.loss](logits)
-                found += [
-                    {
-                        "head_id": names[number],
-                        "example_id": example_id,
-                        "logits": logits[at].tolist(),
-                        "probabilities": shares[at].tolist(),
-                    }
-                    for at, key in enumerate(batch)
-                    for example_id in wanted[key].get(number, ())
-                ]
+    with (
+        torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
+        tf32(device),
+        measured(READING, model),
+    ):
+        parts = [*in_parts_that_fit(order, READ_AT_ONCE, read_part)]
     model.train(training)
-    return sorted(found, key=lambda row: (row["head_id"], row["example_id"]))
-
-
-def _batches(items: Sequence[Key], size: int) -> Iterable[Sequence[Key]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
+    return sorted(itertools.chain.from_iterable(parts), key=lambda row: (row["head_id"], row["example_id"]))

@@ -20,12 +20,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import torch
 from torch.utils.data import DataLoader, Dataset
-from transformers import Trainer, TrainingArguments
+from transformers import TrainingArguments
 
 from lextables.dataset import Row, read, write
 from lextables.errors import BadInput
 from lextables.models import checkpoints, multi_head
-from lextables.models.checkpoints import AtUpdates, Checkpoints, arguments, work_folder
+from lextables.models.checkpoints import AtUpdates, arguments, work_folder
+from lextables.models.micro_batches import InParts
 from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.weights import weights_folder
 from lextables.tasks.classification.examples import key_of, shown
@@ -211,7 +212,7 @@ class _Drawn(Dataset):
         return head, self.rows[head][example]
 
 
-class _InOrder(Trainer):
+class _InOrder(InParts):
     """The draws are settled beforehand, so batches are taken from them as they lie."""
 
     def get_train_dataloader(self) -> DataLoader:
@@ -220,6 +221,8 @@ class _InOrder(Trainer):
                 self.train_dataset,
                 batch_size=self.args.per_device_train_batch_size,
                 collate_fn=self.data_collator,
+                num_workers=self.args.dataloader_num_workers,
+                pin_memory=self.args.dataloader_pin_memory,
             )
         )
 
@@ -248,12 +251,12 @@ def _train(
         visit(model, 0)
         return model, 0
 
-    def collate(batch: Sequence[tuple[int, Row]]) -> dict[str, torch.Tensor]:
+    def collate(batch: Sequence[tuple[int, Row]]) -> dict[str, Any]:
         numbers, rows = zip(*batch, strict=True)
         right = [row["labels"] for row in rows]
         return {
             **inputs(run.tokens, [key_of(row) for row in rows], padding(model)),
-            "head": torch.tensor(numbers),
+            "head": list(numbers),
             "label": _several(right, max(model.sizes)) if settings["multi_label"] else _single(right),
         }
 
@@ -261,15 +264,21 @@ def _train(
     trainer = _InOrder(
         model=model,
         args=TrainingArguments(
-            **arguments(work, last, seed=run.seed, save_every=settings["save_every"], device=run.device),
-            per_device_train_batch_size=settings["batch_size"] // settings["accumulation"],
-            gradient_accumulation_steps=settings["accumulation"],
+            **arguments(
+                work,
+                last,
+                seed=run.seed,
+                save_every=settings["save_every"],
+                device=run.device,
+                bf16=settings["bf16"],
+                able=model.mixed_precision,
+            ),
+            per_device_train_batch_size=settings["batch_size"],
             learning_rate=trial["learning_rate"],
             weight_decay=settings["weight_decay"],
             lr_scheduler_type=_SCHEDULES[settings["schedule"]],
             warmup_steps=settings["warmup"],
             max_grad_norm=0.0,
-            bf16=settings["bf16"] and model.mixed_precision,
             logging_steps=max(1, last // 4),
             disable_tqdm=True,
             remove_unused_columns=False,
@@ -277,7 +286,8 @@ def _train(
         ),
         train_dataset=_Drawn(drawn, training),
         data_collator=collate,
-        callbacks=[Checkpoints(), AtUpdates(trial["updates"], lambda updates: visit(model, updates))],
+        callbacks=[AtUpdates(trial["updates"], lambda updates: visit(model, updates))],
+        rows=settings["batch_size"] // settings["accumulation"],
     )
     resumed = checkpoints.train(trainer, work)
     # Trainers are in reference cycles: without this the next model finds the last one on the GPU.

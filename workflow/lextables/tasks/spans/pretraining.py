@@ -16,19 +16,26 @@ from transformers import (
     AutoModelForMaskedLM,
     DataCollatorForLanguageModeling,
     PreTrainedTokenizerBase,
-    Trainer,
     TrainingArguments,
     set_seed,
 )
 
 from lextables.atomic import replacing
 from lextables.errors import BadInput
-from lextables.models.checkpoints import Checkpoints, arguments, train
+from lextables.models.checkpoints import arguments, train
 from lextables.models.loading import check_whole, fresh_encoder, quiet, save
+from lextables.models.micro_batches import InParts
 from lextables.models.tokenizer import load_tokenizer
 
 MASKED = 0.15
 TEXTS_AT_ONCE = 16
+
+
+class _Trainer(InParts):
+    """A trainer whose loss is the mean over the masked tokens of a batch."""
+
+    def terms(self, batch):
+        return (batch["labels"] != -100).sum(1).tolist()
 
 
 def pretrain(
@@ -70,23 +77,22 @@ def pretrain(
         pack(tokenizer, texts, packed, max_length, updates * batch_size)
     blocks = Blocks(packed, tokenizer, max_length)
     settings = TrainingArguments(
-        **arguments(work, updates, seed=seed, save_every=save_every, device=device),
+        **arguments(work, updates, seed=seed, save_every=save_every, device=device, bf16=bf16),
         per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
         weight_decay=weight_decay,
         lr_scheduler_type="linear",
         warmup_steps=warmup,
-        bf16=bf16,
         logging_steps=max(1, updates // 20),
         disable_tqdm=False,
         remove_unused_columns=False,
     )
-    trainer = Trainer(
+    trainer = _Trainer(
         model=model,
         args=settings,
         train_dataset=blocks,
         data_collator=Masking(tokenizer, seed),
-        callbacks=[Checkpoints()],
+        rows=batch_size,
     )
     resumed = train(trainer, work)
     save(model, tokenizer, output)

@@ -21,6 +21,9 @@ from lextables.atomic import write_text
 from lextables.dataset import read, write
 from lextables.errors import BadInput
 from lextables.models import span_head
+from lextables.models.micro_batches import in_parts_that_fit
+from lextables.models.precision import tf32
+from lextables.models.throughput import READING, count, measured
 from lextables.models.tokenizer import load_tokenizer
 from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.features import question_texts, window_settings
@@ -247,12 +250,14 @@ def _read(
     sizes = sizes + [dataset.contract_from(int(item)) for item in items]
     by_length = np.argsort(-sizes, kind="stable")
     parts = []
-    for low in range(0, len(items), batch_size):
-        batch = collator([dataset[int(item)] for item in items[by_length[low : low + batch_size]]])
+
+    def read_part(part: np.ndarray) -> tuple[np.ndarray, ...]:
+        batch = collator([dataset[int(item)] for item in items[part]])
         inputs = {
             name: part.to(model.device) for name, part in batch.items() if not name.endswith("_positions")
         }
         outputs = model(**inputs)
+        count(inputs)
         null = torch.stack((outputs.start_logits[:, 0], outputs.end_logits[:, 0])).double().cpu().numpy()
         if not np.isfinite(null).all():
             raise BadInput(
@@ -261,10 +266,12 @@ def _read(
                 do="train it again at a lower learning rate",
             )
         mask = inputs["attention_mask"]
-        parts.append(
-            (*top(outputs.start_logits, mask, n_best), *top(outputs.end_logits, mask, n_best), *null)
-        )
-        progress.update(len(null[0]))
+        return *top(outputs.start_logits, mask, n_best), *top(outputs.end_logits, mask, n_best), *null
+
+    with tf32(model.device), measured(READING, model):
+        for found in in_parts_that_fit(by_length, batch_size, read_part):
+            parts.append(found)
+            progress.update(len(found[0]))
     back = np.argsort(by_length)
     return Best(*(np.concatenate(column)[back] for column in zip(*parts, strict=True)))
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedModel, Trainer, TrainingArguments
+from transformers import PreTrainedModel, TrainingArguments
 
 from lextables.dataset import read
 from lextables.errors import BadInput
 from lextables.models import checkpoints, span_head
-from lextables.models.checkpoints import Checkpoints, arguments, work_folder
+from lextables.models.checkpoints import arguments, work_folder
 from lextables.models.loading import save
+from lextables.models.micro_batches import InParts
 from lextables.models.tokenizer import load_tokenizer
 from lextables.models.weights import weights_folder
 from lextables.tasks.spans.features import question_texts, window_settings
@@ -127,13 +128,11 @@ def updates(windows: int, batch_size: int, epochs: float, most: int | None = Non
     return min(planned, most) if most else planned
 
 
-class _SpanTrainer(Trainer):
+class _SpanTrainer(InParts):
     """A trainer whose loss weighs a window without an answer by ``empty_weight``."""
 
     def __init__(self, *args: Any, answered: np.ndarray, empty_weight: float, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # The loss is a mean over the batch, so that the parts of an accumulated batch are averaged.
-        self.model_accepts_loss_kwargs = False
         self.empty_weight = empty_weight
         self.mean_weight = float(np.where(answered, 1.0, empty_weight).mean())
 
@@ -182,7 +181,8 @@ def finetune(
     no warm-up, a rate that falls linearly to 0 at the last update.  There are `updates` of them.  Give
     the balanced sample of windows (`windows.balanced`, the released code's way) or all of them with
     ``empty_weight`` (`windows.empty_weight`, the way of the paper's text, Section 4.1).  A batch of
-    ``batch_size`` windows goes through the model in ``accumulation`` parts, which saves memory.
+    ``batch_size`` windows goes through the model in ``accumulation`` parts, which saves memory, and in more
+    where memory runs out.
 
     Checkpoints go to ``work`` every ``save_every`` updates; a run that finds one there goes on from it,
     to the weights that an unbroken run would have had.  Returns the update that it went on from (0 for
@@ -192,16 +192,14 @@ def finetune(
         raise ValueError(f"accumulation = {accumulation} does not divide batch_size = {batch_size}")
     last = updates(len(dataset), batch_size, epochs, max_updates)
     settings = TrainingArguments(
-        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
-        per_device_train_batch_size=batch_size // accumulation,
-        gradient_accumulation_steps=accumulation,
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device, bf16=bf16),
+        per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
         weight_decay=weight_decay,
         adam_epsilon=1e-8,
         max_grad_norm=1.0,
         lr_scheduler_type="linear",
         warmup_steps=warmup,
-        bf16=bf16,
         logging_steps=max(1, last // 20),
         disable_tqdm=False,
         remove_unused_columns=False,
@@ -211,7 +209,7 @@ def finetune(
         args=settings,
         train_dataset=dataset,
         data_collator=collator,
-        callbacks=[Checkpoints()],
+        rows=batch_size // accumulation,
         answered=dataset.windows.start_positions[dataset.rows] > 0,
         empty_weight=1.0 if empty_weight is None else empty_weight,
     )

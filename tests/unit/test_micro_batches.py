@@ -1,0 +1,261 @@
+"""Batches that go through a model in parts, on a machine whose memory is made to run out."""
+
+import os
+
+# Nothing here is on the hub.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+from transformers import BertForMaskedLM, BertForQuestionAnswering, BertModel, TrainingArguments
+
+import marked_contracts
+from lextables.errors import BadInput
+from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, multi_head, span_head
+from lextables.models.checkpoints import arguments
+from lextables.models.micro_batches import in_parts_that_fit
+from lextables.models.throughput import encoder
+from lextables.run import loaded, recorded
+from lextables.tasks.classification import training as classification
+from lextables.tasks.spans import pretraining
+from lextables.tasks.spans import training as spans
+from lextables.tasks.spans.windows import Collator, WindowDataset, balanced, open_windows
+from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+CPU = torch.device("cpu")
+
+
+class Memory:
+    """How many rows an encoder can take, from its ``after``-th reading on; `one` more is one too many.
+
+    It runs out in the last layer, when dropout has drawn for those before it.
+    """
+
+    def __init__(self, rows, after=0):
+        self.rows, self.left = rows, after
+
+    def __call__(self, module, given, named):
+        self.left -= 1
+        if self.left < 0 and len(given[0]) > self.rows:
+            raise torch.OutOfMemoryError("out of memory")
+
+    @contextmanager
+    def of(self, model):
+        with encoder(model).encoder.layer[-1].register_forward_pre_hook(self, with_kwargs=True):
+            yield model
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory):
+    """The windows to train on, and the folder of a model with dropout."""
+    folder = tmp_path_factory.mktemp("train")
+    features(folder, 30, seed=1)
+    words = marked_contracts.tokenizer()
+    torch.manual_seed(1)
+    BertForQuestionAnswering(config(words)).save_pretrained(folder / "model")
+    windows = open_windows(folder)
+    rows = balanced(windows.start_positions, windows.end_positions, seed=0)[:24]
+    return WindowDataset(folder, words, WINDOWS, WORDINGS, rows), str(folder / "model")
+
+
+def trained(learnt, work, memory=99, after=0, **settings):
+    """The weights after six updates, and what the run's record says of its parts."""
+    dataset, folder = learnt
+    settings = {"batch_size": 8, "learning_rate": 1e-3, "epochs": 2, "save_every": 2, "seed": 5} | settings
+    model = span_head.load(folder, CPU)
+    with recorded(work, {}), Memory(memory, after).of(model):
+        resumed = spans.finetune(
+            model, dataset, Collator.of(dataset.tokenizer), work=work / "work", **settings
+        )
+    return weights(model), loaded(work / "run.json")["micro_batches"], resumed
+
+
+def test_what_runs_out_of_memory_ends_as_if_it_had_begun_with_what_fits(learnt, tmp_path):
+    # The second part of the first update is one too many, when the first has left its gradients.
+    halved, said, _ = trained(learnt, tmp_path / "halved", memory=1, after=1, accumulation=2)
+    assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": [1, 1]}
+    begun, said, _ = trained(learnt, tmp_path / "begun", accumulation=8)
+    assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": []}
+    assert equal(halved, begun)
+    whole, said, _ = trained(learnt, tmp_path / "whole")
+    assert said == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
+    # Dropout draws for each part.
+    assert not equal(halved, whole)
+
+
+def test_a_training_goes_on_with_what_fitted_before_it_was_killed(learnt, tmp_path, monkeypatch):
+    # Three updates of one part; memory runs out in the fourth, in the midst of it.
+    wanted, said, _ = trained(learnt, tmp_path / "unbroken", memory=4, after=3)
+    assert said["halved_at_update"] == [4]
+    step = spans._SpanTrainer.training_step
+
+    def killed(self, *given):
+        if self.state.global_step == 5:
+            raise KeyboardInterrupt
+        return step(self, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(spans._SpanTrainer, "training_step", killed)
+        with pytest.raises(KeyboardInterrupt):
+            trained(learnt, tmp_path / "cut", memory=4, after=3)
+    # It goes on from the checkpoint of the fourth, where there is memory enough.
+    got, said, resumed = trained(learnt, tmp_path / "cut")
+    assert resumed == 4
+    assert said == {"batch_size": 8, "micro_batch": 4, "halved_at_update": [4]}
+    assert equal(got, wanted)
+
+
+def small(kind=BertModel):
+    torch.manual_seed(0)
+    return kind(config(marked_contracts.tokenizer(), dropout=0.0))
+
+
+def batch_of(words, *more):
+    """A padded batch of texts of 3, 9 and 5 tokens."""
+    generator = torch.Generator().manual_seed(3)
+    ids = torch.randint(5, len(words), (3, 9), generator=generator)
+    mask = torch.tensor([[int(at < length) for at in range(9)] for length in (3, 9, 5)])
+    return {"input_ids": ids * mask, "attention_mask": mask} | dict(more)
+
+
+def span_trainer(words, args, rows):
+    batch = batch_of(words) | {
+        "start_positions": torch.tensor([1, 0, 2]), "end_positions": torch.tensor([2, 0, 4]),
+    }  # fmt: skip
+    answered = np.array([True, False, True])
+    model = small(BertForQuestionAnswering)
+    return spans._SpanTrainer(model=model, args=args, rows=rows, answered=answered, empty_weight=0.3), batch
+
+
+def head_trainer(words, args, rows):
+    body = small()
+    own = torch.nn.ModuleList(multi_head._own_head(body.config, size) for size in (2, 3))
+    batch = batch_of(words) | {"head": [1, 0, 1], "label": torch.tensor([2, 0, 1])}
+    model = multi_head.MultiHead(body, own, (2, 3))
+    return classification._InOrder(model=model, args=args, rows=rows), batch
+
+
+def masking_trainer(words, args, rows):
+    # As many masked tokens in one text as in the two others.
+    labels = torch.full((3, 9), -100)
+    labels[0, 1], labels[1, :4], labels[2, 2:4] = 7, 8, 9
+    batch = batch_of(words) | {"labels": labels}
+    return pretraining._Trainer(model=small(BertForMaskedLM), args=args, rows=rows), batch
+
+
+def pair_trainer(words, args, rows, tmp_path):
+    small().save_pretrained(tmp_path / "pairs")
+    words.save_pretrained(tmp_path / "pairs")
+    model = cross_encoder.load(str(tmp_path / "pairs"), CPU, 16, fresh_head=True)
+    given = cross_encoder.CrossEncoderTrainingArguments(**args.to_dict() | {"prompts": None})
+    trainer = cross_encoder._Trainer(model=model, args=given, rows=rows)
+    pairs = [
+        {"query": "which term", "clause": " ".join(["w1"] * count), "label": count / 9} for count in (1, 9, 5)
+    ]
+    return trainer, trainer.data_collator(pairs)
+
+
+@pytest.mark.parametrize("kind", ["spans", "heads", "masking", "pairs"])
+def test_parts_of_a_batch_have_its_loss_and_its_gradients(kind, tmp_path):
+    words = marked_contracts.tokenizer()
+    args = TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
+
+    def gradients(rows):
+        if kind == "pairs":
+            trainer, batch = pair_trainer(words, args, rows, tmp_path)
+        else:
+            make = {"spans": span_trainer, "heads": head_trainer, "masking": masking_trainer}[kind]
+            trainer, batch = make(words, args, rows)
+        for part in trainer.model.modules():
+            if isinstance(part, torch.nn.Dropout):
+                part.p = 0.0
+        seen = []
+        see = (
+            encoder(trainer.model)
+            .encoder.layer[0]
+            .register_forward_pre_hook(lambda _, given: seen.append(tuple(given[0].shape[:2])))
+        )
+        with see:
+            loss = trainer.training_step(trainer.model, batch)
+        found = {name: part.grad for name, part in trainer.model.named_parameters() if part.grad is not None}
+        return loss, found, seen
+
+    (whole, expected, (shape,)), (loss, found, shapes) = gradients(8), gradients(2)
+    # A part is as wide as its own longest text, where it is known to be padded on the right.
+    assert shapes == [(2, shape[1]), (1, shape[1] if kind == "pairs" else 5)]
+    assert loss.item() == pytest.approx(whole.item(), rel=1e-5)
+    assert found.keys() == expected.keys() and len(found) > 10
+    for name, gradient in expected.items():
+        assert torch.allclose(found[name], gradient, atol=1e-6), name
+
+
+def test_a_part_without_a_term_of_the_loss_is_left_out(tmp_path):
+    args = TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
+    trainer, batch = masking_trainer(marked_contracts.tokenizer(), args, rows=1)
+    batch["labels"][1] = -100
+    assert torch.isfinite(trainer.training_step(trainer.model, batch))
+
+
+def test_one_row_that_does_not_fit_is_one_sentence(learnt, tmp_path):
+    with pytest.raises(BadInput, match="one text and its gradients do not fit into the memory") as error:
+        trained(learnt, tmp_path, memory=0)
+    assert "a device with more memory" in str(error.value)
+
+
+@pytest.fixture
+def sentence_encoder(tmp_path):
+    small().save_pretrained(tmp_path / "body")
+    marked_contracts.tokenizer().save_pretrained(tmp_path / "body")
+    return SentenceTransformer(modules=[Transformer(str(tmp_path / "body")), Pooling(32)], device="cpu")
+
+
+def test_a_loss_that_compares_a_batch_is_not_cut(sentence_encoder, tmp_path):
+    with (
+        Memory(3).of(sentence_encoder) as model,
+        pytest.raises(BadInput, match="a batch of 4 .* its loss compares all of it"),
+    ):
+        bi_encoder_training.finetune(
+            model, [(0, 0), (0, 1), (1, 1), (1, 0)], ["w1", "w2"], ["w3", "w4"], {(0, 0): 1, (1, 1): 1},
+            learning_rate=1e-3, temperature=0.1, updates=[1], batch_size=4, weight_decay=0.0, bf16=False,
+            seed=0, work=tmp_path / "work", visit=print, save_every=0,
+        )  # fmt: skip
+
+
+def test_readings_are_halved_and_say_the_same(sentence_encoder, tmp_path):
+    texts = [f"w{at} w1" for at in range(10)]
+    pairs = [("which term", text) for text in texts]
+    small().save_pretrained(tmp_path / "pairs")
+    marked_contracts.tokenizer().save_pretrained(tmp_path / "pairs")
+    pair_model = cross_encoder.load(str(tmp_path / "pairs"), CPU, 16, fresh_head=True)
+
+    def read():
+        return bi_encoder.encode(sentence_encoder, texts), cross_encoder.score(pair_model, pairs)
+
+    whole = read()
+    with recorded(tmp_path, {}), Memory(3).of(sentence_encoder), Memory(3).of(pair_model):
+        parts = read()
+    for one, other in zip(parts, whole, strict=True):
+        assert np.allclose(one, other, atol=1e-6)
+    assert loaded(tmp_path / "run.json")["read_at_once"] == 2
+    with Memory(0).of(sentence_encoder), pytest.raises(BadInput, match="one text does not fit"):
+        bi_encoder.encode(sentence_encoder, texts)
+
+
+def test_parts_come_in_their_order_and_what_did_not_fit_is_not_tried_again():
+    tried = []
+
+    def work(part):
+        tried.append(len(part))
+        if len(part) > 3:
+            raise torch.OutOfMemoryError
+        return list(part)
+
+    assert [*in_parts_that_fit(range(8), 8, work)] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert tried == [8, 4, 2, 2, 2, 2]
+    assert [*in_parts_that_fit([], 8, work)] == []

@@ -1,0 +1,208 @@
+"""What is counted of a training and a reading, by hand; and that nothing hangs on it."""
+
+import os
+
+# Nothing here is on the hub.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import math
+
+import pytest
+import torch
+from transformers import (
+    AlbertConfig,
+    AutoModel,
+    BertConfig,
+    BertForQuestionAnswering,
+    BertModel,
+    LongformerConfig,
+    TrainingArguments,
+)
+
+import tiny_encoders
+from lextables.fingerprint import digests
+from lextables.models import checkpoints, precision, throughput
+from lextables.models.checkpoints import arguments
+from lextables.models.micro_batches import InParts
+from lextables.models.throughput import (
+    READING,
+    TRAINING,
+    Cost,
+    aside,
+    cost,
+    count,
+    count_lengths,
+    encoder,
+    matrix_rate,
+    measured,
+)
+from lextables.run import loaded, recorded
+
+CPU = torch.device("cpu")
+BERT = BertConfig(
+    vocab_size=50, hidden_size=8, num_hidden_layers=3, num_attention_heads=2, intermediate_size=20
+)
+# Of a layer of BERT: four products with biases in attention, two behind it, and two normalisations.
+A_LAYER = 4 * (8 * 8 + 8) + (8 * 20 + 20) + (20 * 8 + 8) + 2 * (2 * 8)
+
+
+def test_a_token_costs_its_parameters_and_what_it_attends_to():
+    found = cost(encoder(BertForQuestionAnswering(BERT)))
+    assert found == Cost(3 * A_LAYER, 8, {math.inf: 3}) == cost(BertModel(BERT))
+    # Texts of 3 and 5 tokens: every one of these is looked at by each of its text, in three layers.
+    by_hand = 8 * 2 * 3 * A_LAYER + (3 * 3 + 5 * 5) * 4 * 3 * 8
+    assert found.flops(torch.tensor([3, 5])).item() == by_hand
+
+
+def test_a_token_attends_to_no_more_than_its_window():
+    windows = {
+        "bigbird": {(1 + 5) * 2: 2},
+        "modernbert": {math.inf: 1, 8: 1},
+        "deberta": {math.inf: 2},
+    }
+    for family, layers in windows.items():
+        body = AutoModel.from_config(tiny_encoders.CONFIGS[family])
+        assert cost(body).layers == layers, family
+        assert cost(body).parameters < sum(part.numel() for part in body.parameters())
+    longformer = LongformerConfig(attention_window=[4, 6], num_hidden_layers=2)
+    assert throughput._reaches(longformer) == [4, 6]
+    one = Cost(0, 1, {4.0: 1})
+    assert one.flops(torch.tensor([10])).item() == 4 * 10 * 4
+
+
+def test_layers_that_share_their_parameters_cost_as_many():
+    settings = {"hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 20, "embedding_size": 8}
+    one, three = (
+        cost(AutoModel.from_config(AlbertConfig(num_hidden_layers=layers, vocab_size=50, **settings)))
+        for layers in (1, 3)
+    )
+    assert three.parameters == 3 * one.parameters
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is put on by hand, beside a device that does a thousand operations a second."""
+
+    class Clock:
+        now = 100.0
+
+    monkeypatch.setattr(throughput.time, "monotonic", lambda: Clock.now)
+    monkeypatch.setattr(throughput, "matrix_rate", lambda *given: 1000.0)
+    return Clock
+
+
+def mask(*lengths):
+    return {"attention_mask": torch.tensor([[int(at < n) for at in range(max(lengths))] for n in lengths])}
+
+
+def test_a_record_says_how_many_tokens_a_second_and_how_much_was_padding(tmp_path, clock):
+    model = BertForQuestionAnswering(BERT)
+    with recorded(tmp_path, {}):
+        with measured(TRAINING, model):
+            clock.now += 50  # what comes before the first batch
+            count(mask(3, 5))
+            clock.now += 2
+            with measured(READING, model):
+                clock.now += 7
+                count_lengths(torch.tensor([4]), 4)
+            with aside():
+                clock.now += 11
+            count({"query_" + name: value for name, value in mask(2).items()})
+            clock.now += 2
+        for _ in range(2):  # a second model of the job
+            with measured(READING, model):
+                count_lengths(torch.tensor([1]), 8)
+                clock.now += 0.5
+    found = loaded(tmp_path / "run.json")["throughput"]
+    flops = 3 * (10 * 2 * 3 * A_LAYER + (3 * 3 + 5 * 5 + 2 * 2) * 4 * 3 * 8)
+    assert found[TRAINING] == {
+        "tokens": 10, "places": 12, "seconds": 4.0, "tokens_per_second": 2, "padding_share": 0.1667,
+        "model_flops": flops, "matrix_flops_per_second": 1000.0, "precision": "float32",
+        "model_flops_share": round(flops / 4 / 1000, 4),
+    }  # fmt: skip
+    reading = found[READING]
+    assert (reading["tokens"], reading["places"], reading["seconds"]) == (6, 20, 8.0)
+
+
+def test_a_model_of_word_vectors_has_no_cost(tmp_path, clock):
+    with recorded(tmp_path, {}), measured(READING, torch.nn.Embedding(3, 2)):
+        count_lengths(torch.tensor([4]), 4)
+        clock.now += 1
+    assert "model_flops_share" not in loaded(tmp_path / "run.json")["throughput"][READING]
+
+
+def test_what_counts_nothing_says_nothing(tmp_path):
+    count(mask(3))
+    with recorded(tmp_path, {}), measured(READING, BertModel(BERT)):
+        pass
+    assert "throughput" not in loaded(tmp_path / "run.json")
+
+
+def test_a_device_is_measured_without_a_common_draw():
+    before = torch.get_rng_state()
+    found = matrix_rate.__wrapped__(CPU, torch.float32, "float32")
+    assert torch.equal(torch.get_rng_state(), before)
+    assert 1e8 < found < 1e14
+
+
+class Texts(torch.utils.data.Dataset):
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, at):
+        ids = torch.arange(6) + at
+        return {"input_ids": ids, "attention_mask": torch.ones(6, dtype=torch.long)} | {
+            "start_positions": at % 6, "end_positions": at % 6,
+        }  # fmt: skip
+
+
+def test_the_weights_are_the_same_without_a_count(tmp_path, monkeypatch):
+    def trained(name):
+        torch.manual_seed(0)
+        model = BertForQuestionAnswering(BERT)
+        args = TrainingArguments(
+            **arguments(tmp_path / name, 3, seed=0, save_every=0, device=CPU), per_device_train_batch_size=4
+        )
+        trainer = InParts(model=model, args=args, train_dataset=Texts(), rows=2)
+        with recorded(tmp_path / name, {}) as record:
+            checkpoints.train(trainer, tmp_path / name)
+        return record, model.state_dict()
+
+    record, counted = trained("counted")
+    assert record["throughput"][TRAINING]["tokens"] == 3 * 4 * 6
+    for name in ("count", "matrix_rate"):
+        monkeypatch.setattr(throughput, name, None)
+    monkeypatch.setattr("lextables.models.micro_batches.count", lambda batch: None)
+    record, alone = trained("alone")
+    assert "throughput" not in record
+    assert all(torch.equal(counted[name], alone[name]) for name in counted)
+
+
+def test_no_training_runs_anew_for_a_count():
+    assert "lextables/models/throughput.py" not in digests("lextables.models.checkpoints")
+
+
+@pytest.mark.parametrize("has", [True, False])
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_gpu_trains_in_bfloat16_and_a_processor_where_it_is_asked(monkeypatch, has, asked):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: has)
+    gpu, processor = (
+        arguments("work", 1, seed=0, save_every=0, device=torch.device(kind), bf16=asked)
+        for kind in ("cuda", "cpu")
+    )
+    assert (gpu["bf16"], processor["bf16"]) == (has or asked, asked)
+    assert not precision.mixed(asked, torch.device("cuda"), able=False)
+    assert gpu["optim"] == "adamw_torch_fused" and processor["optim"] == "adamw_torch"
+    assert [given["dataloader_pin_memory"] for given in (gpu, processor)] == [True, False]
+    assert [given["dataloader_num_workers"] > 0 for given in (gpu, processor)] == [True, False]
+
+
+def test_a_gpu_multiplies_in_tf32_within_its_context_alone():
+    gpu = torch.device("cuda")
+    with precision.tf32(gpu):
+        assert precision.in_words(torch.float32, gpu) == "TF32"
+        assert precision.in_words(torch.bfloat16, gpu) == "bfloat16"
+        assert precision.in_words(torch.float32, CPU) == "float32"
+    for device, wanted in ((gpu, False), (CPU, True)):
+        with precision.tf32(device, wanted):
+            assert precision.in_words(torch.float32, gpu) == "float32"
