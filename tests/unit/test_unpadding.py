@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tiny_encoders import CONFIGS, SMALL
 from torch.nn.functional import cross_entropy
 from transformers import (
+    AlbertConfig,
     AutoModel,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
@@ -21,6 +21,7 @@ from transformers import (
 
 from lextables.models import multi_head, unpadding
 from lextables.models.multi_head import MultiHead
+from tiny_encoders import CONFIGS, SMALL
 
 # Weights far from nothing, or whatever a kernel does wrong would hardly show.
 WIDE = {"initializer_range": 0.3}
@@ -30,9 +31,16 @@ TAKEN = {
     "roberta": CONFIGS["roberta"],
     "modernbert": CONFIGS["modernbert"],
     "electra": ElectraConfig(**SMALL, embedding_size=16, max_position_embeddings=64),
+    "albert": AlbertConfig(**SMALL, embedding_size=16, max_position_embeddings=64),
     "xlm-roberta": XLMRobertaConfig(**SMALL, max_position_embeddings=66, type_vocab_size=1),
     "distilbert": DistilBertConfig(
-        vocab_size=40, dim=32, hidden_dim=48, n_layers=2, n_heads=2, pad_token_id=1, max_position_embeddings=64
+        vocab_size=40,
+        dim=32,
+        hidden_dim=48,
+        n_layers=2,
+        n_heads=2,
+        pad_token_id=1,
+        max_position_embeddings=64,
     ),
 }
 LEFT = {
@@ -102,11 +110,15 @@ def test_the_loss_of_spans_and_its_gradients_are_those_of_a_padded_batch(family)
 
 
 @pytest.mark.parametrize("kind", ["family", "own"])
-@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+@pytest.mark.parametrize("family", ["albert", "bert", "roberta", "modernbert"])
 def test_the_loss_of_heads_and_its_gradients_are_those_of_a_padded_batch(family, kind):
     loader = AutoModel if kind == "own" else AutoModelForSequenceClassification
     body = made(TAKEN[family], loader, num_labels=5)
-    own = None if kind == "family" else torch.nn.ModuleList(multi_head._own_head(body.config, n) for n in (2, 3))
+    own = (
+        None
+        if kind == "family"
+        else torch.nn.ModuleList(multi_head._own_head(body.config, n) for n in (2, 3))
+    )
     model = MultiHead(body, own, [2, 3]).eval()
     given = batch(body.config) | {"head": torch.tensor([0, 1, 1, 0]), "label": torch.tensor([1, 2, 0, 0])}
     loss = model(**given)["loss"]
@@ -115,6 +127,18 @@ def test_the_loss_of_heads_and_its_gradients_are_those_of_a_padded_batch(family,
     found = model(**given)["loss"]
     torch.testing.assert_close(found, loss, rtol=1e-5, atol=1e-6)
     assert_alike(wanted, gradients(model, found))
+
+
+@pytest.mark.parametrize("window", [None, 4])
+def test_the_kernel_of_gpus_has_the_shapes_and_a_way_back_that_training_needs(window):
+    """Its numbers can be seen on a GPU alone, where `settle` sees to them."""
+    heads = torch.empty(86, 2, 16, dtype=torch.bfloat16, device="meta", requires_grad=True)
+    lengths, places = torch.empty(4, dtype=torch.int64, device="meta"), torch.empty(86, device="meta")
+    packed = unpadding._Packed(lengths, places, torch.Size((4, 40)))
+    found = unpadding._flash(heads, heads, heads, packed, 0.1 if window is None else 0.0, 0.25, window)
+    (gradient,) = torch.autograd.grad(found.sum(), heads)
+    assert found.shape == gradient.shape == heads.shape
+    assert found.dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize("family", LEFT)
@@ -178,7 +202,9 @@ def test_dropout_falls_on_attention_and_checkpointed_layers_give_the_same_gradie
     given = batch(model.config)
     state = torch.random.get_rng_state()
     assert unpadding.unpad(model).startswith("unpadded")
-    assert torch.equal(torch.random.get_rng_state(), state), "trying it out must not shift what training draws"
+    assert torch.equal(torch.random.get_rng_state(), state), (
+        "trying it out must not shift what training draws"
+    )
 
     def loss() -> torch.Tensor:
         set_seed(2)
@@ -213,6 +239,7 @@ def test_what_is_saved_is_what_an_encoder_that_was_left_alone_saves(tmp_path):
             assert unpadding.unpad(model).startswith("unpadded")
         model.save_pretrained(tmp_path / name)
     left, unpadded = (
-        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("left", "unpadded")
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("left", "unpadded")
     )
     assert left == unpadded

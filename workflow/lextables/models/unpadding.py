@@ -177,8 +177,15 @@ def _put_back(encoder: PreTrainedModel, args: Any, kwargs: Mapping[str, Any], ou
     padded = states.new_zeros(packed.shape.numel(), states.shape[-1]).index_copy(0, packed.places, states)
     output["last_hidden_state"] = padded.view(*packed.shape, -1)
     if output.get("pooler_output") is not None:
-        output["pooler_output"] = encoder.pooler(output["last_hidden_state"])
+        output["pooler_output"] = _pooled(encoder, output["last_hidden_state"])
     return output
+
+
+def _pooled(encoder: PreTrainedModel, states: torch.Tensor) -> torch.Tensor:
+    """What the family makes of the first tokens, which packed it made of the first text's alone."""
+    if isinstance(encoder.pooler, nn.Linear):  # ALBERT's
+        return encoder.pooler_activation(encoder.pooler(states[:, 0]))
+    return encoder.pooler(states)
 
 
 def _positions(encoder: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
