@@ -27,7 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -39,6 +39,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import torch
+from lextables.models.micro_batches import InParts
+from lextables.models.precision import in_words, tf32
 from transformers import AutoConfig, AutoModel, BertConfig, TrainerCallback
 
 from lextables.atomic import write_text
@@ -53,8 +55,6 @@ from lextables.models import (
     unpadding,
 )
 from lextables.models.device import describe
-from lextables.models.micro_batches import InParts
-from lextables.models.precision import in_words, tf32
 from lextables.models.tokenizer import load_tokenizer
 from lextables.tasks.classification import training as classification
 from lextables.tasks.classification.features import read_tokens, tokenise

@@ -23,6 +23,12 @@ from lextables.models import multi_head, unpadding
 from lextables.models.multi_head import MultiHead
 from tiny_encoders import CONFIGS, SMALL
 
+
+@pytest.fixture(autouse=True)
+def nothing_tried(monkeypatch):
+    monkeypatch.setattr(unpadding, "_faults", {})
+
+
 # Weights far from nothing, or whatever a kernel does wrong would hardly show.
 WIDE = {"initializer_range": 0.3}
 LENGTHS = (12, 1, 40, 33)  # the batch is as wide as its longest
@@ -120,13 +126,18 @@ def test_the_loss_of_heads_and_its_gradients_are_those_of_a_padded_batch(family,
         else torch.nn.ModuleList(multi_head._own_head(body.config, n) for n in (2, 3))
     )
     model = MultiHead(body, own, [2, 3]).eval()
-    given = batch(body.config) | {"head": torch.tensor([0, 1, 1, 0]), "label": torch.tensor([1, 2, 0, 0])}
-    loss = model(**given)["loss"]
-    wanted = gradients(model, loss)
+    given = batch(body.config)
+
+    def loss() -> torch.Tensor:
+        read = model.represent(**given)
+        return sum(cross_entropy(model.answer(read, head), torch.tensor([1, 0, 0, 1])) for head in (0, 1))
+
+    padded = loss()
+    wanted = gradients(model, padded)
     assert unpadding.unpad(body).startswith("unpadded")
-    found = model(**given)["loss"]
-    torch.testing.assert_close(found, loss, rtol=1e-5, atol=1e-6)
-    assert_alike(wanted, gradients(model, found))
+    unpadded = loss()
+    torch.testing.assert_close(unpadded, padded, rtol=1e-5, atol=1e-6)
+    assert_alike(wanted, gradients(model, unpadded))
 
 
 @pytest.mark.parametrize("window", [None, 4])
@@ -151,10 +162,14 @@ def test_a_family_with_an_attention_of_its_own_stays_padded_and_says_so(family):
     assert torch.equal(model(**given).last_hidden_state, wanted)
 
 
-def test_on_a_processor_nothing_changes():
-    model = made(TAKEN["bert"])
-    assert unpadding.settle(model, torch.device("cpu")) == "padded: texts are unpadded on a GPU alone"
-    assert model.config._attn_implementation == "sdpa"
+def test_an_encoder_is_settled_once_and_an_architecture_tried_once(monkeypatch):
+    one, other = made(TAKEN["bert"]), made(TAKEN["bert"], AutoModelForQuestionAnswering)
+    tried = []
+    monkeypatch.setattr(unpadding, "_tried", lambda encoder, precision: tried.append(precision) or "")
+    settled = [unpadding.settle(model, torch.device("cpu")) for model in (one, one, other)]
+    assert settled == ["unpadded: the encoder computes on real tokens alone"] * 3
+    assert tried == [torch.float32]
+    assert len(one._forward_hooks) == len(other.bert._forward_hooks) == 1
 
 
 def mixed(query, key, value, packed, dropout, scaling, window):
@@ -183,7 +198,7 @@ kernel = unpadding._one_at_a_time
     [
         ("bert", mixed, "unpadded, BertModel strays from padded by"),
         ("modernbert", unwindowed, "unpadded, ModernBertModel strays from padded by"),
-        ("roberta", not_finite_in_training, "unpadded, RobertaModel gives numbers that are not finite"),
+        ("roberta", not_finite_in_training, "unpadded, RobertaModel trains on numbers that are not finite"),
         ("bert", raising, "BertModel cannot run unpadded (RuntimeError: no kernel image is available)"),
     ],
 )

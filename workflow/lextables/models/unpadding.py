@@ -30,33 +30,34 @@ _HALF = (torch.bfloat16, torch.float16)
 _PACKED = "packed"
 # What an encoder's output may hold if its padded places are to be found again.
 _KNOWN = {"last_hidden_state", "pooler_output"}
+_faults: dict[tuple[object, ...], str] = {}
 
 
 def settle(model: PreTrainedModel, device: torch.device) -> str:
     """Make the encoder of ``model`` run without padding on ``device`` where it can; say in words if it does.
 
-    On a GPU, in half precision (autocast or weights); batches in single precision stay padded, for torch's
-    kernel takes none.  The model is moved to ``device``, and is left as it was where the answer begins with
+    On a GPU in half precision (autocast or weights): torch's kernel takes no single precision, and such
+    batches stay padded.  The model is moved to ``device``, and is left as it was where the answer begins with
     "padded".
     """
-    if device.type != "cuda":
-        return "padded: texts are unpadded on a GPU alone"
-    return unpad(model.to(device), torch.bfloat16)
+    half = device.type == "cuda"
+    return unpad(model.to(device), torch.bfloat16 if half else torch.float32)
 
 
 def unpad(model: PreTrainedModel, precision: torch.dtype = torch.float32) -> str:
     """As `settle`, where ``model`` is; ``precision`` is that of the trial (a half one is autocast to)."""
     encoder = model.base_model
-    if getattr(encoder.config, "is_decoder", False):
-        return "padded: a decoder's texts are not taken apart"
-    before = model.config._attn_implementation
-    with quiet():
-        model.set_attn_implementation(NAME)
-    if encoder.config._attn_implementation != NAME:
-        return f"padded: the attention of {type(encoder).__name__} is its own"
-    if fault := _fault(encoder, precision):
-        model.set_attn_implementation(before)
-        return f"padded: {fault}"
+    before = encoder.config._attn_implementation
+    if before != NAME:
+        with quiet():
+            model.set_attn_implementation(NAME)
+        if encoder.config._attn_implementation != NAME:
+            return f"padded: the attention of {type(encoder).__name__} is its own"
+        if fault := _fault(encoder, precision):
+            model.set_attn_implementation(before)
+            return f"padded: {fault}"
+        encoder.register_forward_pre_hook(_pack, with_kwargs=True)
+        encoder.register_forward_hook(_put_back, with_kwargs=True)
     return "unpadded: the encoder computes on real tokens alone"
 
 
@@ -202,14 +203,25 @@ def _precision(encoder: PreTrainedModel) -> torch.dtype:
 
 
 def _fault(encoder: PreTrainedModel, precision: torch.dtype) -> str:
-    """Hook the encoder up, and return what speaks against it, found by trying; empty for nothing.
+    """What speaks against an encoder's running unpadded; empty for nothing.
+
+    A process tries an architecture once: of MAUD's questions each has a model of its own.
+    """
+    key = (type(encoder).__name__, encoder.config.to_json_string(), str(encoder.device), precision)
+    if key not in _faults:
+        _faults[key] = _tried(encoder, precision)
+    return _faults[key]
+
+
+def _tried(encoder: PreTrainedModel, precision: torch.dtype) -> str:
+    """As `_fault`, by running a ragged batch both ways.
 
     Padded in single precision is the measure: unpadded may stray from it twice as far as padded does in
-    ``precision``.  Then a step with dropout must come out finite.  With a fault the hooks are gone again.
+    ``precision``.  Then a step with dropout must come out finite.
     """
     training, device, hooks = encoder.training, encoder.device, []
     half = torch.autocast(device.type, precision, enabled=precision in _HALF)
-    batch, fault = _ragged(encoder), ""
+    batch = _ragged(encoder)
     try:
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             encoder.eval()
@@ -220,19 +232,18 @@ def _fault(encoder: PreTrainedModel, precision: torch.dtype) -> str:
                 hooks.append(encoder.register_forward_hook(_put_back, with_kwargs=True))
                 far = _far(_outcome(encoder, batch), truth)
                 finite = all(part.isfinite().all() for part in _outcome(encoder.train(), batch))
-        # A number that is none is not below any.
-        if not all(one <= most for one, most in zip(far, allowed, strict=True)):
-            fault = f"unpadded, {type(encoder).__name__} strays from padded by {max(far):.1e} of its outputs"
-        elif not finite:
-            fault = f"unpadded, {type(encoder).__name__} gives numbers that are not finite in training"
     except Exception as error:  # whatever a family or a kernel meets in a batch that it was not made for
-        fault = f"{type(encoder).__name__} cannot run unpadded ({type(error).__name__}: {_line(error)})"
+        return f"{type(encoder).__name__} cannot run unpadded ({type(error).__name__}: {_line(error)})"
     finally:
         encoder.train(training)
-    if fault:
         for hook in hooks:
             hook.remove()
-    return fault
+    # A number that is none is not below any.
+    if not all(one <= most for one, most in zip(far, allowed, strict=True)):
+        return f"unpadded, {type(encoder).__name__} strays from padded by {max(far):.1e} of its outputs"
+    return (
+        "" if finite else f"unpadded, {type(encoder).__name__} gives numbers that are not finite in training"
+    )
 
 
 def _ragged(encoder: PreTrainedModel) -> dict[str, torch.Tensor]:
