@@ -45,9 +45,9 @@ class Estimator:
             core = self.model.amount(rule, SECONDS, work)
         gpu = core
         if on_gpu and kind and operations is not None:
-            begin = self.model.amount(kind, SECONDS, 0)
-            core = gpu = self.model.card.at(begin.value if begin else 0.0, operations)
+            core = gpu = self.model.card.at(self.model.start(kind), operations)
         return {
+            "kind": kind or rule,
             "core": core,
             "gpu": gpu if on_gpu else None,
             "left": self.left(rule, steps, work, outputs),

@@ -2,7 +2,7 @@
 
 Records of one data set in one folder of results are alike: they count as one, at each amount of work.  A kind's error
 is what others' records say of a data set's, each left out in turn: in eight of ten it is within the ``factor``.  Of a
-kind that only one data set has, nothing can be left out, and it has the factor of all kinds together.
+kind that one or two data sets have, none can be left out, and it has the factor of all other kinds together.
 """
 
 from collections import defaultdict
@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 COVERED = 0.8
+LEAST = 3  # groups, so that two stay for a line when one is left out
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Fit:
 
     base: float
     rate: float
+    smallest: float
     largest: float
     records: int
     groups: int
@@ -52,7 +54,7 @@ def fit(records: Iterable[Record]) -> dict[tuple[str, str], Fit]:
 
 
 def _plain(found: Fit) -> tuple:
-    return found.base, found.rate, found.largest, found.records, found.groups, found.errors
+    return found.base, found.rate, found.smallest, found.largest, found.records, found.groups, found.errors
 
 
 def _pooled(fits: Mapping[tuple[str, str], Fit], what: str) -> tuple[float, ...]:
@@ -67,14 +69,14 @@ def _fit(records: Sequence[Record]) -> Fit:
     groups = sorted({record.group for record in records})
     base, rate = line(records)
     errors = []
-    for left in groups if len(groups) > 1 else ():
+    for left in groups if len(groups) >= LEAST else ():
         others = line([record for record in records if record.group != left])
         errors += [
             max(seen / (others[0] + others[1] * work), (others[0] + others[1] * work) / seen)
             for work, seen in _points([record for record in records if record.group == left])
         ]
-    largest = max(record.work for record in records)
-    return Fit(base, rate, largest, len(records), len(groups), tuple(errors))
+    work = [record.work for record in records]
+    return Fit(base, rate, min(work), max(work), len(records), len(groups), tuple(errors))
 
 
 def line(records: Sequence[Record]) -> tuple[float, float]:

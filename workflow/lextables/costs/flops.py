@@ -17,6 +17,7 @@ Shape = tuple[int, int]  # layers and width
 READING, TRAINING = 1, 3
 TOP = 100  # hits that a retriever hands on, where its settings do not say
 PIECE = 256  # tokens that an encoder of sentences reads at most
+MOST = 512  # and any other encoder, where its settings do not say
 SPECIALS = 3
 CHARACTERS_A_TOKEN = 4
 ANSWERS_AGAIN = 0.2  # the share of questions about a piece of a contract whose passage is asked for
@@ -65,7 +66,7 @@ def flops(shape: Shape, loads: Sequence[Load]) -> float:
 def _first_stage(steps: Sequence[Step], texts: Texts) -> list[Load]:
     """Documents are encoded once for all forms of the queries; filtered ones for each query."""
     one = steps[0]
-    documents, length = texts[one.dataset, "documents"], one.settings["max_length"]
+    documents, length = texts[one.dataset, "documents"], one.settings.get("max_length") or MOST
     found = [Load(texts[one.dataset, "test"].rows * len(steps), texts[one.dataset, "test"].tokens)]
     for way in {step.settings.get("documents", "whole") for step in steps}:
         if way == "whole":
@@ -82,7 +83,7 @@ def _pairs(step: Step, texts: Texts, split: str = "test") -> Load:
     queries, judged = texts[step.dataset, split], texts[step.dataset, "judged"]
     hits = min(step.settings.get("top", TOP), judged.rows / max(1, texts[step.dataset, "test"].rows))
     both = queries.tokens + texts[step.dataset, "documents"].tokens
-    return Load(queries.rows * hits, min(both, step.settings["max_length"]))
+    return Load(queries.rows * hits, min(both, step.settings.get("max_length") or MOST))
 
 
 def _second_stage(steps: Sequence[Step], texts: Texts) -> list[Load]:

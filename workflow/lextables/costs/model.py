@@ -17,7 +17,7 @@ import yaml
 
 LEARNING, READING = "learning", "reading"  # the kinds of all that trains a model, and of all that reads with one
 SECONDS, BYTES = "seconds", "bytes"
-# Beyond so many times the most work that was seen of a kind, it is as good as unseen.
+# Beyond so many times the most work that was seen of a kind, and below such a part of the least, it is unseen.
 REACH = 10
 
 
@@ -33,16 +33,17 @@ class Amount:
 
 @dataclass(frozen=True)
 class Line:
-    """What was fitted of one kind: ``largest`` is the most work seen, ``factor`` how far it is off."""
+    """What was fitted of one kind: the work seen is from ``smallest`` to ``largest``; ``factor`` is how far it is off."""
 
     base: float
     rate: float
+    smallest: float
     largest: float
     factor: float
 
     def at(self, kind: str, work: float) -> Amount | None:
-        """The estimate for so much work; None where that is far beyond what was seen."""
-        if work > REACH * self.largest:
+        """The estimate for so much work; None where that is far from what was seen."""
+        if not self.smallest / REACH <= work <= self.largest * REACH:
             return None
         value = self.base + self.rate * work
         return Amount(kind, value, value / self.factor, value * self.factor)
@@ -78,13 +79,18 @@ class Model:
         line = self.lines.get((kind, what))
         return line.at(kind, work) if line else None
 
+    def start(self, kind: str) -> float:
+        """The seconds that a job of a kind takes for no work: libraries are imported, and a model is loaded."""
+        line = self.lines.get((kind, SECONDS))
+        return line.base if line else 0.0
+
 
 def load(folder: str | Path) -> Model:
     """Read the model of cost, which is the files ``fitted.csv`` and ``assumed.yaml``."""
     with Path(folder, "fitted.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assumed: Mapping[str, Any] = yaml.safe_load(Path(folder, "assumed.yaml").read_text(encoding="utf-8"))
-    names = ("base", "rate", "largest", "factor")
+    names = ("base", "rate", "smallest", "largest", "factor")
     return Model(
         {(row["kind"], row["what"]): Line(*(float(row[name]) for name in names)) for row in rows},
         {name: (shape[0], shape[1]) for name, shape in assumed["shapes"].items()},

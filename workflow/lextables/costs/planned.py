@@ -27,6 +27,8 @@ class Job:
     number: int
     rule: str
     runs: bool
+    dataset: str = ""
+    kind: str = ""
     before: tuple[int, ...] = ()
     table: tuple[str, str] | None = None
     core: Amount | None = None

@@ -82,7 +82,7 @@ def _row(line: Part) -> tuple[str, ...]:
     name = f"  {line.table}" if line.table else line.paper
     counts = (f"{line.jobs:,}", f"{line.standing:,}", f"{line.shared:,}" if line.shared else "")
     hours = (_range(line.gpu_hours, _number), _range(line.core_hours, _number))
-    sizes = (_range(line.disk, _size), _least(line.download, _size), _least(line.dollars, _money))
+    sizes = (_least(line.disk, _size), _least(line.download, _size), _least(line.dollars, _money))
     return name, *counts, *hours, *sizes
 
 
@@ -150,12 +150,12 @@ def table(lines: Sequence[Part]) -> str:
 
 def jobs_table(jobs: Sequence[Job]) -> str:
     """The jobs that are to run as csv, what each takes empty where it is not known."""
-    head = ["rule", "on_gpu", "published_bytes", "flops", "fetched_bytes", "tokens", "dollars"]
+    head = ["rule", "kind", "dataset", "on_gpu", "published_bytes", "flops", "fetched_bytes", "tokens", "dollars"]
     head += [f"{name}{part}" for name in AMOUNTS for part in ("", "_low", "_high")] + ["benchmark", "outputs"]
     rows = []
     for job in jobs:
         if job.runs:
-            row = [job.rule, int(job.on_gpu), *map(_plain, (job.published, job.flops, job.fetched))]
+            row = [job.rule, job.kind, job.dataset, int(job.on_gpu), *map(_plain, (job.published, job.flops, job.fetched))]
             row += [_plain(job.tokens), _plain(job.dollars)]
             for name in AMOUNTS:
                 found = getattr(job, name)

@@ -74,6 +74,13 @@ def short_name(job):
     return made[1] if made else job.rule.name
 
 
+def dataset_of(job):
+    """The data set that a job is about, or the paper; empty where it is about neither."""
+    named = dict(job.wildcards.items())
+    first = next((name for name in sorted(PAPER_OF, key=len, reverse=True) if job.rule.name.startswith(name)), "")
+    return named.get("dataset") or named.get("paper") or named.get("source") or first
+
+
 def step_of(run):
     """A run as its cost goes by it: with the model whose weights it starts from or reads."""
     entry = SPECS[run]
@@ -138,8 +145,9 @@ def planned_jobs():
                 numbers[job],
                 name,
                 job in asked,
-                tuple(sorted(numbers[one] for one in before)),
-                (job.wildcards.paper, job.wildcards.table) if name in ("table", "figure") else None,
+                dataset_of(job),
+                before=tuple(sorted(numbers[one] for one in before)),
+                table=(job.wildcards.paper, job.wildcards.table) if name in ("table", "figure") else None,
                 on_gpu=on_gpu,
                 fetched=sent,
                 weights=hub_weights(steps),
