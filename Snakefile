@@ -4,6 +4,7 @@
 #   snakemake --cores 4 acord               all tables of one paper
 #   snakemake --cores 4 acord_table_d3      one table
 #   snakemake --cores 4 data|tables|check   data sets with their census | tables | tables, then a summary
+#   snakemake plan [a target]               what it would take: jobs, hours, disk, downloads, dollars
 #   snakemake --cores 4 publish             data sets and predictions in the forms that other tools read
 #
 # source -> data set -> features -> run -> predictions -> scores -> table -> report: each arrow is a kind of rule.
@@ -69,4 +70,5 @@ rule check:
         "workflow/scripts/check.py"
 
 
+include: "workflow/rules/plan.smk"
 include: "workflow/rules/driver.smk"

@@ -17,6 +17,7 @@ from lextables import ROOT
 from lextables.errors import BadInput
 
 LIBRARIES = ("pyarrow", "pydantic", "orjson")
+PLAN = "plan"  # the target
 SETTING = re.compile(r"[A-Za-z_][\w-]*=")
 
 
@@ -32,11 +33,18 @@ def refuse(arguments: Namespace, program: str = "") -> None:
         check_files([ROOT / "config.yaml", *(arguments.configfile or ())])
         if str(arguments.cores) == "0":
             raise BadInput("with no core no job ever starts", where="--cores 0", do="say --cores 1 or more")
-        if program and not arguments.dryrun and not shutil.which(program):
+        if program and not (arguments.dryrun or PLAN in arguments.targets) and not shutil.which(program):
             what = f"there is no {program} here, so this is no machine of such a cluster"
             raise BadInput(what, where="profile", do="start where there is one, or leave the profile out")
     except BadInput as fault:
         sys.exit(str(fault))
+
+
+def plans(words: Sequence[str]) -> bool:
+    """Whether a command line asks for a plan, which is a dry run (the profiles make it one)."""
+    from snakemake.cli import get_argument_parser
+
+    return PLAN in get_argument_parser().parse_known_args(words)[0].targets
 
 
 def check_libraries() -> None:

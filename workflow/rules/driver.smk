@@ -9,7 +9,9 @@ import atexit
 from snakemake.logging import logger
 
 from lextables import disk, leases
+from lextables.command_line import plans
 from lextables.console import Console
+from lextables.costs.screen import PlanScreen
 from lextables.fingerprint import remember
 
 
@@ -33,13 +35,18 @@ def give_up(jobid):
 
 # A job on another machine reads this file as well, but is no run.
 if workflow.is_main_process:
-    for folder in (".snakemake", RESULTS):
-        if fault := disk.unusable(folder):
-            sys.exit(fault)
-    remember(MODULES_READ)
-    lease, freed, kept = leases.settle(Path(".snakemake"))
-    atexit.register(lease.release)
-    if freed:
-        logger.info(freed)
-    Console.replace(logger, workflow.output_settings)
+    kept = ""
+    # A plan writes nothing that it cannot do without, and is in no other run's way.
+    if workflow.output_settings.dryrun and plans(sys.argv[1:]):
+        PlanScreen.replace(logger, planned_jobs, Path(RESULTS) / "plan", plan_notes())
+    else:
+        for folder in (".snakemake", RESULTS):
+            if fault := disk.unusable(folder):
+                sys.exit(fault)
+        remember(MODULES_READ)
+        lease, freed, kept = leases.settle(Path(".snakemake"))
+        atexit.register(lease.release)
+        if freed:
+            logger.info(freed)
+        Console.replace(logger, workflow.output_settings)
     last_words.LastWords(known_targets(), kept, give_up, RESULTS).listen(logger)

@@ -1,0 +1,167 @@
+"""What the jobs of a plan take together, by paper and by table.
+
+A job that several tables need is in each of these, which say how many of theirs they share; the total has it once.
+A job of which nothing is known is counted and is in no sum, which then says "at least".
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lextables.costs.model import Amount
+
+ALL, ELSEWHERE = "all", "no table"
+HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of Snakemake's graph with what it is expected to take.
+
+    ``before`` are the jobs that it waits for, ``table`` the paper and table that it makes.  What is not known is None:
+    ``core`` and ``gpu`` seconds, ``left`` bytes on disk, ``fetched`` bytes, ``dollars``.  ``weights`` are those
+    that the model hub sends, {name: bytes}, once for all jobs.
+    """
+
+    number: int
+    rule: str
+    runs: bool
+    dataset: str = ""
+    kind: str = ""
+    before: tuple[int, ...] = ()
+    table: tuple[str, str] | None = None
+    core: Amount | None = None
+    gpu: Amount | None = None
+    on_gpu: bool = False
+    left: Amount | None = None
+    fetched: float | None = 0.0
+    tokens: float = 0.0
+    dollars: float | None = 0.0
+    weights: Mapping[str, float | None] = field(default_factory=dict)
+    benchmark: str = ""
+    outputs: tuple[str, ...] = ()
+    flops: float | None = None
+    published: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum of estimates; ``unknown`` are those of which nothing is known and which are not in it."""
+
+    value: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    unknown: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A line of the plan: a paper, a table of it, or all."""
+
+    paper: str
+    table: str
+    jobs: int
+    standing: int
+    shared: int
+    gpu_hours: Sum
+    core_hours: Sum
+    disk: Sum
+    download: Sum
+    tokens: float
+    dollars: Sum
+    unknown: Mapping[str, int]
+
+
+def parts(jobs: Sequence[Job]) -> list[Part]:
+    """Return the line of each table and of each paper, of what belongs to no table, and of all."""
+    behind = {job.table: _behind(job, jobs) for job in jobs if job.table}
+    papers: dict[str, set[int]] = defaultdict(set)
+    for (paper, _), numbers in behind.items():
+        papers[paper] |= numbers
+    tables_of: dict[int, int] = defaultdict(int)
+    for numbers in behind.values():
+        for number in numbers:
+            tables_of[number] += 1
+    papers_of: dict[int, int] = defaultdict(int)
+    for numbers in papers.values():
+        for number in numbers:
+            papers_of[number] += 1
+    by_number = {job.number: job for job in jobs}
+    found = []
+    for paper in sorted(papers):
+        several = [by_number[number] for number in sorted(papers[paper])]
+        found.append(part(paper, "", several, papers_of))
+        for name in sorted(table for of, table in behind if of == paper):
+            found.append(part(paper, name, [by_number[n] for n in sorted(behind[paper, name])], tables_of))
+    rest = [job for job in jobs if job.number not in tables_of]
+    if rest and papers:
+        found.append(part(ELSEWHERE, "", rest, {}))
+    return [*found, part(ALL, "", jobs, {})]
+
+
+def _behind(job: Job, jobs: Sequence[Job]) -> set[int]:
+    """A job and all that it waits for, directly or not."""
+    before = {one.number: one.before for one in jobs}
+    found, waiting = {job.number}, [job.number]
+    while waiting:
+        for number in before[waiting.pop()]:
+            if number in before and number not in found:
+                found.add(number)
+                waiting.append(number)
+    return found
+
+
+def part(paper: str, table: str, jobs: Sequence[Job], of: Mapping[int, int]) -> Part:
+    """Return the line of these jobs, of which those are shared that ``of`` counts more than once."""
+    run = [job for job in jobs if job.runs]
+    weights = {name: size for job in run for name, size in job.weights.items()}
+    download = total([_exact(job.fetched) for job in run] + [_exact(size) for size in weights.values()])
+    left = total([job.left for job in run])
+    dollars = total([_exact(job.dollars) for job in run])
+    unknown: dict[str, int] = defaultdict(int)
+    for job in run:
+        if job.core is None:
+            unknown[job.rule] += 1
+    return Part(
+        paper,
+        table,
+        len(run),
+        len(jobs) - len(run),
+        sum(of.get(job.number, 1) > 1 for job in run),
+        _hours(total([job.gpu for job in run if job.on_gpu])),
+        _hours(total([job.core for job in run])),
+        Sum(
+            left.value + download.value,
+            left.low + download.low,
+            left.high + download.high,
+            left.unknown + download.unknown,
+        ),
+        download,
+        sum(job.tokens for job in run),
+        dollars,
+        dict(sorted(unknown.items())),
+    )
+
+
+def _exact(value: float | None) -> Amount | None:
+    return None if value is None else Amount("", value, value, value)
+
+
+def total(amounts: Iterable[Amount | None]) -> Sum:
+    """Return the sum: what is of one kind errs together, and kinds err apart from each other."""
+    kinds: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    unknown = 0
+    for amount in amounts:
+        if amount is None:
+            unknown += 1
+            continue
+        for place, number in enumerate((amount.value, amount.value - amount.low, amount.high - amount.value)):
+            kinds[amount.kind][place] += number
+    value = math.fsum(kind[0] for kind in kinds.values())
+    down, up = (math.sqrt(math.fsum(kind[place] ** 2 for kind in kinds.values())) for place in (1, 2))
+    return Sum(value, max(0.0, value - down), value + up, unknown)
+
+
+def _hours(found: Sum) -> Sum:
+    return Sum(found.value / HOUR, found.low / HOUR, found.high / HOUR, found.unknown)
