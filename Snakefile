@@ -4,6 +4,7 @@
 #   snakemake --cores 4 acord               all tables of one paper
 #   snakemake --cores 4 acord_table_d3      one table
 #   snakemake --cores 4 data|tables|check   data sets with their census | tables | tables, then a summary
+#   snakemake --cores 4 fetch               sources and weights, for jobs on machines without a network
 #   snakemake --cores 4 publish             data sets and predictions in the forms that other tools read
 #
 # source -> data set -> features -> run -> predictions -> scores -> table -> report: each arrow is a kind of rule.
@@ -55,6 +56,10 @@ rule tables:
         [path for paper in CONFIG.papers for path in table_files(paper)],
 
 
+localrules:
+    check,
+
+
 rule check:
     input:
         rules.data.input,
@@ -69,4 +74,5 @@ rule check:
         "workflow/scripts/check.py"
 
 
+include: "workflow/rules/fetch.smk"
 include: "workflow/rules/driver.smk"
