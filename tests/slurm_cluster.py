@@ -4,9 +4,9 @@
         subprocess.run([...], env=cluster.environment)
 
 munged, slurmctld and slurmd are Debian's own (slurm 22.05), with their keys, state, sockets and logs in
-``folder`` and on ports that were free, so that two clusters on a machine do not meet.  The daemons are children
-of a process of their own, which stops them and their jobs when the test ends, however it ends: it waits for
-the end of a pipe, and the kernel closes that of a process that is killed.
+``folder`` and on ports that were free, so that two clusters on a machine do not meet.  The daemons are
+children of a process of their own, which stops them and their jobs when the test ends, however it ends: it waits
+for the end of a pipe, and the kernel closes that of a process that is killed.
 
     python tests/slurm_cluster.py FOLDER GPUS       is that process; it stops at the end of its input
 """
@@ -69,7 +69,10 @@ PartitionName=brief Nodes={host} MaxTime=5 State=UP
 
 @dataclass(frozen=True)
 class Cluster:
-    """A SLURM that runs: ``environment`` is what its clients need; partitions are compute, accelerated, brief."""
+    """A SLURM that runs; ``environment`` is what its clients need.
+
+    Its partitions are compute, accelerated and brief, which takes no job of more than five minutes.
+    """
 
     folder: Path
     environment: Mapping[str, str]
@@ -213,7 +216,7 @@ def _until(happened: Callable[[], bool], seconds: float = 60) -> None:
         except subprocess.SubprocessError:
             pass  # the daemons are not up yet
         if time.monotonic() > end:
-            raise TimeoutError("SLURM did not start")
+            raise TimeoutError("SLURM did not get there; its logs say why")
         time.sleep(0.1)
 
 

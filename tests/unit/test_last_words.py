@@ -9,7 +9,7 @@ from lextables.last_words import LastWords
 
 REFUSED = (
     "SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: gpu\n"
-    "sbatch: error: Batch job submission failed: Invalid partition name specified'.\n    sbatch call:\n        sbatch"
+    "sbatch: error: Batch job submission failed: Invalid partition name specified'.\n    sbatch call:\n"
 )
 CANCELLED = "SLURM-job '7' failed, SLURM status is: 'CANCELLED'. Detailed failure reason unavailable."
 

@@ -12,10 +12,10 @@ PACE = 60  # seconds between two looks at what waits
 ORDINARY = frozenset(("None", "Priority", "Resources", "BeginTime", "Dependency"))
 # What is wrong where SLURM gives another reason, and what to do.
 REASONS = {
-    r"PartitionTimeLimit": "they ask for more time than their partition allows; write its max_runtime into the "
-    "partitions of the profile, or ask for less (--set-resources <rule>:runtime=<minutes>)",
+    r"PartitionTimeLimit": "they ask for more time than their partition allows; ask for less "
+    "(--set-resources <rule>:runtime=<minutes>), or name a partition that allows it",
     r"Partition(Down|Inactive)": "their partition is closed; name another in the profile, or wait",
-    r"ReqNodeNotAvail|Nodes required for job are DOWN": "the nodes that fit them are down or drained (see sinfo)",
+    r"ReqNodeNotAvail|Nodes required for job are DOWN": "the nodes for them are down or drained (see sinfo)",
     r"BadConstraints": "no node has what gpu_resources or a rule asks for",
     r"Invalid(Account|QOS)|AccountNotAllowed|QOSNotAllowed": "the account or the qos may not run them there",
     r"JobHeld|requeued held": "they are held; scontrol release <id> lets them go",

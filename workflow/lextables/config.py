@@ -70,16 +70,8 @@ class ExtraPredictions(BaseModel):
 
 # What a scheduler's jobs can ask for beside a GPU, as the rules' resources are called.
 GpuResource = Literal[
-    *(
-        "constraint",
-        "gpu_model",
-        "gres",
-        "qos",
-        "cpus_per_gpu",
-        "slurm_account",
-        "slurm_partition",
-        "slurm_extra",
-    )
+    *("constraint", "gpu_model", "gres", "qos", "cpus_per_gpu"),
+    *("slurm_account", "slurm_partition", "slurm_extra"),
 ]
 
 

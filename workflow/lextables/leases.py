@@ -138,10 +138,8 @@ def _kept(state: Path, records: Mapping[Path, Holder | None], dead: Sequence[Pat
         if queued is None:
             return _by_hand(f"jobs of a killed run may be in the cluster's queue ({', '.join(jobs)})")
         if queued:
-            return (
-                f"Jobs of a run that was killed are still in the cluster's queue ({', '.join(queued)}); wait for "
-                f"them, or say scancel {' '.join(queued)}."
-            )
+            ids = " ".join(queued)
+            return f"Jobs of a run that was killed are in the cluster's queue; wait for them, or say scancel {ids}."
     return ""
 
 
