@@ -5,6 +5,7 @@
 #   snakemake --cores 4 acord_table_d3      one table
 #   snakemake --cores 4 data|tables|check   data sets with their census | tables | tables, then a summary
 #   snakemake plan [a target]               what it would take: jobs, hours, disk, downloads, dollars
+#   snakemake --cores 4 fetch               sources and weights, for jobs on machines without a network
 #   snakemake --cores 4 publish             data sets and predictions in the forms that other tools read
 #
 # source -> data set -> features -> run -> predictions -> scores -> table -> report: each arrow is a kind of rule.
@@ -56,6 +57,10 @@ rule tables:
         [path for paper in CONFIG.papers for path in table_files(paper)],
 
 
+localrules:
+    check,
+
+
 rule check:
     input:
         rules.data.input,
@@ -71,4 +76,5 @@ rule check:
 
 
 include: "workflow/rules/plan.smk"
+include: "workflow/rules/fetch.smk"
 include: "workflow/rules/driver.smk"

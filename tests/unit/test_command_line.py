@@ -8,7 +8,9 @@ import pytest
 from lextables import command_line
 from mistakes import sentence
 
-NOTHING = Namespace(config=None, configfile=None, cores=None, dryrun=False)
+NOTHING = Namespace(
+    config=None, configfile=None, cores=None, dryrun=False, profile=None, workflow_profile=None
+)
 
 
 @pytest.fixture(autouse=True)
@@ -35,3 +37,10 @@ def test_a_dry_run_wants_no_cluster(monkeypatch):
     command_line.refuse(Namespace(**vars(NOTHING) | {"dryrun": True}), "sbatch")
     with pytest.raises(SystemExit, match="there is no sbatch here"):
         command_line.refuse(NOTHING, "sbatch")
+
+
+def test_the_clusters_profile_by_the_wrong_option_is_a_slip():
+    wrong = Namespace(**vars(NOTHING) | {"profile": "profiles/slurm"})
+    with pytest.raises(SystemExit, match="say --workflow-profile profiles/slurm"):
+        command_line.refuse(wrong, "sbatch")
+    command_line.refuse(wrong)  # a profile of the user's own beside profiles/default

@@ -7,7 +7,11 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from lextables.last_words import LastWords
 
-REFUSED = "SLURM sbatch failed. The error message was 'sbatch: error: invalid partition\n specified: gpu'."
+REFUSED = (
+    "SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: gpu\n"
+    "sbatch: error: Batch job submission failed: Invalid partition name specified'.\n    sbatch call:\n"
+)
+CANCELLED = "SLURM-job '7' failed, SLURM status is: 'CANCELLED'. Detailed failure reason unavailable."
 
 
 @pytest.fixture
@@ -27,15 +31,19 @@ def said(tmp_path, capsys):
 
 
 def test_a_cluster_that_did_not_take_a_job_is_quoted(said):
-    assert said(REFUSED) == (
-        "spans_train: the cluster says: SLURM sbatch failed. The error message was 'sbatch: error: invalid"
-        " partition specified: gpu'; docs/cluster.md says what to set; T/job.log has what it wrote.\n"
+    words = (
+        "spans_train: the cluster says: invalid partition specified: gpu Batch job submission failed: Invalid"
+        " partition name specified; docs/cluster.md says what to set.\n"
     )
+    assert said(REFUSED) == words
     assert len(said("word " * 200)) < 450
+    # A log that is there is of an earlier run: this job wrote none.
+    assert said(REFUSED, "bad input: us/9.zip: no such volume.") == words
 
 
 def test_what_a_jobs_own_log_says_comes_first(said):
-    assert said(REFUSED, "bad input: us/9.zip: no such volume.") == "us/9.zip: no such volume.\n"
+    assert said(CANCELLED, "bad input: us/9.zip: no such volume.") == "us/9.zip: no such volume.\n"
+    assert "SLURM status is: 'CANCELLED'" in said(CANCELLED)
 
 
 def test_a_job_of_which_nothing_is_known_was_killed(said):

@@ -19,6 +19,7 @@ LAYERS = (
         "registry",
         "publication",
         "disk",
+        "cluster",
         "leases",
         "version",
         "job",

@@ -139,9 +139,14 @@ def test_a_job_of_a_killed_run_does_not_begin(state, monkeypatch):
         pytest.fail("the job began")
 
 
-def test_a_job_on_another_machine_asks_nothing(state, monkeypatch):
-    monkeypatch.setenv(leases.VARIABLE, str(state / "leases/login2-5"))
+def test_a_job_on_another_machine_asks_whether_the_record_is_there(state, monkeypatch):
+    path = record(state, host="login2", pid=5)
+    monkeypatch.setenv(leases.VARIABLE, str(path))
     with leases.lent():
+        pass
+    # The next run took the lock of the killed one, and does its work.
+    path.unlink()
+    with pytest.raises(BadInput, match="the run that started this job was killed"), leases.lent():
         pass
 
 

@@ -34,7 +34,7 @@ TUNINGS = [f"lextables.tasks.retrieval.{kind}_tuning" for kind in ("cross_encode
 MODULES = {"data": ("raw", "schema"), "table": ("registry", "tables")}
 # What the rooms show beside their tables: all of them are on one site.
 EXHIBITS = [f"lextables.{room}.exhibits" for room in ROOMS if (PACKAGE / room / "exhibits.py").is_file()]
-WITHOUT_CODE = {"caselaw_volumes", "fetch_source", "effective_config", "check"}
+WITHOUT_CODE = {"fetch", "caselaw_volumes", "fetch_source", "effective_config", "check"}
 
 
 def rules():

@@ -31,6 +31,7 @@ def refuse(arguments: Namespace, program: str = "") -> None:
         check_once(sys.argv)
         check_settings(arguments.config or ())
         check_files([ROOT / "config.yaml", *(arguments.configfile or ())])
+        check_profile(arguments, program)
         if str(arguments.cores) == "0":
             raise BadInput("with no core no job ever starts", where="--cores 0", do="say --cores 1 or more")
         if program and not (arguments.dryrun or PLAN in arguments.targets) and not shutil.which(program):
@@ -52,6 +53,14 @@ def check_libraries() -> None:
     if missing := [name for name in LIBRARIES if not find_spec(name)]:
         what = f"this Python ({sys.executable}) has no {missing[0]}"
         raise BadInput(what, do="say .venv/bin/snakemake, which make run installs")
+
+
+def check_profile(arguments: Namespace, program: str) -> None:
+    """Raise `BadInput` where a profile that starts jobs by a ``program`` is given by the wrong option."""
+    if program and arguments.profile and not arguments.workflow_profile:
+        what = "beside it Snakemake reads profiles/default, whose limit of one GPU would hold"
+        do = f"say --workflow-profile {arguments.profile}"
+        raise BadInput(what, where=f"--profile {arguments.profile}", do=do)
 
 
 def check_once(words: Sequence[str]) -> None:

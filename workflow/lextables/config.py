@@ -68,6 +68,13 @@ class ExtraPredictions(BaseModel):
         return own.key(self.name)
 
 
+# What a scheduler's jobs can ask for beside a GPU, as the rules' resources are called.
+GpuResource = Literal[
+    *("constraint", "gpu_model", "gres", "qos", "cpus_per_gpu"),
+    *("slurm_account", "slurm_partition", "slurm_extra"),
+]
+
+
 class Config(BaseModel):
     """The effective configuration; `config.yaml` says when to change each key."""
 
@@ -106,6 +113,7 @@ class Config(BaseModel):
     )
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    gpu_resources: dict[GpuResource, str | int] = {}
     # A name or a password in an address would stand in records and logs.
     llm: str = Field(default="", pattern=r"^(https?://[^@\s?#]+)?$")
     llm_budget: float = Field(default=5.0, ge=0, allow_inf_nan=False)
@@ -238,6 +246,7 @@ KINDS = {
     "bool_parsing": "true or false",
     "bool_type": "true or false",
     "int_type": "a whole number",
+    "dict_type": "keys with values, such as {{constraint: a100}}",
     "greater_than": "a whole number above {gt}",
     "greater_than_equal": "a whole number, 0 to 4294967295",
     "less_than": "a whole number, 0 to 4294967295",
@@ -267,7 +276,7 @@ def _first(faults: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def _sentence(fault: Mapping[str, Any]) -> str:
-    key = ".".join(str(part) for part in fault["loc"]) or " and ".join(ENTRIES)
+    key = ".".join(str(part) for part in fault["loc"] if part != "[key]") or " and ".join(ENTRIES)
     if fault["type"] == "extra_forbidden":
         scope = ENTRIES[fault["loc"][0]] if len(fault["loc"]) > 1 else Config
         near = get_close_matches(str(fault["loc"][-1]), scope.model_fields, n=1)

@@ -25,6 +25,10 @@ CHATTER = re.compile(
     r"|Select jobs to execute|Execute \d+ jobs|Trying to restart job |Shutting down, this |Elapsed time: "
     r"|Exiting because a job execution failed|WorkflowError:\nAt least one job did not complete"
     r"|RuleException:\nCalledProcessError"
+    # SLURM's plugin; of jobs that it loses, last_words speaks.
+    r"|SLURM run ID: |No SLURM account given|No account was given|Unable to guess SLURM account"
+    r"|Both 'sacctmgr' and 'sshare' returned|Auto-selected partition|Job \d+ has been submitted with SLURM"
+    r"|Cleaning up SLURM log files"
 )
 LOG = re.compile(r"Complete log\(s\): (.+)")
 

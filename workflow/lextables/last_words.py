@@ -21,6 +21,8 @@ from lextables.job import Ending, ending
 STOPPED = "Stopped.  What was finished stays, and the same command goes on from there."
 _BAD_INPUT = re.compile(r"^ *(?:BadInput|NotNow|NotFetched): (.+)$", re.MULTILINE)
 _NO_RULE = re.compile(r"No rule to produce (.+?) \(if you use input functions")
+# What SLURM answered where it did not take a job; the plugin goes on with the whole command.
+_REFUSED = re.compile(r"SLURM sbatch failed\. The error message was '(.*?)'\.?(?:\n|$)", re.DOTALL)
 # What Snakemake says in the terms of a workflow's author, and what that comes to for who runs it.
 _TOLD = {
     "Target rules may not contain wildcards": "A step that makes many files is no target; name a table or a "
@@ -83,7 +85,9 @@ class LastWords(logging.Handler):
         return True
 
     def _job(self, jobid: int, rule: str, logs: Iterable[str], said: str | None) -> None:
-        log = next(iter(logs), "")
+        # A job that did not begin wrote no log: one that is there is of an earlier run.
+        refused = _REFUSED.match(said or "")
+        log = "" if refused else next(iter(logs), "")
         kind, sentence = ending(log) or (None, "")
         if kind is Ending.BAD_INPUT:
             self.give_up(jobid)
@@ -91,6 +95,8 @@ class LastWords(logging.Handler):
             where = f"; {log} has what it wrote" if log and Path(log).exists() else ""
             # A cluster knows more of a job that it did not take, or that it ended.
             lost = "the job ended without a word (killed, or out of memory or time)"
+            if refused:
+                said = " ".join(refused[1].replace("sbatch: error: ", "").split())
             if said:
                 lost = f"the cluster says: {shorten(said, 300).rstrip('.')}; docs/cluster.md says what to set"
             sentence = disk.unusable(self.folder) or f"{rule}: {lost}{where}."

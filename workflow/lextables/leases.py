@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from lextables import cluster
 from lextables.errors import BadInput
 
 VARIABLE = "LEXTABLES_LEASE"  # where a run's jobs find its record
@@ -61,11 +62,13 @@ def lent() -> Iterator[None]:
     Raises `BadInput` if that run was killed before the job began: another may do the same work by now.
     """
     path = Path(os.environ.get(VARIABLE, ""))
-    # A record of another machine is no lock here.
+    gone = BadInput("the run that started this job was killed", do="run the same command again")
+    # A record of another machine is no lock here; that it was taken away is seen all the same.
     if not path.name.startswith(f"{socket.gethostname()}-"):
+        if path.name and not path.exists():
+            raise gone
         yield
         return
-    gone = BadInput("the run that started this job was killed", do="run the same command again")
     try:
         file = path.open("r")
     except FileNotFoundError:
@@ -131,7 +134,12 @@ def _kept(state: Path, records: Mapping[Path, Holder | None], dead: Sequence[Pat
                 return f"Another run works in this folder ({holder}); wait for it, or stop it first."
             return f"Jobs of a run that was killed ({holder}) still work here; wait for them, or stop them."
     if jobs := _cluster_jobs(state):
-        return _by_hand(f"jobs of a killed run may be in the cluster's queue ({', '.join(jobs)})")
+        queued = cluster.in_queue(jobs)
+        if queued is None:
+            return _by_hand(f"jobs of a killed run may be in the cluster's queue ({', '.join(jobs)})")
+        if queued:
+            ids = " ".join(queued)
+            return f"Jobs of a run that was killed are in the cluster's queue; wait for them, or say scancel {ids}."
     return ""
 
 

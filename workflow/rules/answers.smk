@@ -10,6 +10,11 @@ ANSWERS = of_task("answers")
 ANSWERED = any_of(ANSWERS)
 
 
+localrules:
+    answers_prior,
+    answers_score,
+
+
 include: "functions/answers.smk"
 
 
@@ -59,7 +64,7 @@ rule answers_linear:
         ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
-        mem_mb=4000,
+        mem_mb=per_attempt(4000),
     params:
         settings=of_run("answer"),
         names=answers_names,
@@ -87,9 +92,9 @@ rule answers_vectors:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=120,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(120),
     params:
         settings=of_run("answer"),
         names=answers_names,
@@ -123,7 +128,7 @@ rule answers_mark:
         ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
-        mem_mb=4000,
+        mem_mb=per_attempt(4000),
     params:
         settings=of_run("mark"),
         names=answers_names,
@@ -151,9 +156,9 @@ rule answers_mark_vectors:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=120,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(120),
     params:
         settings=of_run("mark"),
         names=answers_names,
@@ -185,9 +190,9 @@ rule answers_ask:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=asking_gpu,
-        mem_mb=8000,
-        runtime=1440,
+        **ASKING_ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(1440),
     params:
         settings=of_run("ask"),
         names=answers_names,
@@ -218,9 +223,9 @@ rule answers_mark_ask:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=asking_gpu,
-        mem_mb=8000,
-        runtime=1440,
+        **ASKING_ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(1440),
     params:
         settings=of_run("mark"),
         names=answers_names,

@@ -14,6 +14,9 @@ import hashlib
 include: "functions/caselaw.smk"
 
 
+FETCHED += [f"{RESULTS}/sources/caselaw/{shard}.json" for shard in VOLUMES]
+
+
 localrules:
     caselaw_volumes,
 

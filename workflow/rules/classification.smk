@@ -16,6 +16,11 @@ CLASSIFICATION_LINEAR = any_of(
 CLASSIFICATION_NEURAL = rf"(?!(?:{CLASSIFICATION_LINEAR})/)[^/]+"
 
 
+localrules:
+    classification_choose,
+    classification_score,
+
+
 include: "functions/classification.smk"
 
 
@@ -67,9 +72,9 @@ rule classification_search:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=1440,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(1440),
     params:
         settings=of_run("search"),
         splits=splits_of("training", "validation"),
@@ -105,9 +110,9 @@ rule classification_singly:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=1440,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(1440),
     params:
         settings=of_run("singly"),
         splits=splits_of("final", "test"),
@@ -173,9 +178,9 @@ rule classification_train:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=1440,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(1440),
     params:
         settings=of_run("train"),
         splits=splits_of("final", "test"),
@@ -210,9 +215,9 @@ rule classification_read:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=240,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(240),
     params:
         settings=of_run("read"),
         splits=splits_of("test"),
@@ -241,9 +246,9 @@ rule classification_vectors:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=4000,
-        runtime=240,
+        **ON_GPU,
+        mem_mb=per_attempt(4000),
+        runtime=per_attempt(240),
     params:
         weights=encoder_of,
         views=encoded_views,
@@ -274,7 +279,7 @@ rule classification_train_linear:
         ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
-        mem_mb=8000,
+        mem_mb=per_attempt(8000),
     params:
         settings=of_run("train"),
         splits=splits_of("final"),
@@ -303,7 +308,7 @@ rule classification_read_linear:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=8000,
+        mem_mb=per_attempt(8000),
     params:
         settings=of_run("read"),
         splits=splits_of("test"),
@@ -334,9 +339,9 @@ rule classification_ask:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=asking_gpu,
-        mem_mb=8000,
-        runtime=720,
+        **ASKING_ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(720),
     params:
         settings=of_run("ask"),
         splits=splits_of("test"),

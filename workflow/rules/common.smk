@@ -102,8 +102,18 @@ SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items(
 RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
 MODEL_GPU = 1 if GPU else 0
+# What such a job asks for: a GPU, and of a cluster what the config would have beside it.  A gres that names GPUs
+# takes the number's place: SLURM's plugin refuses both together.
+ON_GPU = {"gpu": MODEL_GPU, **(CONFIG.gpu_resources if GPU else {})}
+if "gpu" in ON_GPU.get("gres", ""):
+    del ON_GPU["gpu"]
 # The sample's models are so small that two jobs on a core each end sooner than one after the other on both.
 MODEL_THREADS = 1 if CONFIG.data == "sample" else 4
+
+
+def per_attempt(amount):
+    """What gives a resource: ``amount`` at first, and as much again whenever a job is tried again."""
+    return lambda wildcards, attempt: amount * attempt
 
 
 def check_own_models():
@@ -238,11 +248,19 @@ def ASKING(wildcards, threads):
     return {"kept": f"{RESULTS}/work/calls", "limits": limits}
 
 
-def asking_gpu(wildcards):
-    """What asking takes of the GPU: nothing where the model is a server's."""
+def asked_here(wildcards):
+    """Whether a language model runs here and is not a server's."""
     names = (wildcards.dataset, wildcards.model)
     asked = (spec for run, spec in SPECS.items() if (run.paper, run.model) == names)
-    return 0 if any("api" in spec.settings for spec in asked) else MODEL_GPU
+    return not any("api" in spec.settings for spec in asked)
+
+
+def of_asking(value):
+    """What gives a resource to the jobs that ask a language model here, and none to those that ask a server."""
+    return lambda wildcards: value if asked_here(wildcards) else None
+
+
+ASKING_ON_GPU = {name: of_asking(value) for name, value in ON_GPU.items()}
 
 
 def needs(wildcards, **fixed):

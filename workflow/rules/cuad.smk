@@ -72,8 +72,9 @@ rule cuad_review:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(60),
     params:
         run=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}",
         weights=lambda wildcards: contract_reviewer().weights(RESULTS),

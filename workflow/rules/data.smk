@@ -17,6 +17,7 @@ READ_FROM_FILES = {
 for name, (paper, room, entry) in READ_FROM_FILES.items():
     files = entry.named(CONFIG.mirrors(ROOT))
     published_files = [f"{RESULTS}/sources/{file}" for several in files.values() for file in several]
+    FETCHED += published_files
     facts = {fact: str(HERE / f"resources/facts/{file}") for fact, file in entry.facts.items()}
 
     rule:
@@ -36,7 +37,7 @@ for name, (paper, room, entry) in READ_FROM_FILES.items():
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=4000,
+            mem_mb=per_attempt(4000),
         params:
             paper=room,
             name=name,

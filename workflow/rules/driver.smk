@@ -8,7 +8,7 @@ import atexit
 
 from snakemake.logging import logger
 
-from lextables import disk, leases
+from lextables import cluster, disk, leases
 from lextables.command_line import plans
 from lextables.console import Console
 from lextables.costs.screen import PlanScreen
@@ -49,4 +49,5 @@ if workflow.is_main_process:
         if freed:
             logger.info(freed)
         Console.replace(logger, workflow.output_settings)
+        logger.addHandler(cluster.Waiting(logger))
     last_words.LastWords(known_targets(), kept, give_up, RESULTS).listen(logger)

@@ -12,6 +12,9 @@ EDGAR = f"{RESULTS}/data/edgar/{{quarter}}"
 include: "functions/edgar.smk"
 
 
+FETCHED += expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
+
+
 localrules:
     edgar_quarter,
     edgar,

@@ -5,6 +5,10 @@
 #   steps a TREC run, n-best JSON, csv or JSON lines -> predictions.parquet
 
 
+localrules:
+    given,
+
+
 include: "functions/given.smk"
 
 
@@ -26,7 +30,7 @@ rule given:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=4000,
+        mem_mb=per_attempt(4000),
     params:
         settings=of_run("given"),
         task=given_task,

@@ -16,6 +16,7 @@ include: "caselaw.smk"
 include: "functions/lawngnli.smk"
 
 
+FETCHED_WEIGHTS.append(LAWNGNLI.encoder)
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
 # The two barriers.  Each is made from all shards, and a job of one shard reads of the others through it: as many
@@ -176,6 +177,10 @@ rule lawngnli_examples:
     conda:
         ENVIRONMENT
     threads: MODEL_THREADS
+    resources:
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(240),
     params:
         encoder=lambda wildcards: identified(LAWNGNLI.encoder),
         vectors=KEPT_VECTORS,

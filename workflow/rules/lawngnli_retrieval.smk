@@ -11,6 +11,7 @@ from lextables.lawngnli.retrieval_plan import pool_encoder
 LAWNGNLI_RETRIEVAL = f"{RESULTS}/data/lawngnli_retrieval"
 LAWNGNLI_RERANKING = f"{RESULTS}/data/lawngnli_reranking"
 LAWNGNLI_POOL_ENCODER = told(pool_encoder, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
+FETCHED_WEIGHTS.append(LAWNGNLI_POOL_ENCODER)
 
 
 rule lawngnli_retrieval:
@@ -36,9 +37,9 @@ rule lawngnli_retrieval:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=240,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(240),
     params:
         encoder=lambda wildcards: identified(LAWNGNLI_POOL_ENCODER),
         seed=PAPERS["lawngnli"].seed,

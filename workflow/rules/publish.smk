@@ -38,7 +38,7 @@ rule bundle:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=4000,
+        mem_mb=per_attempt(4000),
     params:
         about=bundle_about,
         rows=lambda wildcards: [*bundle_rows(wildcards.bundle).values()],

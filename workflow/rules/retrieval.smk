@@ -11,6 +11,12 @@ RETRIEVAL = of_task("retrieval")
 RETRIEVED = any_of(RETRIEVAL)
 
 
+localrules:
+    retrieval_choose,
+    retrieval_fuse,
+    retrieval_score,
+
+
 include: "functions/retrieval.smk"
 
 
@@ -48,9 +54,9 @@ for name, task in RETRIEVAL.items():
                     ENVIRONMENT
                 threads: MODEL_THREADS if stage in ("dense", "linear") else 1
                 resources:
-                    gpu=MODEL_GPU if stage in ("dense", "linear") else 0,
-                    mem_mb=8000,
-                    runtime=120,
+                    **(ON_GPU if stage in ("dense", "linear") else {}),
+                    mem_mb=per_attempt(8000),
+                    runtime=per_attempt(120),
                 params:
                     settings=forms_of("retrieve"),
                     task=retrieval_task,
@@ -86,9 +92,9 @@ for name, task in RETRIEVAL.items():
                 ENVIRONMENT
             threads: 1 if kind == "okapi" else MODEL_THREADS
             resources:
-                gpu=0 if kind == "okapi" else MODEL_GPU,
-                mem_mb=8000,
-                runtime=120,
+                **({} if kind == "okapi" else ON_GPU),
+                mem_mb=per_attempt(8000),
+                runtime=per_attempt(120),
             params:
                 settings=forms_of("rerank"),
                 task=retrieval_task,
@@ -124,9 +130,9 @@ for name, task in RETRIEVAL.items():
                 ENVIRONMENT
             threads: MODEL_THREADS
             resources:
-                gpu=asking_gpu,
-                mem_mb=8000,
-                runtime=720,
+                **ASKING_ON_GPU,
+                mem_mb=per_attempt(8000),
+                runtime=per_attempt(720),
             params:
                 settings=forms_of("ask"),
                 task=retrieval_task,
@@ -160,9 +166,9 @@ rule retrieval_search:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=240,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(240),
     params:
         settings=of_run("search"),
         task=retrieval_task,
@@ -227,9 +233,9 @@ rule retrieval_train:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=240,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(240),
     params:
         settings=of_run("train"),
         task=retrieval_task,
@@ -264,9 +270,9 @@ rule retrieval_rerank_tuned:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=120,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(120),
     params:
         settings=of_run("rerank-tuned"),
         task=retrieval_task,
@@ -299,9 +305,9 @@ rule retrieval_rerank_classified:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=240,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(240),
     params:
         settings=of_run("rerank-classified"),
         task=retrieval_task,
@@ -333,9 +339,9 @@ rule retrieval_dense_tuned:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=120,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(120),
     params:
         settings=of_run("retrieve-tuned"),
         task=retrieval_task,

@@ -15,6 +15,11 @@ localrules:
 include: "functions/sources.smk"
 
 
+# What the target fetch brings: the files, which each file of rules adds that reads one, and the settings of weights
+# that no run names.
+FETCHED, FETCHED_WEIGHTS = [], []
+
+
 rule fetch_source:
     output:
         file=f"{RESULTS}/sources/{{source}}/{{file}}",

@@ -17,6 +17,12 @@ WINDOWS = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
 UNIT_VECTORS = f"{RESULTS}/features/spans/{{dataset}}/{{encoder}}/vectors/{{length}}.parquet"
 
 
+localrules:
+    spans_choose,
+    spans_join,
+    spans_score,
+
+
 include: "functions/spans.smk"
 
 
@@ -40,7 +46,7 @@ rule spans_features:
         ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
-        mem_mb=4000,
+        mem_mb=per_attempt(4000),
     params:
         settings=cutting,
         shards=SPAN_SHARDS,
@@ -71,9 +77,9 @@ rule spans_pretrain:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=1440,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(1440),
     params:
         settings=of_run("pretrain", condition="contracts"),
         device=CONFIG.device,
@@ -86,6 +92,9 @@ rule spans_pretrain:
 
 
 RELEASE = run_folder("release", condition="as-released", seed=0)
+FETCHED += [
+    f"{RESULTS}/sources/{spec.settings['file']}" for run, spec in SPECS.items() if run.experiment == "release"
+]
 
 
 # The authors' own fine-tuned weights, out of their zip.
@@ -137,9 +146,9 @@ rule spans_search:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=1440,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(1440),
     params:
         settings=of_run("search"),
         device=CONFIG.device,
@@ -198,9 +207,9 @@ rule spans_train:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=1440,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(1440),
     params:
         settings=of_run("train"),
         device=CONFIG.device,
@@ -236,9 +245,9 @@ rule spans_read:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=8000,
-        runtime=720,
+        **ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(720),
     params:
         settings=of_run("read"),
         device=CONFIG.device,
@@ -266,9 +275,9 @@ rule spans_vectors:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=MODEL_GPU,
-        mem_mb=4000,
-        runtime=120,
+        **ON_GPU,
+        mem_mb=per_attempt(4000),
+        runtime=per_attempt(120),
     params:
         settings=encoding,
         device=CONFIG.device,
@@ -298,7 +307,7 @@ rule spans_train_linear:
         ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
-        mem_mb=6000,
+        mem_mb=per_attempt(6000),
     params:
         settings=of_run("train"),
         code=code("spans_train_linear.py"),
@@ -326,7 +335,7 @@ rule spans_read_linear:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=4000,
+        mem_mb=per_attempt(4000),
     params:
         settings=of_run("read"),
         code=code("spans_read_linear.py"),
@@ -356,9 +365,9 @@ rule spans_ask:
         ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        gpu=asking_gpu,
-        mem_mb=8000,
-        runtime=720,
+        **ASKING_ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(720),
     params:
         settings=of_run("ask"),
         device=CONFIG.device,

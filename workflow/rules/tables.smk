@@ -14,6 +14,11 @@ wildcard_constraints:
     paper=any_of(CONFIG.papers),
 
 
+localrules:
+    table,
+    figure,
+
+
 include: "functions/tables.smk"
 
 
