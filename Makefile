@@ -18,7 +18,7 @@ run: $(VENV)/.run
 	$(BIN)/snakemake --cores $(CORES)
 
 test: lint
-	$(BIN)/python -m pytest -n $(CORES) --dist loadfile
+	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 quick: lint
 	$(BIN)/python -m pytest -n $(CORES) tests/unit
