@@ -398,6 +398,7 @@ def test_settings_say_who_chose_them(record, words):
         "b": {"learning_rate": 1e-4, "updates": [100]},
     }
     trained = {"settings": settings, "trials": trials}
+    assert tables.settings_in_words(trained | {"precision": "bfloat16"}).endswith(", bfloat16")
     # A reading of trained weights carries the record of their training.
     for run_record in (trained, {"settings": {"grid": "paper"}, "trained": trained}):
         found = tables.settings_in_words(run_record)

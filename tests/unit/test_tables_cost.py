@@ -61,6 +61,10 @@ WINDOWS = "windows of 512 tokens, 256 apart"
             f"{WINDOWS}, 2 windows of a contract a question, bfloat16",
         ),
         ({"settings": SETTINGS}, f"grid paper: not trained here, {WINDOWS}"),
+        (
+            {"settings": SETTINGS, "trained": {"settings": SETTINGS, "precision": "bfloat16"}},
+            f"grid paper: not trained here, {WINDOWS}, bfloat16",
+        ),
     ],
 )
 def test_a_span_models_settings_are_told_in_words(run, words):

@@ -22,6 +22,7 @@ from lextables.tables.cells import Cell, Score
 from lextables.tables.cost import (
     asked_in_words,
     given_in_words,
+    in_bfloat16,
     linear_settings_in_words,
     record,
     span_settings_in_words,
@@ -306,7 +307,7 @@ def settings_in_words(run: Mapping[str, Any]) -> str:
         f"{_range(updates)} updates of {settings['batch_size']} examples {models}{chosen}",
         f"texts cut at {settings['max_length']} tokens",
     ]
-    words += ["bfloat16"] * settings["bf16"]
+    words += ["bfloat16"] * (settings["bf16"] or in_bfloat16(trained))
     return f"grid {settings['grid']}: {', '.join(words)}"
 
 

@@ -19,8 +19,9 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from lextables.atomic import replacing_folder, write_text
 from lextables.models.micro_batches import InParts
-from lextables.models.precision import mixed, tf32
+from lextables.models.precision import in_words, mixed, tf32
 from lextables.models.throughput import TRAINING, aside, measured
+from lextables.run import noted
 
 _WHOLE, _FINISHED = "whole", "finished"
 WORKERS = 2  # processes that make a GPU's batches
@@ -158,12 +159,10 @@ def train(trainer: InParts, work: str | Path) -> int:
     found = latest(work)
     if found:
         trainer.resume_parts(json.loads((found / _WHOLE).read_text(encoding="utf-8")))
-    half, device = trainer.args.bf16, trainer.args.device
-    with (
-        tf32(device, wanted=not half),
-        measured(TRAINING, trainer.model, torch.bfloat16 if half else torch.float32),
-    ):
+    dtype, device = torch.bfloat16 if trainer.args.bf16 else torch.float32, trainer.args.device
+    with tf32(device, wanted=dtype == torch.float32), measured(TRAINING, trainer.model, dtype):
         trainer.train(resume_from_checkpoint=str(found) if found else None)
+        noted("precision", lambda _: in_words(dtype, device))
     trainer.note_parts()
     return int(found.name.rpartition("-")[2]) if found else 0
 

@@ -47,6 +47,11 @@ def time_in_words(records: Sequence[Mapping[str, Any]]) -> str:
     return f"{seeds}{duration(sum(run['seconds'] for run in runs))} on {devices}"
 
 
+def in_bfloat16(trained: Mapping[str, Any]) -> bool:
+    """Whether a training was in bfloat16, by its `run.json`: a GPU does so whatever its grid says."""
+    return trained.get("precision") == "bfloat16"
+
+
 def linear_settings_in_words(settings: Mapping[str, Any]) -> str:
     """Return what the score of a linear classifier depends on."""
     features = settings["features"]
@@ -81,6 +86,6 @@ def span_settings_in_words(run: Mapping[str, Any]) -> str:
     words.append(f"windows of {settings['max_length']} tokens, {settings['step']} apart")
     if settings["windows_per_question"] is not None:
         words.append(f"{settings['windows_per_question']} windows of a contract a question")
-    if settings["bf16"]:
+    if settings["bf16"] or in_bfloat16(trained):
         words.append("bfloat16")
     return f"grid {settings['grid']}: {', '.join(words)}"

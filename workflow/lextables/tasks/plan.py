@@ -33,9 +33,11 @@ COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 class Grid(Entry):
     """How models are trained: the learning rates that are tried, and what all trials share.
 
-    ``accumulation`` cuts a batch into parts, which changes its memory and not its result.  ``seeds`` caps
-    the config's list.  ``percents`` are the shares of the training examples that are tried.  Checkpoints are
-    kept every ``save_every`` updates (0: none).
+    ``accumulation`` is the number of parts in which a batch begins to go through the model, which changes
+    its memory and not its result; they are more where memory runs out.  With ``bf16`` a processor trains in
+    bfloat16 mixed precision as a GPU that has it always does.  ``seeds`` caps the config's list.
+    ``percents`` are the shares of the training examples that are tried.  Checkpoints are kept every
+    ``save_every`` updates (0: none).
     """
 
     learning_rates: tuple[float, ...]
