@@ -41,7 +41,7 @@ import pyarrow.parquet as pq
 import torch
 from lextables.models.micro_batches import InParts
 from lextables.models.precision import in_words, tf32
-from transformers import AutoConfig, AutoModel, BertConfig, TrainerCallback
+from transformers import AutoConfig, AutoModel, BertConfig, TrainerCallback, logging
 
 from lextables.atomic import write_text
 from lextables.dataset import read
@@ -102,6 +102,7 @@ class Case:
     workers: int = 0
     unpadded: bool = False
     compiled: bool = False
+    compiler: str = "inductor"
     parts: int = 1
 
 
@@ -175,7 +176,7 @@ def trained(case: Case, watch: Watch) -> Iterator[None]:
         if case.unpadded:
             watch.said = settle(body, watch.device)
         if case.compiled:
-            body.compile()
+            body.compile(backend=case.compiler)
         self.add_callback(watch)
         return super(InParts, self).train(resume_from_checkpoint)
 
@@ -397,6 +398,8 @@ def table(about: Mapping[str, Any]) -> str:
 def measure(options: argparse.Namespace) -> int:
     """Measure all that there is time for; 1 where a measurement failed."""
     device, begun = torch.device(options.device), time.monotonic()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
     names = ("torch", "transformers", "sentence-transformers", "accelerate")
     about = {"device": describe(device), "libraries": {name: version(name) for name in names}}
     report = Report(options.to, about | {"rates": {}, "measured": []}, begun + 60 * options.minutes)
