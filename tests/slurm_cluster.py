@@ -5,8 +5,8 @@
 
 munged, slurmctld and slurmd are Debian's own (slurm 22.05), with their keys, state, sockets and logs in
 ``folder`` and on ports that were free, so that two clusters on a machine do not meet.  The daemons are
-children of a process of their own, which stops them and their jobs when the test ends, however it ends: it waits
-for the end of a pipe, and the kernel closes that of a process that is killed.
+children of a process of their own, which stops them and their jobs when the test ends, however it ends: it
+waits for the end of a pipe, and the kernel closes that of a process that is killed.
 
     python tests/slurm_cluster.py FOLDER GPUS       is that process; it stops at the end of its input
 """

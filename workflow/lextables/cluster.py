@@ -44,11 +44,13 @@ class Waiting(logging.Handler):
         self._logger = logger
         self._said: set[str] = set()  # reasons
         self._over = threading.Event()
+        self.looks: threading.Thread | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
         """Begin to look when SLURM's plugin says what it calls this run's jobs."""
         if found := _RUN.match(str(record.msg)):
-            threading.Thread(target=self._look, args=(found[1],), daemon=True).start()
+            self.looks = threading.Thread(target=self._look, args=(found[1],), daemon=True)
+            self.looks.start()
 
     def _look(self, run: str) -> None:
         while not self._over.wait(PACE):

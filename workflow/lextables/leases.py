@@ -138,8 +138,8 @@ def _kept(state: Path, records: Mapping[Path, Holder | None], dead: Sequence[Pat
         if queued is None:
             return _by_hand(f"jobs of a killed run may be in the cluster's queue ({', '.join(jobs)})")
         if queued:
-            ids = " ".join(queued)
-            return f"Jobs of a run that was killed are in the cluster's queue; wait for them, or say scancel {ids}."
+            what = "Jobs of a run that was killed are in the cluster's queue"
+            return f"{what}; wait for them, or say scancel {' '.join(queued)}."
     return ""
 
 
