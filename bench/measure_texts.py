@@ -1,7 +1,8 @@
 """Measure how many texts finished data sets hold and how long they are: `resources/costs/texts.csv`.
 
-Each folder of results is named with whose data it has and, where case law is in it, with how many volumes.  Lengths
-are in byte-pair tokens, of 200 texts a part at most.  Rows of data sets that no folder has stay as they are.
+Each folder of results is named with whose data it has and, where case law is in it, with how many volumes.
+Lengths are in byte-pair tokens, of 200 texts a part at most.  Rows that say another source, and those of data
+sets that no folder has, stay as they are.
 
     PYTHONPATH=workflow python bench/measure_texts.py sample:5:results/sample release:179:results
 """
@@ -20,7 +21,7 @@ from lextables.models.token_count import TokenCounter
 
 TEXTS = ROOT / "resources/costs/texts.csv"
 HEAD = ("data", "dataset", "part", "rows", "tokens", "volumes", "source")
-MOST = 200
+MOST, MEASURED = 200, "measured"
 COUNTER = TokenCounter()
 
 
@@ -35,7 +36,9 @@ def read(folder, table, columns=None):
 
 
 def by_split(table, column="split"):
-    return {split: table.filter(pc.equal(table[column], split)) for split in pc.unique(table[column]).to_pylist()}
+    return {
+        split: table.filter(pc.equal(table[column], split)) for split in pc.unique(table[column]).to_pylist()
+    }
 
 
 def retrieval(folder, task):
@@ -95,7 +98,7 @@ def measured(data, volumes, results):
                 built = volumes if not rooms.load(str(path)).data.get(name) else ""
                 for part, rows, length in KINDS[task.task](folder, task):
                     grows = "" if part == "heads" else built
-                    yield data, name, part, str(rows), str(length), grows, "measured"
+                    yield data, name, part, str(rows), str(length), grows, MEASURED
 
 
 def main():
@@ -105,7 +108,8 @@ def main():
         found = {tuple(row.values())[:3]: tuple(row.values()) for row in csv.DictReader(file)}
     for given in arguments.parse_args().results:
         for row in measured(*given.split(":", 2)):
-            found[row[:3]] = row
+            if found.get(row[:3], row)[-1] == MEASURED:
+                found[row[:3]] = row
     with replacing(TEXTS) as path, path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([HEAD, *(found[key] for key in sorted(found))])
 

@@ -8,7 +8,7 @@ import pytest
 from lextables import command_line
 from mistakes import sentence
 
-NOTHING = Namespace(config=None, configfile=None, cores=None, dryrun=False)
+NOTHING = Namespace(config=None, configfile=None, cores=None, dryrun=False, targets=[])
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,7 @@ LAYERS = (
     ("nli",),
     ("papers", "rooms", "given", "auxiliary"),
     ("tables",),
-    ("report", "publish"),
+    ("report", "publish", "costs"),
     tuple(ROOMS),
     ("schemas",),
 )
