@@ -17,6 +17,9 @@ from scipy.optimize import least_squares
 from lextables.costs.model import BYTES, LEARNING, READING, SECONDS
 
 COVERED = 0.8
+# Operations that a core makes in a second at the very most (512 bits wide, in bfloat16).  A job that made more found
+# vectors or weights that an earlier one had kept, and says nothing of how long these take.
+MOST = 5e11
 LEAST = 3  # groups, so that two stay for a line when one is left out
 
 
@@ -51,8 +54,9 @@ def of_rows(rows: Iterable[Mapping[str, str]]) -> list[Record]:
     for row in rows:
         group, model = (row["data"], row["dataset"]), row["kind"] in (LEARNING, READING)
         if row["seconds"] and (row["work"] or not model):
-            work = float(row["work"] if model else row["published"])
-            found.append(Record(row["kind"], SECONDS, group, work, float(row["seconds"])))
+            work, seconds = float(row["work"] if model else row["published"]), float(row["seconds"])
+            if not model or work <= MOST * seconds:
+                found.append(Record(row["kind"], SECONDS, group, work, seconds))
         if row["bytes"]:
             found.append(Record(row["rule"], BYTES, group, float(row["published"]), float(row["bytes"])))
     return found

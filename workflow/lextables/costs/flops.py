@@ -256,7 +256,8 @@ def updates(step: Step, texts: Texts) -> float:
     """
     settings = step.settings
     if settings.get("passes"):
-        rows = texts[step.dataset, "train"].rows * settings.get("percent", 100) / 100
+        part = f"train {settings['where']}" if settings.get("where") else "train"
+        rows = texts[step.dataset, part].rows * settings.get("percent", 100) / 100
         return max(1.0, settings["passes"] * rows / settings["batch_size"])
     tried = settings.get("updates") or [count for trial in step.trials for count in trial["updates"]]
     return max(tried) if settings.get("updates") else _mean(tried)
