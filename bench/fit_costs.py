@@ -1,9 +1,10 @@
 """Fit the model of cost of `snakemake plan` to what finished runs took: `resources/costs/fitted.csv`.
 
-Each run is named with its data, the folder of its results and the configuration that it had.  Its jobs are planned
-again in an empty folder, and each is given what its benchmark and its outputs say: the seconds of processors, and the
-bytes that it left.  The records of all runs are kept in `resources/costs/records.csv`, from which --again fits without
-any run; with --without a run is left out, and what it took is shown beside what the others say of it.
+Each run is named with its data, the folder of its results and the configuration that it had.  Its jobs are
+planned again in an empty folder, and each is given what its benchmark and its outputs say: the seconds of
+processors, and the bytes that it left.  The records of all runs are kept in `resources/costs/records.csv`,
+from which --again fits without any run; with --without a run is left out, and what it took is shown beside
+what the others say of it.
 
     PYTHONPATH=workflow python bench/fit_costs.py \
         --run sample sample results/sample \
@@ -23,8 +24,8 @@ import torch
 
 from lextables import ROOT
 from lextables.atomic import replacing
-from lextables.costs.fitting import Record, fit
-from lextables.costs.model import BYTES, LEARNING, READING, SECONDS, Line
+from lextables.costs.fitting import fit, of_rows
+from lextables.costs.model import BYTES, SECONDS, Line
 from lextables.costs.planned import total
 from lextables.models.device import describe
 
@@ -38,8 +39,8 @@ UNSEEN = 2.0
 def processor_seconds(benchmark: Path) -> float | None:
     """The seconds of processors that a job took; None where nobody knows.
 
-    Snakemake looks at it every half a minute, so that the end is missing: it is taken to be like the rest.  Of a
-    job that ended before it was looked at it is the time by the clock.
+    Snakemake looks at it every half a minute, so that the end is missing: it is taken to be like the rest.
+    Of a job that ended before it was looked at it is the time by the clock.
     """
     row = list(csv.DictReader(benchmark.open(encoding="utf-8"), delimiter="\t"))[-1]
     clock = float(row["s"])
@@ -62,7 +63,16 @@ def size(outputs: list[str], root: Path) -> int:
 def records(name: str, data: str, results: Path, config: list[str]) -> list[dict]:
     """What each job of a finished run took for its work."""
     with TemporaryDirectory() as empty:
-        command = [sys.executable, "-m", "snakemake", "plan", "--snakefile", ROOT / "Snakefile", "--directory", empty]
+        command = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "plan",
+            "--snakefile",
+            ROOT / "Snakefile",
+            "--directory",
+            empty,
+        ]
         command += ["--profile", ROOT / "profiles/default", "--config", f"data={data}", *config]
         subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
         [jobs] = Path(empty).glob("results/**/plan/jobs.csv")
@@ -92,20 +102,6 @@ def records(name: str, data: str, results: Path, config: list[str]) -> list[dict
     return found
 
 
-def entries(rows: list[dict]) -> list[Record]:
-    """The records of both quantities."""
-    found = []
-    for row in rows:
-        group = (row["data"], row["dataset"])
-        model = row["kind"] in (LEARNING, READING)
-        if row["seconds"] and (row["work"] or not model):
-            work = float(row["work"] if model else row["published"])
-            found.append(Record(row["kind"], SECONDS, group, work, float(row["seconds"])))
-        if row["bytes"]:
-            found.append(Record(row["rule"], BYTES, group, float(row["published"]), float(row["bytes"])))
-    return found
-
-
 def write(path: Path, head: tuple, rows: list) -> None:
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([head, *rows])
@@ -113,27 +109,33 @@ def write(path: Path, head: tuple, rows: list) -> None:
 
 def compare(rows: list[dict], name: str) -> None:
     """Print what a run took beside what the other runs say of it."""
-    fits = fit(entries([row for row in rows if row["run"] != name]))
-    lines = {key: Line(found.base, found.rate, found.smallest, found.largest, found.factor) for key, found in fits.items()}
+    fits = fit(of_rows([row for row in rows if row["run"] != name]))
+    lines = {
+        key: Line(found.base, found.rate, found.smallest, found.largest, found.factor)
+        for key, found in fits.items()
+    }
     for what, unit in ((SECONDS, 3600), (BYTES, 1e6)):
         seen, said, unknown = 0.0, [], 0
-        for record in entries([row for row in rows if row["run"] == name]):
+        for record in of_rows([row for row in rows if row["run"] == name]):
             if record.what == what:
                 line = lines.get((record.kind, what))
-                amount = line.at(record.kind, record.work) if line else None
+                amount = line.at(record.work) if line else None
                 unknown += amount is None
                 seen += 0 if amount is None else record.amount
                 said.append(amount)
         sums = total(said)
         print(
             f"{name}: {what} / {unit:g}: measured {seen / unit:.3g}, predicted {sums.value / unit:.3g} "
-            f"({sums.low / unit:.3g} to {sums.high / unit:.3g}); {len(said) - unknown} jobs, {unknown} without a record"
+            f"({sums.low / unit:.3g} to {sums.high / unit:.3g}); {len(said) - unknown} jobs, "
+            f"{unknown} more without a record"
         )
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    arguments.add_argument("--run", nargs="+", action="append", default=[], metavar="NAME DATA RESULTS [KEY=VALUE]")
+    arguments.add_argument(
+        "--run", nargs="+", action="append", default=[], metavar="NAME DATA RESULTS [KEY=VALUE]"
+    )
     arguments.add_argument("--again", action="store_true", help="keep the records of other runs")
     arguments.add_argument("--without", action="append", default=[], metavar="NAME")
     given = arguments.parse_args()
@@ -152,12 +154,22 @@ def main() -> None:
     if given.without:
         return
     head = ("kind", "what", "base", "rate", "smallest", "largest", "records", "groups", "factor", "device")
-    fits, devices = fit(entries(rows)), " and ".join(sorted({row["device"] for row in rows}))
+    fits, devices = fit(of_rows(rows)), " and ".join(sorted({row["device"] for row in rows}))
     write(
         COSTS / "fitted.csv",
         head,
         [
-            [*key, f"{f.base:.4g}", f"{f.rate:.4g}", f"{f.smallest:.4g}", f"{f.largest:.4g}", f.records, f.groups, f"{f.factor:.3g}", devices]
+            [
+                *key,
+                f"{f.base:.4g}",
+                f"{f.rate:.4g}",
+                f"{f.smallest:.4g}",
+                f"{f.largest:.4g}",
+                f.records,
+                f.groups,
+                f"{f.factor:.3g}",
+                devices,
+            ]
             for key, f in fits.items()
         ],
     )

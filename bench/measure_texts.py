@@ -1,7 +1,8 @@
 """Measure how many texts finished data sets hold and how long they are: `resources/costs/texts.csv`.
 
-Each folder of results is named with whose data it has and, where case law is in it, with how many volumes.  Lengths
-are in byte-pair tokens, of 200 texts a part at most.  Rows of data sets that no folder has stay as they are.
+Each folder of results is named with whose data it has and, where case law is in it, with how many volumes.
+Lengths are in byte-pair tokens, of 200 texts a part at most.  Rows that say another source, and those of data
+sets that no folder has, stay as they are.
 
     PYTHONPATH=workflow python bench/measure_texts.py sample:5:results/sample release:179:results
 """
@@ -11,6 +12,7 @@ import csv
 from pathlib import Path
 from statistics import mean
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -20,7 +22,7 @@ from lextables.models.token_count import TokenCounter
 
 TEXTS = ROOT / "resources/costs/texts.csv"
 HEAD = ("data", "dataset", "part", "rows", "tokens", "volumes", "source")
-MOST = 200
+MOST, MEASURED = 200, "measured"
 COUNTER = TokenCounter()
 
 
@@ -35,7 +37,9 @@ def read(folder, table, columns=None):
 
 
 def by_split(table, column="split"):
-    return {split: table.filter(pc.equal(table[column], split)) for split in pc.unique(table[column]).to_pylist()}
+    return {
+        split: table.filter(pc.equal(table[column], split)) for split in pc.unique(table[column]).to_pylist()
+    }
 
 
 def retrieval(folder, task):
@@ -67,6 +71,9 @@ def classification(folder, task):
     parts = (("train", task.final), ("dev", task.validation), ("test", task.test))
     for part, splits in parts:
         yield part, sum(split in splits for split in examples["split"].to_pylist()), 0
+    for column in sorted({panel.where for panel in task.models.values() if panel.where}):
+        several = examples.filter(pc.and_(pc.is_in(examples["split"], pa.array(task.final)), examples[column]))
+        yield f"train {column}", len(several), 0
     yield "heads", read(folder, task.names.heads, ["head_id"]).num_rows, 0
     columns = {c for view in task.views.values() for c in (view.text, view.pair) if c} or {"text_id"}
     for column in sorted(columns):
@@ -95,7 +102,7 @@ def measured(data, volumes, results):
                 built = volumes if not rooms.load(str(path)).data.get(name) else ""
                 for part, rows, length in KINDS[task.task](folder, task):
                     grows = "" if part == "heads" else built
-                    yield data, name, part, str(rows), str(length), grows, "measured"
+                    yield data, name, part, str(rows), str(length), grows, MEASURED
 
 
 def main():
@@ -105,7 +112,8 @@ def main():
         found = {tuple(row.values())[:3]: tuple(row.values()) for row in csv.DictReader(file)}
     for given in arguments.parse_args().results:
         for row in measured(*given.split(":", 2)):
-            found[row[:3]] = row
+            if found.get(row[:3], row)[-1] == MEASURED:
+                found[row[:3]] = row
     with replacing(TEXTS) as path, path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([HEAD, *(found[key] for key in sorted(found))])
 

@@ -9,7 +9,13 @@ from lextables import command_line
 from mistakes import sentence
 
 NOTHING = Namespace(
-    config=None, configfile=None, cores=None, dryrun=False, profile=None, workflow_profile=None
+    config=None,
+    configfile=None,
+    cores=None,
+    dryrun=False,
+    profile=None,
+    targets=[],
+    workflow_profile=None,
 )
 
 

@@ -35,7 +35,7 @@ LAYERS = (
     ("nli",),
     ("papers", "rooms", "given", "auxiliary"),
     ("tables",),
-    ("report", "publish"),
+    ("report", "publish", "costs"),
     tuple(ROOMS),
     ("schemas",),
 )

@@ -38,7 +38,7 @@ if workflow.is_main_process:
     kept = ""
     # A plan writes nothing that it cannot do without, and is in no other run's way.
     if workflow.output_settings.dryrun and plans(sys.argv[1:]):
-        PlanScreen.replace(logger, planned_jobs, Path(RESULTS) / "plan", plan_notes())
+        PlanScreen.replace(logger, planned_jobs, Path(RESULTS) / "plan", PLAN_NOTES)
     else:
         for folder in (".snakemake", RESULTS):
             if fault := disk.unusable(folder):

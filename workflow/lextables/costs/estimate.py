@@ -13,6 +13,8 @@ from lextables.models.spending import Price, cost, price_of
 
 MEGABYTE = 1e6
 PRECISION = 4  # bytes of a parameter as weights are published and saved
+# While a model is trained two checkpoints are kept, each with the weights and two moments of each.
+CHECKPOINTS = 2 * 3
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,12 @@ class Estimator:
             "core": core,
             "gpu": gpu if on_gpu else None,
             "left": self.left(rule, steps, work, outputs),
+            "held": CHECKPOINTS * PRECISION * self.count(steps) if kind == LEARNING else 0.0,
             "flops": operations,
             **self.dollars(steps, asked, served),
         }
 
-    def operations(
-        self, rule: str, steps: Sequence[Step], asked: Calls | None
-    ) -> tuple[str, float | None]:
+    def operations(self, rule: str, steps: Sequence[Step], asked: Calls | None) -> tuple[str, float | None]:
         """Return the kind of a job that runs a model and its operations; no kind for any other job.
 
         None are those of a model whose shape nobody has written down, or of data that nobody has counted.
@@ -80,7 +81,7 @@ class Estimator:
             return Calls()
 
     def dollars(self, steps: Sequence[Step], asked: Calls, served: bool) -> dict[str, Any]:
-        """The tokens and dollars of what a server is asked; None dollars where a price or a count is missing."""
+        """The tokens and dollars of what a server is asked; None dollars without a price or a count."""
         if not served:
             return {}
         given = steps[0].settings
@@ -92,8 +93,12 @@ class Estimator:
         return {"tokens": asked.sent + asked.received, "dollars": found.dollars if asked.requests else None}
 
     def left(self, rule: str, steps: Sequence[Step], work: float, outputs: Sequence[str]) -> Amount | None:
-        """The bytes that a job leaves: weights by their parameters, anything else by the records of its kind."""
+        """The bytes that a job leaves: weights by their parameters, all else by the records of its kind."""
         if rule in LOADS and any(output.endswith("/weights") for output in outputs):
-            known = self.parameters.get(steps[0].model) if steps else None
-            return None if known is None else Amount("", *[float(PRECISION * known)] * 3)
+            size = float(PRECISION * self.count(steps))
+            return Amount(size, size, size) if size else None
         return self.model.amount(rule, BYTES, work)
+
+    def count(self, steps: Sequence[Step]) -> int:
+        """The parameters of the model of these runs; 0 where that is not known."""
+        return (self.parameters.get(steps[0].model) or 0) if steps else 0

@@ -1,8 +1,10 @@
-"""Fits the model of cost to records of finished runs, and says how far it is off on what it was not fitted on.
+"""Fits the model of cost to records of finished runs, and says how far it is off on what it was not fitted
+on.
 
-Records of one data set in one folder of results are alike: they count as one, at each amount of work.  A kind's error
-is what others' records say of a data set's, each left out in turn: in eight of ten it is within the ``factor``.  Of a
-kind that one or two data sets have, none can be left out, and it has the factor of all other kinds together.
+Records of one data set are alike: they count as one, at each amount of work.  A
+kind's error is what others' records say of a data set's, each left out in turn: in eight of ten it is within
+the ``factor``.  Of a kind that one or two data sets have, none can be left out, and it has the factor of all
+other kinds together.
 """
 
 from collections import defaultdict
@@ -12,13 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import least_squares
 
+from lextables.costs.model import BYTES, LEARNING, READING, SECONDS
+
 COVERED = 0.8
+# Operations that a core makes in a second at the very most (512 bits wide, in bfloat16).  A job that made more found
+# vectors or weights that an earlier one had kept, and says nothing of how long these take.
+MOST = 5e11
 LEAST = 3  # groups, so that two stay for a line when one is left out
 
 
 @dataclass(frozen=True)
 class Record:
-    """What one job took: ``amount`` seconds or bytes for its ``work``; ``group`` is its folder and data set."""
+    """What one job took: ``amount`` seconds or bytes for its ``work``; ``group``: its data and data set."""
 
     kind: str
     what: str
@@ -39,6 +46,20 @@ class Fit:
     groups: int
     errors: tuple[float, ...]
     factor: float = 1.0
+
+
+def of_rows(rows: Iterable[Mapping[str, str]]) -> list[Record]:
+    """Return the records of both quantities in rows of `resources/costs/records.csv`."""
+    found = []
+    for row in rows:
+        group, model = (row["data"], row["dataset"]), row["kind"] in (LEARNING, READING)
+        if row["seconds"] and (row["work"] or not model):
+            work, seconds = float(row["work"] if model else row["published"]), float(row["seconds"])
+            if not model or work <= MOST * seconds:
+                found.append(Record(row["kind"], SECONDS, group, work, seconds))
+        if row["bytes"]:
+            found.append(Record(row["rule"], BYTES, group, float(row["published"]), float(row["bytes"])))
+    return found
 
 
 def fit(records: Iterable[Record]) -> dict[tuple[str, str], Fit]:

@@ -1,9 +1,10 @@
 """How much a job asks of a model, in floating-point operations, from its settings and the sizes of its data.
 
-An operation is a multiplication or an addition.  A token that passes a transformer of ``layers`` of ``width`` is
-multiplied by 12 x layers x width^2 weights, and with each token beside it 2 x layers x width times for attention; a
-training does this three times (forward, and back to weights and to inputs).  What embeddings and heads take is left
-out.  Paddings are not counted, nor what families do otherwise (DeBERTa's two more attentions).
+An operation is a multiplication or an addition.  A token that passes a transformer of ``layers`` of ``width``
+is multiplied by 12 x layers x width^2 weights, and with each token beside it 2 x layers x width times for
+attention; a training does this three times (forward, and back to weights and to inputs).  What embeddings and
+heads take is left out.  Paddings are not counted, nor what families do otherwise (DeBERTa's two more
+attentions).
 """
 
 import math
@@ -25,7 +26,7 @@ ANSWERS_AGAIN = 0.2  # the share of questions about a piece of a contract whose 
 
 @dataclass(frozen=True)
 class Step:
-    """A run as its cost goes by it: its data set, settings, the model, and the trials that are chosen from."""
+    """A run as its cost goes by it: its data set, settings, model, and the trials that are chosen from."""
 
     dataset: str
     settings: Mapping[str, Any]
@@ -72,7 +73,9 @@ def _first_stage(steps: Sequence[Step], texts: Texts) -> list[Load]:
         if way == "whole":
             found.append(Load(documents.rows, min(documents.tokens, length)))
         elif way == "paragraphs":
-            found.append(Load(documents.rows * max(1, documents.tokens / length), min(documents.tokens, length)))
+            found.append(
+                Load(documents.rows * max(1, documents.tokens / length), min(documents.tokens, length))
+            )
         else:
             found.append(Load(texts[one.dataset, "judged"].rows, length))
     return found
@@ -167,7 +170,8 @@ def _span_reading(steps: Sequence[Step], texts: Texts) -> list[Load]:
 
 def _pretraining(steps: Sequence[Step], texts: Texts) -> list[Load]:
     return [
-        Load(s.settings["updates"] * s.settings["batch_size"], s.settings["max_length"], TRAINING) for s in steps
+        Load(s.settings["updates"] * s.settings["batch_size"], s.settings["max_length"], TRAINING)
+        for s in steps
     ]
 
 
@@ -196,7 +200,9 @@ def example(step: Step, texts: Texts, settings: Mapping[str, Any]) -> float:
 
 def _class_training(steps: Sequence[Step], texts: Texts) -> list[Load]:
     return [
-        Load(updates(step, texts) * step.settings["batch_size"], example(step, texts, step.settings), TRAINING)
+        Load(
+            updates(step, texts) * step.settings["batch_size"], example(step, texts, step.settings), TRAINING
+        )
         for step in steps
     ]
 
@@ -214,7 +220,9 @@ def _class_search(steps: Sequence[Step], texts: Texts) -> list[Load]:
     found = []
     for step in steps:
         heads = _heads(step, texts)
-        found += [Load(load.sequences * heads, load.tokens, load.times) for load in _class_training([step], texts)]
+        found += [
+            Load(load.sequences * heads, load.tokens, load.times) for load in _class_training([step], texts)
+        ]
         read = texts[step.dataset, "dev"].rows * len(step.settings["updates"])
         found.append(Load(read, example(step, texts, step.settings)))
     return found
@@ -248,7 +256,8 @@ def updates(step: Step, texts: Texts) -> float:
     """
     settings = step.settings
     if settings.get("passes"):
-        rows = texts[step.dataset, "train"].rows * settings.get("percent", 100) / 100
+        part = f"train {settings['where']}" if settings.get("where") else "train"
+        rows = texts[step.dataset, part].rows * settings.get("percent", 100) / 100
         return max(1.0, settings["passes"] * rows / settings["batch_size"])
     tried = settings.get("updates") or [count for trial in step.trials for count in trial["updates"]]
     return max(tried) if settings.get("updates") else _mean(tried)
@@ -281,14 +290,21 @@ def asked_hits(step: Step, texts: Texts) -> Calls:
     hits = min(settings.get("hits") or TOP, texts[step.dataset, "judged"].rows / max(1, queries.rows))
     shown, requests = 1, queries.rows * hits
     if settings["way"] == "pairwise":
-        shown, requests = 2, queries.rows * sum(2 * max(0, hits - 1 - done) for done in range(settings["passes"]))
+        shown, requests = (
+            2,
+            queries.rows * sum(2 * max(0, hits - 1 - done) for done in range(settings["passes"])),
+        )
     each = _prompt(settings) + queries.tokens + shown * texts[step.dataset, "documents"].tokens
     return Calls(requests, requests * each, requests)
 
 
 def asked_contracts(step: Step, texts: Texts) -> Calls:
     """Calls about pieces of contracts: whether there is a passage, and of some which."""
-    settings, contracts, questions = step.settings, texts[step.dataset, "test"], texts[step.dataset, "questions"]
+    settings, contracts, questions = (
+        step.settings,
+        texts[step.dataset, "test"],
+        texts[step.dataset, "questions"],
+    )
     size = settings["words"] * 1.4
     pieces = math.ceil(contracts.tokens / size)
     requests = contracts.rows * pieces * min(questions.rows, settings["questions"] or math.inf)
@@ -327,7 +343,9 @@ def asked_paragraphs(step: Step, texts: Texts) -> Calls:
 def embedded(step: Step, texts: Texts) -> Calls:
     """Texts that a server makes vectors of."""
     documents, queries = texts[step.dataset, "documents"], texts[step.dataset, "test"]
-    return Calls(documents.rows + queries.rows, documents.rows * documents.tokens + queries.rows * queries.tokens)
+    return Calls(
+        documents.rows + queries.rows, documents.rows * documents.tokens + queries.rows * queries.tokens
+    )
 
 
 # What a rule's jobs have a model read or learn, by the rule's name without the data set's; and what they ask.

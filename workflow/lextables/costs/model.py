@@ -1,10 +1,10 @@
 """The model of cost: how long a job takes and how much it leaves, by its kind and by how much work it is.
 
 A job of a kind takes ``base`` + ``rate`` x its work: for what a model reads or learns the work is counted in
-operations (`flops`), for everything else in megabytes of the published files that it comes from.  Both numbers are
-fitted (`fitting`) to the records of finished runs on one processor and stand in `resources/costs/fitted.csv`, with
-how far they were off on data that they were not fitted on.  No card has been measured: what one takes is reckoned
-from the assumptions in `resources/costs/assumed.yaml`.
+operations (`flops`), for everything else in megabytes of the published files that it comes from.  Both
+numbers are fitted (`fitting`) to the records of finished runs on one processor and stand in
+`resources/costs/fitted.csv`, with how far they were off on data that they were not fitted on.  No card has
+been measured: what one takes is reckoned from the assumptions in `resources/costs/assumed.yaml`.
 """
 
 import csv
@@ -15,17 +15,20 @@ from typing import Any
 
 import yaml
 
-LEARNING, READING = "learning", "reading"  # the kinds of all that trains a model, and of all that reads with one
+LEARNING, READING = (
+    "learning",
+    "reading",
+)  # the kinds of all that trains a model, and of all that reads with one
 SECONDS, BYTES = "seconds", "bytes"
-# Beyond so many times the most work that was seen of a kind, and below such a part of the least, it is unseen.
+# Beyond so many times the most work that was seen of a kind, and below such a part of the least, it is
+# unseen.
 REACH = 10
 
 
 @dataclass(frozen=True)
 class Amount:
-    """An estimate, between ``low`` and ``high`` in eight of ten cases; what errs alike has the same ``kind``."""
+    """An estimate; eight of ten are off by no more than from ``low`` to ``high``."""
 
-    kind: str
     value: float
     low: float
     high: float
@@ -33,7 +36,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class Line:
-    """What was fitted of one kind: the work seen is from ``smallest`` to ``largest``; ``factor`` is how far it is off."""
+    """What was fitted of a kind, seen from the ``smallest`` to the ``largest`` work, to within ``factor``."""
 
     base: float
     rate: float
@@ -41,12 +44,12 @@ class Line:
     largest: float
     factor: float
 
-    def at(self, kind: str, work: float) -> Amount | None:
+    def at(self, work: float) -> Amount | None:
         """The estimate for so much work; None where that is far from what was seen."""
         if not self.smallest / REACH <= work <= self.largest * REACH:
             return None
         value = self.base + self.rate * work
-        return Amount(kind, value, value / self.factor, value * self.factor)
+        return Amount(value, value / self.factor, value * self.factor)
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,10 @@ class Card:
 
     def at(self, start: float, flops: float) -> Amount:
         """The seconds of a job that takes ``start`` seconds to begin."""
-        value, low, high = (start + flops / self.flops / share for share in (self.share, self.most, self.least))
-        return Amount(self.name, value, low, high)
+        value, low, high = (
+            start + flops / self.flops / share for share in (self.share, self.most, self.least)
+        )
+        return Amount(value, low, high)
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,10 @@ class Model:
     def amount(self, kind: str, what: str, work: float) -> Amount | None:
         """The seconds or bytes of a job; None where there is no record of its kind at this size."""
         line = self.lines.get((kind, what))
-        return line.at(kind, work) if line else None
+        return line.at(work) if line else None
 
     def start(self, kind: str) -> float:
-        """The seconds that a job of a kind takes for no work: libraries are imported, and a model is loaded."""
+        """The seconds that a job of a kind takes for no work: libraries are imported, a model is loaded."""
         line = self.lines.get((kind, SECONDS))
         return line.base if line else 0.0
 

@@ -1,7 +1,7 @@
 """What the jobs of a plan take together, by paper and by table.
 
-A job that several tables need is in each of these, which say how many of theirs they share; the total has it once.
-A job of which nothing is known is counted and is in no sum, which then says "at least".
+A job that several tables need is in each of these, which say how many of theirs they share; the total has it
+once.  A job of which nothing is known is counted and is in no sum, which then says "at least".
 """
 
 import math
@@ -19,9 +19,10 @@ HOUR = 3600
 class Job:
     """A job of Snakemake's graph with what it is expected to take.
 
-    ``before`` are the jobs that it waits for, ``table`` the paper and table that it makes.  What is not known is None:
-    ``core`` and ``gpu`` seconds, ``left`` bytes on disk, ``fetched`` bytes, ``dollars``.  ``weights`` are those
-    that the model hub sends, {name: bytes}, once for all jobs.
+    ``before`` are the jobs that it waits for, ``table`` the paper and table that it makes.  What is not known
+    is None: ``core`` and ``gpu`` seconds, ``left`` bytes on disk, ``fetched`` bytes, ``dollars``.  ``held``
+    are bytes that it needs while it runs and no longer.  ``weights`` are those that the model hub sends,
+    {name: bytes}, once for all jobs.
     """
 
     number: int
@@ -35,6 +36,7 @@ class Job:
     gpu: Amount | None = None
     on_gpu: bool = False
     left: Amount | None = None
+    held: float = 0.0
     fetched: float | None = 0.0
     tokens: float = 0.0
     dollars: float | None = 0.0
@@ -117,7 +119,8 @@ def part(paper: str, table: str, jobs: Sequence[Job], of: Mapping[int, int]) -> 
     run = [job for job in jobs if job.runs]
     weights = {name: size for job in run for name, size in job.weights.items()}
     download = total([_exact(job.fetched) for job in run] + [_exact(size) for size in weights.values()])
-    left = total([job.left for job in run])
+    # What is fetched into the results is among what jobs leave there; weights of the hub are in its cache.
+    left = total([job.left for job in run] + [_exact(size) for size in weights.values()])
     dollars = total([_exact(job.dollars) for job in run])
     unknown: dict[str, int] = defaultdict(int)
     for job in run:
@@ -131,12 +134,7 @@ def part(paper: str, table: str, jobs: Sequence[Job], of: Mapping[int, int]) -> 
         sum(of.get(job.number, 1) > 1 for job in run),
         _hours(total([job.gpu for job in run if job.on_gpu])),
         _hours(total([job.core for job in run])),
-        Sum(
-            left.value + download.value,
-            left.low + download.low,
-            left.high + download.high,
-            left.unknown + download.unknown,
-        ),
+        _peak(left, max((job.held for job in run), default=0.0)),
         download,
         sum(job.tokens for job in run),
         dollars,
@@ -144,23 +142,21 @@ def part(paper: str, table: str, jobs: Sequence[Job], of: Mapping[int, int]) -> 
     )
 
 
+def _peak(left: Sum, held: float) -> Sum:
+    """What all jobs leave, and what the one holds that needs the most while it runs."""
+    return Sum(left.value + held, left.low + held, left.high + held, left.unknown)
+
+
 def _exact(value: float | None) -> Amount | None:
-    return None if value is None else Amount("", value, value, value)
+    return None if value is None else Amount(value, value, value)
 
 
 def total(amounts: Iterable[Amount | None]) -> Sum:
-    """Return the sum: what is of one kind errs together, and kinds err apart from each other."""
-    kinds: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    unknown = 0
-    for amount in amounts:
-        if amount is None:
-            unknown += 1
-            continue
-        for place, number in enumerate((amount.value, amount.value - amount.low, amount.high - amount.value)):
-            kinds[amount.kind][place] += number
-    value = math.fsum(kind[0] for kind in kinds.values())
-    down, up = (math.sqrt(math.fsum(kind[place] ** 2 for kind in kinds.values())) for place in (1, 2))
-    return Sum(value, max(0.0, value - down), value + up, unknown)
+    """Return the sum, whose range takes all of them to be wrong the same way."""
+    several = list(amounts)
+    known = [amount for amount in several if amount is not None]
+    sums = (math.fsum(getattr(amount, name) for amount in known) for name in ("value", "low", "high"))
+    return Sum(*sums, unknown=len(several) - len(known))
 
 
 def _hours(found: Sum) -> Sum:

@@ -24,7 +24,9 @@ AMOUNTS = ("core", "gpu", "left")
 class PlanScreen(logging.Handler):
     """Waits until Snakemake has its graph of jobs, and shows what these take; errors go to ``before``."""
 
-    def __init__(self, before: logging.Handler, jobs: Callable[[], list[Job]], folder: Path, notes: str) -> None:
+    def __init__(
+        self, before: logging.Handler, jobs: Callable[[], list[Job]], folder: Path, notes: str
+    ) -> None:
         super().__init__()
         self.before, self.jobs, self.folder, self.notes = before, jobs, folder, notes
         self.shown = False
@@ -92,8 +94,8 @@ def _words(whole: Part) -> list[str]:
     if whole.unknown:
         kinds = ", ".join(f"{number} {rule}" for rule, number in whole.unknown.items())
         words.append(
-            f"No record of this kind and size, so counted and in no sum (hence >): {sum(whole.unknown.values())} "
-            f"jobs: {kinds}."
+            f"Counted and in no sum (hence >), since no run has a record of such jobs at such a size: "
+            f"{sum(whole.unknown.values())} jobs ({kinds})."
         )
     if whole.download.unknown:
         words.append(f"Files whose size no registry has, and in no sum: {whole.download.unknown}.")
@@ -112,7 +114,9 @@ def _range(found: Sum, say: Callable[[float], str]) -> str:
 
 
 def _least(found: Sum, say: Callable[[float], str]) -> str:
-    return "" if found.value == 0 and not found.unknown else f"{'>' if found.unknown else ''}{say(found.value)}"
+    return (
+        "" if found.value == 0 and not found.unknown else f"{'>' if found.unknown else ''}{say(found.value)}"
+    )
 
 
 def _number(value: float) -> str:
@@ -150,12 +154,28 @@ def table(lines: Sequence[Part]) -> str:
 
 def jobs_table(jobs: Sequence[Job]) -> str:
     """The jobs that are to run as csv, what each takes empty where it is not known."""
-    head = ["rule", "kind", "dataset", "on_gpu", "published_bytes", "flops", "fetched_bytes", "tokens", "dollars"]
+    head = [
+        "rule",
+        "kind",
+        "dataset",
+        "on_gpu",
+        "published_bytes",
+        "flops",
+        "fetched_bytes",
+        "tokens",
+        "dollars",
+    ]
     head += [f"{name}{part}" for name in AMOUNTS for part in ("", "_low", "_high")] + ["benchmark", "outputs"]
     rows = []
     for job in jobs:
         if job.runs:
-            row = [job.rule, job.kind, job.dataset, int(job.on_gpu), *map(_plain, (job.published, job.flops, job.fetched))]
+            row = [
+                job.rule,
+                job.kind,
+                job.dataset,
+                int(job.on_gpu),
+                *map(_plain, (job.published, job.flops, job.fetched)),
+            ]
             row += [_plain(job.tokens), _plain(job.dollars)]
             for name in AMOUNTS:
                 found = getattr(job, name)
@@ -173,5 +193,3 @@ def _csv(head: Sequence[str], rows: Sequence[Sequence]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerows([head, *rows])
     return out.getvalue()
-
-

@@ -1,7 +1,7 @@
 """How many texts a data set has and how long they are: known before the data set is made.
 
-`resources/costs/texts.csv` has a row for each part of a data set that models read.  The size of a data set that
-is built from case law goes by its volumes.
+`resources/costs/texts.csv` has a row for each part of a data set that models read.  The size of a data set
+that is built from case law goes by its volumes.
 """
 
 import csv

@@ -35,7 +35,7 @@ def size_of(source, file):
 
 
 def transferred(job, estimates):
-    """The published bytes that a job brings here, and those of them that a network sends (None: not known)."""
+    """The published bytes that a job brings here, and those that a network sends (None: not known)."""
     if job.rule.name == "fetch_source":
         size, here = size_of(job.wildcards.source, job.wildcards.file)
         return size or 0, 0 if here else size
@@ -77,8 +77,8 @@ def short_name(job):
 def dataset_of(job):
     """The data set that a job is about, or the paper; empty where it is about neither."""
     named = dict(job.wildcards.items())
-    first = next((name for name in sorted(PAPER_OF, key=len, reverse=True) if job.rule.name.startswith(name)), "")
-    return named.get("dataset") or named.get("paper") or named.get("source") or first
+    made = re.match(rf"({any_of(PAPER_OF)})_data$", job.rule.name)
+    return named.get("dataset") or named.get("paper") or named.get("source") or (made[1] if made else "")
 
 
 def step_of(run):
@@ -98,7 +98,9 @@ def running(model):
 
 
 def steps_of(job):
-    """The runs that a job makes, or what it encodes where it makes none."""
+    """The runs in which a job reads, trains or asks a model, or what it encodes; none of any other job."""
+    if short_name(job) not in {*flops.LOADS, *flops.CALLS}:
+        return []
     folders = {str(Path(output).parent) for output in job.output}
     found = [step_of(RUN_IN[folder]) for folder in sorted(folders & RUN_IN.keys())]
     named = dict(job.wildcards.items())
@@ -160,9 +162,7 @@ def planned_jobs():
     return found
 
 
-def plan_notes():
-    """What a reader of a plan has to know to take it for what it is."""
-    return (
-        "In brackets the range that eight of ten such sums fell in (docs/costs.md); hours of a GPU are reckoned from "
-        "operations, since none was measured.  What stands already is not counted, and shared jobs stand in several lines."
-    )
+PLAN_NOTES = """\
+In brackets: eight of ten jobs were off by no more, and all are taken to be off the same way (docs/costs.md).
+Hours of a GPU are reckoned from operations and an assumed share of a card's rate; none was measured.
+What stands already is not counted.  Jobs that several lines share stand in each, and once in the last."""
