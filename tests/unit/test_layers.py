@@ -20,6 +20,8 @@ LAYERS = (
         "publication",
         "disk",
         "leases",
+        "aftermath",
+        "damage",
         "version",
         "job",
         "console",

@@ -18,6 +18,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 PACE = 60  # seconds between two lines that say how far a run is, where there is no bar
+SILENCE = 600  # seconds without a word in a job's log after which the screen says so
 SILENT = frozenset(LogEvent) - {LogEvent.ERROR}
 # What Snakemake says of its own work, or what `last_words` says better.
 CHATTER = re.compile(
@@ -36,6 +37,7 @@ class Console(logging.Handler):
         super().__init__()
         self.stream = stream
         self._messages: dict[int, str] = {}  # by job
+        self._working: dict[int, Quiet] = {}  # by job
         self._done = self._total = 0
         self._start = self._said = 0.0
         self._log = ""  # where Snakemake's own is
@@ -76,7 +78,12 @@ class Console(logging.Handler):
             # A target that gathers others does nothing itself.
             if record.rule_msg or record.output:
                 self._say(f"{again}{self._messages[record.jobid]}")
+            if record.log:
+                self._working[record.jobid] = Quiet(Path(record.log[0]), time.monotonic())
+        elif event is LogEvent.JOB_FINISHED:
+            self._working.pop(record.job_id, None)
         elif event is LogEvent.JOB_ERROR:
+            self._working.pop(record.jobid, None)
             logs = ", ".join(log for log in record.log if Path(log).exists())
             message = self._messages.get(record.jobid, record.rule_name)
             self._say(f"Failed: {message}{f'  Its log is {logs}.' if logs else ''}")
@@ -113,12 +120,22 @@ class Console(logging.Handler):
                 dynamic_ncols=True,
                 bar_format="{n} of {total} jobs |{bar:30}| {elapsed}{desc}",
             )
-            threading.Thread(target=self._tick, daemon=True).start()
+        threading.Thread(target=self._tick, daemon=True).start()
 
     def _tick(self) -> None:
         while not self._over.wait(1):
             with self.lock:
                 self._draw()
+                self._listen()
+
+    def _listen(self) -> None:
+        """Say of a job that it has been silent for long: it may hang, and nobody else would tell."""
+        for job, quiet in self._working.items():
+            if minutes := quiet.for_minutes(time.monotonic()):
+                self._say(
+                    f"Silent: {self._messages[job]}  Its log {quiet.log} has had no new line for {minutes} "
+                    "minutes; if it hangs, kill its process or press Ctrl-C, and run the same command again."
+                )
 
     def _draw(self) -> None:
         if self._bar is not None:
@@ -152,6 +169,34 @@ class Console(logging.Handler):
                 self._say(f"{self._done} of {_jobs(self._total)} done in {spent}.{log}")
                 self._total = 0
         super().close()
+
+
+class Quiet:
+    """How long a job has written nothing to its log, once it has begun to; one in a queue has not."""
+
+    def __init__(self, log: Path, now: float) -> None:
+        self.log, self._since, self._told = log, now, 0.0
+        self._first = self._last = self._state()
+
+    def for_minutes(self, now: float) -> int:
+        """Return for how many minutes, when it is time to say so, and else 0.
+
+        It is when they come to `SILENCE`, and whenever they are twice what was said last.
+        """
+        if (state := self._state()) != self._last:
+            self._last, self._since, self._told = state, now, 0.0
+        silent = now - self._since
+        if self._last == self._first or silent < max(SILENCE, 2 * self._told):
+            return 0
+        self._told = silent
+        return round(silent / 60)
+
+    def _state(self) -> tuple[int, int] | None:
+        try:
+            stat = self.log.stat()
+        except OSError:
+            return None
+        return stat.st_size, stat.st_mtime_ns
 
 
 def _jobs(number: int) -> str:

@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
-from lextables import disk
+from lextables import damage, disk
 from lextables.errors import BadInput, NotNow
 from lextables.leases import lent
 
@@ -76,7 +76,8 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     """Run a rule's work with a log at ``log``.
 
     What fails the job is one sentence on standard error, and the last line of the log: that of a
-    `BadInput`, that the disk is full, or what the error was and that the log has its traceback.
+    `BadInput`, that the disk is full or a file of the rule's input damaged, or what the error was and that the
+    log has its traceback.
     """
     log = Path(log)
     # A log that cannot be written is said once, as the job's fault, and not at every line.
@@ -106,8 +107,17 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     except Exception as error:
         if sentence := disk.fault(error, log.parent):
             _end(Ending.BAD_INPUT, sentence, log)
+        if cut := damage.cut_short(_input()):
+            sentence = f"{cut}: this file was cut short; delete it, and run the same command again."
+            _end(Ending.BAD_INPUT, sentence, log)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         _end(Ending.FAULT, f"{what} (the traceback is in {log}).", log)
+
+
+def _input() -> list[str]:
+    """The files that the rule's script is given, which Snakemake puts before its code."""
+    given = getattr(sys.modules["__main__"], "snakemake", None)
+    return [*map(str, given.input)] if given else []
 
 
 class _NoPandas:
