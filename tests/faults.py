@@ -9,6 +9,7 @@ how long something took, and from which update a training went on.
 
 import argparse
 import contextlib
+import json
 import os
 import random
 import re
@@ -30,10 +31,17 @@ PATIENCE = 900  # seconds; a run that takes longer hangs
 RESULTS = "results/sample"
 # What says how a run went and not what came of it.
 TOLD = frozenset({"logs", "benchmarks", "work", ".cache"})
-TIMES = re.compile(
-    r"(?<![\d.])\d+(\.\d+)? s(?= on )"  # a table's cell
-    r"|\"(seconds|peak_memory_mib|resumed_from_update)\": [\d.]+,?"
-)
+SECONDS = re.compile(r"(?<![\d.])\d+(\.\d+)? s(?= on )")  # in a table's cell
+STORY = frozenset(
+    (
+        "seconds",
+        "peak_memory_mib",
+        "tokens_per_second",
+        "model_flops_share",
+        "resumed_from_update",
+        "finished_before",
+    )
+)  # of a run's record
 KEPT = frozenset({"finished", "vectors", "calls"})  # of the work
 SCRIPT = re.compile(r"python\S* \S+/\.snakemake/scripts/\w+\.(\w+\.py)")  # a job's command line
 DAMAGED = re.compile(r"^(\S+): this file was cut short; delete it, and run the same command again\.$", re.M)
@@ -110,11 +118,14 @@ class Place:
 
 
 def without_times(path: Path) -> bytes:
-    """The content of a file, with the seconds left out that it says something took."""
+    """The content of a file, without the seconds that something took and how it came about."""
     content = path.read_bytes()
-    if path.suffix not in (".csv", ".md", ".html", ".json"):
-        return content
-    return TIMES.sub("", content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    if path.name == "run.json":
+        told = json.loads(content, object_hook=lambda of: {k: v for k, v in of.items() if k not in STORY})
+        return json.dumps(told).encode()
+    if path.suffix in (".csv", ".md", ".html"):
+        return SECONDS.sub("", content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return content
 
 
 def differences(place: Place, reference: dict[str, bytes], *, whole: bool = True) -> list[str]:

@@ -87,7 +87,13 @@ def test_a_job_that_falls_silent_is_named_and_one_that_has_not_begun_is_not(tmp_
             log.write_text(f"{clock.now}\n")
         screen._listen()
     assert [re.search(r"for (\d+) minutes", line)[1] for line in said] == ["10", "10", "20", "40", "80"]
-    assert all(line.startswith(f"Silent: Training 0.  Its log {log} has") for line in said)
+    assert all(line.startswith("Silent: Training 0.  Nothing new") and f"{log}; if" in line for line in said)
+    assert said[-1].endswith("if it hangs, cancel it, and run the same command again.")
+    with subprocess.Popen(["sleep", "60"], stdout=log.open("a")) as process:
+        clock.now = 1e5
+        screen._listen()
+        process.kill()
+    assert said.pop().endswith(f"if it hangs, say kill -9 {process.pid}, and run the same command again.")
     screen.handle(logging.makeLogRecord({"event": LogEvent.JOB_FINISHED, "job_id": 0}))
     clock.now = 1e6
     screen._listen()

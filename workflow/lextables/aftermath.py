@@ -27,13 +27,14 @@ def drop_unfinished(folder: str | Path) -> None:
 
 
 def redate(folders: Iterable[str | Path], but: Iterable[str | Path] = ()) -> int:
-    """Give the present time to files below ``folders`` that a clock ahead of its time dated; return how many.
+    """Give files of the future below ``folders``, but not below ``but``, the present time; return how many.
 
-    Folders ``but`` are left out.  Which is older than which stays as it was, and with it what Snakemake makes anew.  Left alone, all that is
-    made of such a file would count as older than it, and fail, until the clock comes to its time.
+    A clock that was ahead dates files so.  Which is older than which stays as it was, and with it what
+    Snakemake makes anew.  Left alone, all that is made of such a file would count as older than it, and fail,
+    until the clock comes to its time.
     """
     now = time.time_ns()
-    dated = {path: time_ns for path, time_ns in _dated(folders, {*map(str, but)}) if time_ns > now}
+    dated = {path: time_ns for path, time_ns in _dated(folders, {*map(Path, but)}) if time_ns > now}
     times = sorted({*dated.values()})
     present = {then: now - len(times) + rank for rank, then in enumerate(times)}
     changed = 0
@@ -44,11 +45,10 @@ def redate(folders: Iterable[str | Path], but: Iterable[str | Path] = ()) -> int
     return changed
 
 
-def _dated(folders: Iterable[str | Path], but: Container[str]) -> Iterator[tuple[str, int]]:
+def _dated(folders: Iterable[str | Path], but: Container[Path]) -> Iterator[tuple[Path, int]]:
     for folder in folders:
         for place, below, files in os.walk(folder):
-            below[:] = [name for name in below if os.path.join(place, name) not in but]
-            for name in files:
-                path = os.path.join(place, name)
+            below[:] = [name for name in below if Path(place, name) not in but]
+            for path in (Path(place, name) for name in files):
                 with suppress(OSError):
-                    yield path, os.stat(path, follow_symlinks=False).st_mtime_ns
+                    yield path, path.lstat().st_mtime_ns

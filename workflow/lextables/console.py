@@ -9,9 +9,11 @@ import os
 import re
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+import psutil
 from snakemake.logging import ColorizingTextHandler
 from snakemake.settings.types import OutputSettings
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -132,10 +134,9 @@ class Console(logging.Handler):
         """Say of a job that it has been silent for long: it may hang, and nobody else would tell."""
         for job, quiet in self._working.items():
             if minutes := quiet.for_minutes(time.monotonic()):
-                self._say(
-                    f"Silent: {self._messages[job]}  Its log {quiet.log} has had no new line for {minutes} "
-                    "minutes; if it hangs, kill its process or press Ctrl-C, and run the same command again."
-                )
+                since = f"Nothing new for {minutes} minutes in its log {quiet.log}"
+                do = f"if it hangs, {quiet.ended_by()}, and run the same command again"
+                self._say(f"Silent: {self._messages[job]}  {since}; {do}.")
 
     def _draw(self) -> None:
         if self._bar is not None:
@@ -190,6 +191,14 @@ class Quiet:
             return 0
         self._told = silent
         return round(silent / 60)
+
+    def ended_by(self) -> str:
+        """What ends the job; one that hangs does not hear Ctrl-C, and the run waits for it."""
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                if str(self.log.absolute()) in (file.path for file in process.open_files()):
+                    return f"say kill -9 {process.pid}"
+        return "cancel it"
 
     def _state(self) -> tuple[int, int] | None:
         try:

@@ -16,8 +16,10 @@ def source_content(wildcards):
     """Which bytes of a source file stand now: other ones in a mirror's first place are fetched."""
     file = Path(f"{RESULTS}/sources/{wildcards.source}/{wildcards.file}")
     provenance = file.with_name(f"{file.name}.json")
-    whole = file.is_file() and provenance.is_file()
-    fetched = json.loads(provenance.read_text(encoding="utf-8")) if whole else None
+    try:
+        fetched = json.loads(provenance.read_text(encoding="utf-8")) if file.is_file() else None
+    except (FileNotFoundError, ValueError):  # not there yet, or cut short since
+        fetched = None
     return standing_bytes(wildcards.source, wildcards.file, fetched)
 
 
