@@ -47,3 +47,12 @@ def test_a_file_in_a_folder_is_named_and_what_is_gone_or_has_no_form_is_not(tmp_
     (tmp_path / "notes.txt").write_text("")
     found = damage.cut_short([tmp_path / "gone.parquet", tmp_path / "notes.txt", tmp_path / "weights"])
     assert found == tmp_path / "weights/config.json"
+
+
+def test_a_sources_file_is_as_long_as_what_was_fetched_whatever_its_form(tmp_path):
+    path = tmp_path / "lines.json"
+    path.write_text('{"a": 1}\n{"a": 2}\n')
+    (tmp_path / "lines.json.json").write_text(json.dumps({"bytes": path.stat().st_size}))
+    assert damage.cut_short([path]) is None
+    path.write_text('{"a": 1}\n')
+    assert damage.cut_short([path]) == path

@@ -23,7 +23,12 @@ def cut_short(paths: Iterable[str | Path]) -> Path | None:
 
 
 def _whole(path: Path) -> bool:
-    """Whether a file ends as its form has it end; True of a form that does not show it."""
+    """Whether a file is as long as the record of its fetching says, or else ends as its form has it end.
+
+    True of a form that does not show it.
+    """
+    if (fetched := _fetched_bytes(path)) is not None:
+        return path.stat().st_size == fetched
     match path.suffix:
         case ".parquet":
             return _has_footer(path)
@@ -34,6 +39,14 @@ def _whole(path: Path) -> bool:
         case ".safetensors":
             return path.stat().st_size == _safetensors_size(path)
     return True
+
+
+def _fetched_bytes(path: Path) -> int | None:
+    """How many bytes came, by the provenance that stands beside a source's file; None where none does."""
+    with suppress(OSError, ValueError):
+        record = json.loads(path.with_name(f"{path.name}.json").read_bytes())
+        return record.get("bytes") if isinstance(record, dict) else None
+    return None
 
 
 def _has_footer(path: Path) -> bool:
