@@ -66,6 +66,19 @@ def test_twenty_kills_of_one_run(place, reference):
     assert any(faults.CHECKPOINT in survival.kill for survival in found)
 
 
+def test_a_bundle_that_was_being_written_is_there_whole_or_not_at_all(tmp_path_factory):
+    bundle = f"{RESULTS}/publish/printed"
+    place = Place(tmp_path_factory.mktemp("bundle") / "run", (f"{bundle}/printed.csv",))
+    run = place.begin()
+    until(lambda: [*place.folder.glob(f"{RESULTS}/publish/.printed.*.part")], run)
+    assert faults.kill_all(run, random.Random(0))
+    found = place.outputs()
+    assert place.litter()
+    assert place.run() == 0
+    assert found in ({}, place.outputs())
+    assert place.litter() == []
+
+
 def mounted(*arguments):
     """Mount something, where this machine lets us."""
     program = shutil.which("mount")
