@@ -72,6 +72,34 @@ def test_a_file_says_once_a_minute_how_far_a_run_is(monkeypatch):
     ]
 
 
+def test_a_job_that_falls_silent_is_named_and_one_that_has_not_begun_is_not(tmp_path, monkeypatch):
+    log, queued = tmp_path / "a.log", tmp_path / "b.log"
+    queued.write_text("of an earlier try\n")
+    clock = SimpleNamespace(now=0, monotonic=lambda: clock.now, strftime=lambda form: "12:00:00")
+    monkeypatch.setattr(console, "time", clock)
+    screen, said = console.Console(io.StringIO()), []
+    for job, path in enumerate((log, queued)):
+        about = {"jobid": job, "rule_msg": f"Training {job}.", "log": [str(path)], "output": ["x"]}
+        screen.handle(logging.makeLogRecord({"event": LogEvent.JOB_INFO, "rule_name": "r"} | about))
+    screen._say = said.append
+    for clock.now in range(0, 7200, 60):
+        if clock.now in (60, 1200):
+            log.write_text(f"{clock.now}\n")
+        screen._listen()
+    assert [re.search(r"for (\d+) minutes", line)[1] for line in said] == ["10", "10", "20", "40", "80"]
+    assert all(line.startswith("Silent: Training 0.  Nothing new") and f"{log}; if" in line for line in said)
+    assert said[-1].endswith("if it hangs, cancel it, and run the same command again.")
+    with subprocess.Popen(["sleep", "60"], stdout=log.open("a")) as process:
+        clock.now = 1e5
+        screen._listen()
+        process.kill()
+    assert said.pop().endswith(f"if it hangs, say kill -9 {process.pid}, and run the same command again.")
+    screen.handle(logging.makeLogRecord({"event": LogEvent.JOB_FINISHED, "job_id": 0}))
+    clock.now = 1e6
+    screen._listen()
+    assert len(said) == 5
+
+
 def on_a_terminal(folder, *arguments):
     """Return all that is written to a terminal of 100 columns."""
     ours, theirs = pty.openpty()

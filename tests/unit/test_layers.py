@@ -21,6 +21,8 @@ LAYERS = (
         "disk",
         "cluster",
         "leases",
+        "aftermath",
+        "damage",
         "version",
         "job",
         "console",

@@ -51,6 +51,14 @@ def record(state: Path, host: str = HOST, pid: int = 999_999_999, since: str = "
     return path
 
 
+def alone(state: Path) -> bool:
+    """Whether nothing else works in the folder, as far as is certain."""
+    calls = []
+    lease, _, _ = leases.settle(state, lambda: calls.append(1))
+    lease.release()
+    return bool(calls)
+
+
 def settled(state: Path) -> tuple[str, str]:
     lease, freed, kept = leases.settle(state)
     assert lease.path.exists()
@@ -161,3 +169,16 @@ def test_runs_that_start_together_settle_one_after_the_other(state):
     ]
     said = [run.communicate(timeout=60)[0] for run in runs]
     assert sum("was taken away" in words for words in said) == 1, said
+
+
+def test_only_where_nothing_else_can_work_is_a_run_alone(state):
+    assert not alone(state)  # whoever locked the folder left no record
+    record(state)
+    assert alone(state)
+    assert not [*(state / "locks").iterdir()]
+    assert alone(state)  # as after a run that ended in order
+    with process(f"held = leases.settle(Path({str(state)!r}))"):
+        assert not alone(state)
+    assert alone(state)
+    record(state, host="elsewhere")
+    assert not alone(state)

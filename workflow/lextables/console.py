@@ -9,15 +9,18 @@ import os
 import re
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+import psutil
 from snakemake.logging import ColorizingTextHandler
 from snakemake.settings.types import OutputSettings
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 PACE = 60  # seconds between two lines that say how far a run is, where there is no bar
+SILENCE = 600  # seconds without a word in a job's log after which the screen says so
 SILENT = frozenset(LogEvent) - {LogEvent.ERROR}
 # What Snakemake says of its own work, or what `last_words` says better.
 CHATTER = re.compile(
@@ -40,6 +43,7 @@ class Console(logging.Handler):
         super().__init__()
         self.stream = stream
         self._messages: dict[int, str] = {}  # by job
+        self._working: dict[int, Quiet] = {}  # by job
         self._done = self._total = 0
         self._start = self._said = 0.0
         self._log = ""  # where Snakemake's own is
@@ -80,7 +84,12 @@ class Console(logging.Handler):
             # A target that gathers others does nothing itself.
             if record.rule_msg or record.output:
                 self._say(f"{again}{self._messages[record.jobid]}")
+            if record.log:
+                self._working[record.jobid] = Quiet(Path(record.log[0]), time.monotonic())
+        elif event is LogEvent.JOB_FINISHED:
+            self._working.pop(record.job_id, None)
         elif event is LogEvent.JOB_ERROR:
+            self._working.pop(record.jobid, None)
             logs = ", ".join(log for log in record.log if Path(log).exists())
             message = self._messages.get(record.jobid, record.rule_name)
             self._say(f"Failed: {message}{f'  Its log is {logs}.' if logs else ''}")
@@ -117,12 +126,21 @@ class Console(logging.Handler):
                 dynamic_ncols=True,
                 bar_format="{n} of {total} jobs |{bar:30}| {elapsed}{desc}",
             )
-            threading.Thread(target=self._tick, daemon=True).start()
+        threading.Thread(target=self._tick, daemon=True).start()
 
     def _tick(self) -> None:
         while not self._over.wait(1):
             with self.lock:
                 self._draw()
+                self._listen()
+
+    def _listen(self) -> None:
+        """Say of a job that it has been silent for long: it may hang, and nobody else would tell."""
+        for job, quiet in self._working.items():
+            if minutes := quiet.for_minutes(time.monotonic()):
+                since = f"Nothing new for {minutes} minutes in its log {quiet.log}"
+                do = f"if it hangs, {quiet.ended_by()}, and run the same command again"
+                self._say(f"Silent: {self._messages[job]}  {since}; {do}.")
 
     def _draw(self) -> None:
         if self._bar is not None:
@@ -156,6 +174,42 @@ class Console(logging.Handler):
                 self._say(f"{self._done} of {_jobs(self._total)} done in {spent}.{log}")
                 self._total = 0
         super().close()
+
+
+class Quiet:
+    """How long a job has written nothing to its log, once it has begun to; one in a queue has not."""
+
+    def __init__(self, log: Path, now: float) -> None:
+        self.log, self._since, self._told = log, now, 0.0
+        self._first = self._last = self._state()
+
+    def for_minutes(self, now: float) -> int:
+        """Return for how many minutes, when it is time to say so, and else 0.
+
+        It is when they come to `SILENCE`, and whenever they are twice what was said last.
+        """
+        if (state := self._state()) != self._last:
+            self._last, self._since, self._told = state, now, 0.0
+        silent = now - self._since
+        if self._last == self._first or silent < max(SILENCE, 2 * self._told):
+            return 0
+        self._told = silent
+        return round(silent / 60)
+
+    def ended_by(self) -> str:
+        """What ends the job; one that hangs does not hear Ctrl-C, and the run waits for it."""
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                if str(self.log.absolute()) in (file.path for file in process.open_files()):
+                    return f"say kill -9 {process.pid}"
+        return "cancel it"
+
+    def _state(self) -> tuple[int, int] | None:
+        try:
+            stat = self.log.stat()
+        except OSError:
+            return None
+        return stat.st_size, stat.st_mtime_ns
 
 
 def _jobs(number: int) -> str:

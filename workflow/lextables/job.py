@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
-from lextables import disk
+from lextables import damage, disk
 from lextables.errors import BadInput, NotNow
 from lextables.leases import lent
 
@@ -76,7 +76,8 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     """Run a rule's work with a log at ``log``.
 
     What fails the job is one sentence on standard error, and the last line of the log: that of a
-    `BadInput`, that the disk is full, or what the error was and that the log has its traceback.
+    `BadInput`, that the disk is full, that a file it reads was cut short, or what the error was and that the
+    log has its traceback.
     """
     log = Path(log)
     # A log that cannot be written is said once, as the job's fault, and not at every line.
@@ -102,12 +103,24 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     except NotNow as error:
         _end(Ending.NOT_NOW, str(error), log)
     except BadInput as error:
-        _end(Ending.BAD_INPUT, str(error), log)
+        _end(Ending.BAD_INPUT, _damaged() or str(error), log)
     except Exception as error:
-        if sentence := disk.fault(error, log.parent):
+        if sentence := disk.fault(error, log.parent) or _damaged():
             _end(Ending.BAD_INPUT, sentence, log)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         _end(Ending.FAULT, f"{what} (the traceback is in {log}).", log)
+
+
+def _damaged() -> str | None:
+    """Say which of the files that other rules made for this one was cut short since, if one was.
+
+    Snakemake puts what a script is given before its code.
+    """
+    given = getattr(sys.modules["__main__"], "snakemake", None)
+    made = [path for path in map(str, given.input if given else ()) if path.startswith("results/")]
+    if cut := damage.cut_short(made):
+        return f"{cut}: this file was cut short; delete it, and run the same command again."
+    return None
 
 
 class _NoPandas:

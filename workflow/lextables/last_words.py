@@ -25,6 +25,8 @@ _NO_RULE = re.compile(r"No rule to produce (.+?) \(if you use input functions")
 _REFUSED = re.compile(r"SLURM sbatch failed\. The error message was '(.*?)'\.?(?:\n|$)", re.DOTALL)
 # What Snakemake says in the terms of a workflow's author, and what that comes to for who runs it.
 _TOLD = {
+    "This could indicate a clock skew problem": "This machine's clock was set back while the run went on; "
+    "run the same command again.",
     "Target rules may not contain wildcards": "A step that makes many files is no target; name a table or a "
     "file, or see snakemake --list-target-rules.",
     "Error running conda info": "conda is not found on this machine; install it, or leave out the option "

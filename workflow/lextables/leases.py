@@ -11,7 +11,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -83,9 +83,10 @@ def lent() -> Iterator[None]:
         yield
 
 
-def settle(state: Path) -> tuple[Lease, str, str]:
+def settle(state: Path, alone: Callable[[], None] = lambda: None) -> tuple[Lease, str, str]:
     """Take away the locks in Snakemake's folder ``state`` where no run is left that could hold them.
 
+    ``alone`` is called where it is certain that nothing else works here, before another run can begin.
     Returns this run's lease, a sentence on what was freed, and one on why locks stay and what to do, to be
     said if they are in this run's way; of these at most one is not empty.  On a disk without locks of the
     operating system no record is ever held, and nothing is freed.
@@ -98,20 +99,24 @@ def settle(state: Path) -> tuple[Lease, str, str]:
             fcntl.flock(turn, fcntl.LOCK_EX)
         except OSError:
             return Lease(state), "", _by_hand("this disk does not tell which runs are alive")
-        freed, kept = _free(state)
+        freed, kept = _free(state, alone)
         return Lease(state), freed, kept
 
 
-def _free(state: Path) -> tuple[str, str]:
+def _free(state: Path, alone: Callable[[], None]) -> tuple[str, str]:
     locks = sorted((state / "locks").glob("*.lock"))
     records = {path: _holder(path) for path in sorted((state / "leases").glob("*-*"))}
     with ExitStack() as held:
         dead = [path for path, holder in records.items() if holder and _take(path, holder, held)]
-        if locks:
-            if kept := _kept(state, records, dead):
-                return "", kept
-            for lock in locks:
-                lock.unlink()
+        kept = _kept(state, records, dead)
+        if locks and not records:
+            kept = _by_hand("the run that did it left no record")
+        if locks and kept:
+            return "", kept
+        for lock in locks:
+            lock.unlink()
+        if not kept:
+            alone()
         for path in dead:
             path.unlink()
     if not locks:
@@ -122,8 +127,6 @@ def _free(state: Path) -> tuple[str, str]:
 
 def _kept(state: Path, records: Mapping[Path, Holder | None], dead: Sequence[Path]) -> str:
     """Why locks have to stay; empty if all that could hold them is dead."""
-    if not records:
-        return _by_hand("the run that did it left no record")
     for path, holder in records.items():
         if holder is None:
             return _by_hand(f"the record {path} cannot be read")

@@ -5,10 +5,11 @@
 #   out   .snakemake/leases/<host>-<process>, for as long as this run is alive; sentences
 
 import atexit
+import shutil
 
 from snakemake.logging import logger
 
-from lextables import cluster, disk, leases
+from lextables import aftermath, cluster, disk, leases
 from lextables.command_line import plans
 from lextables.console import Console
 from lextables.costs.screen import PlanScreen
@@ -33,6 +34,15 @@ def give_up(jobid):
             job._attempt = job.restart_times + 1
 
 
+def put_right():
+    """Nothing else works in this folder: clear away what killed processes left, and what a wrong clock did."""
+    shutil.rmtree(".snakemake/scripts", ignore_errors=True)
+    aftermath.drop_unfinished(RESULTS)
+    # No rule declares the work, which may be a great many files.
+    if number := aftermath.redate([RESULTS, HERE / "resources"], but=[f"{RESULTS}/work"]):
+        logger.info(f"{number} files were dated in the future by a clock that was ahead, and are dated now.")
+
+
 # A job on another machine reads this file as well, but is no run.
 if workflow.is_main_process:
     kept = ""
@@ -44,7 +54,7 @@ if workflow.is_main_process:
             if fault := disk.unusable(folder):
                 sys.exit(fault)
         remember(MODULES_READ)
-        lease, freed, kept = leases.settle(Path(".snakemake"))
+        lease, freed, kept = leases.settle(Path(".snakemake"), put_right)
         atexit.register(lease.release)
         if freed:
             logger.info(freed)

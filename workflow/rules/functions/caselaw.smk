@@ -3,9 +3,8 @@
 
 def volume_content(wildcards):
     """Which bytes of a shard's volumes stand now, as one digest."""
-    record = Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")
-    listed = json.loads(record.read_text(encoding="utf-8"))["volumes"] if record.is_file() else []
-    fetched = {entry["file"]: entry for entry in listed}
+    record = record_of(Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")) or {"volumes": []}
+    fetched = {entry["file"]: entry for entry in record["volumes"]}
     files = [f"{volume}.zip" for volume in VOLUMES[wildcards.shard]]
     words = "".join(f"{file} {standing_bytes('caselaw', file, fetched.get(file))}\n" for file in files)
     return hashlib.sha256(words.encode()).hexdigest()

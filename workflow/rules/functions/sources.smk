@@ -16,9 +16,16 @@ def source_content(wildcards):
     """Which bytes of a source file stand now: other ones in a mirror's first place are fetched."""
     file = Path(f"{RESULTS}/sources/{wildcards.source}/{wildcards.file}")
     provenance = file.with_name(f"{file.name}.json")
-    whole = file.is_file() and provenance.is_file()
-    fetched = json.loads(provenance.read_text(encoding="utf-8")) if whole else None
+    fetched = record_of(provenance) if file.is_file() else None
     return standing_bytes(wildcards.source, wildcards.file, fetched)
+
+
+def record_of(provenance):
+    """What a record of fetching says; None where it is not there, or was cut short since."""
+    try:
+        return json.loads(provenance.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
 
 
 def standing_bytes(source, file, fetched):
