@@ -14,9 +14,13 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# What stands around the work of every rule: how it ends, whether it may run, how its faults are worded, who
-# made it.  No result depends on it, and what it imports is looked at only where something else imports it.
-AROUND = frozenset(f"lextables/{name}.py" for name in ("disk", "errors", "job", "leases", "version"))
+# What stands around the work of every rule: how it ends, whether it may run and on which GPU, how its faults
+# are worded, who made it.  No result depends on it, and what it imports is looked at only where something
+# else imports it.
+AROUND = frozenset(
+    f"lextables/{name}.py"
+    for name in ("disk", "errors", "gpu_lease", "job", "leases", "redaction", "version")
+)
 
 
 def fingerprint(*modules: str) -> str:
