@@ -46,8 +46,8 @@ CONFIGS = {
 }
 
 
-def save(root: Path) -> dict[str, str]:
-    """Write an encoder of each family below ``root``; return {family: its folder}."""
+def save(root: Path, *families: str) -> dict[str, str]:
+    """Write an encoder of each of these families, of all if none is named; return {family: its folder}."""
     words = Tokenizer(models.WordLevel(IDS, "<unk>"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.post_processor = processors.TemplateProcessing(
@@ -56,8 +56,9 @@ def save(root: Path) -> dict[str, str]:
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=words, unk_token="<unk>", pad_token="<pad>", cls_token="<s>", sep_token="</s>"
     )
-    for family, config in CONFIGS.items():
+    families = families or tuple(CONFIGS)
+    for family in families:
         set_seed(0)
-        AutoModel.from_config(config).save_pretrained(root / family)
+        AutoModel.from_config(CONFIGS[family]).save_pretrained(root / family)
         tokenizer.save_pretrained(root / family)
-    return {family: str(root / family) for family in CONFIGS}
+    return {family: str(root / family) for family in families}

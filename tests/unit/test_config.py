@@ -75,7 +75,7 @@ def test_one_value_stands_for_a_list(tmp_path):
             "config: seeds.0 = 'one' is not allowed (allowed: whole numbers, 0 to 4294967295,",
         ),
         ({"llm": "localhost"}, "config: llm = 'localhost' is not allowed"),
-        ({"llm": "https://me:secret@api"}, "config: llm = 'https://me:secret@api' is not allowed"),
+        ({"llm": "https://me:secret@api"}, "config: llm = 'https://(login)@api' is not allowed"),
         ({"llm_budget": -1}, "config: llm_budget = -1 is not allowed (allowed: dollars, 0 or more)"),
         ({"llm_budget": "much"}, "config: llm_budget = 'much' is not allowed (allowed: dollars, 0 or more)"),
         ({"llm_tokens": 0.5}, "config: llm_tokens = 0.5 is not allowed (allowed: a whole number, 0 or more)"),

@@ -144,12 +144,12 @@ def test_windows_1252_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
         (
             "a.docx",
             b"no zip",
-            "the Word file is damaged (PackageNotFoundError); save it anew as .docx, or as plain text.",
+            "the Word file is damaged (BadZipFile); save it anew as .docx, or as plain text.",
         ),
         (
             "a.docx",
             b"PK\x03\x04 cut off",
-            "the Word file is damaged (PackageNotFoundError); save it anew as .docx, or as plain text.",
+            "the Word file is damaged (BadZipFile); save it anew as .docx, or as plain text.",
         ),
         (
             "a.pdf",

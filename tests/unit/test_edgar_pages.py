@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from edgar_server import Bad, serving, small_quarter
+from lextables.edgar import pages
 from lextables.edgar.index import Quarter
 from lextables.edgar.pace import LONGEST_HOLD, Pace
 from lextables.edgar.pages import Gone, Pages, user_agent
@@ -49,6 +50,15 @@ def test_a_contact_that_is_absent_or_malformed_is_one_sentence(contact, tmp_path
         Pages(contact, tmp_path, Pace(tmp_path / "pace"))
     assert str(error.value).startswith("config: edgar_contact ")
     assert "set it to your name and e-mail address" in str(error.value)
+
+
+def test_a_page_that_expands_without_end_is_not_kept(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "LARGEST", 1 << 20)
+    server.pages[PATH] = bytes(16 << 20)
+    with pytest.raises(BadInput, match=rf"{PATH}: the page expands beyond 1,048,576 bytes; leave out"):
+        client(server, tmp_path).fetch(PATH)
+    assert len(server.log) == 1
+    assert not list((tmp_path / "pages").rglob("*.gz*"))
 
 
 def test_the_contact_is_the_user_agent(server, tmp_path):
@@ -188,6 +198,7 @@ def test_a_pace_file_from_a_clock_set_back_is_not_waited_for(tmp_path):
 JOB = """
 import sys
 from lextables.edgar.contracts import collect
+from lextables.edgar import pages
 from lextables.edgar.index import Quarter
 from lextables.edgar.pace import Pace
 from lextables.edgar.pages import Pages

@@ -38,6 +38,7 @@ def run(log: Path | str, body: str, loads: str = "") -> subprocess.CompletedProc
         ("raise BadInput('not YAML (a\\n  b)')", Ending.BAD_INPUT, "not YAML (a b)."),
         ("raise NotNow('no answer')", Ending.NOT_NOW, "no answer."),
         ("1 / 0", Ending.FAULT, "ZeroDivisionError: division by zero (the traceback is in {log})."),
+        ("raise BadInput('no \x1b[2J\x9b31mfile')", Ending.BAD_INPUT, "no ?[2J?31mfile."),
         ("raise KeyError", Ending.FAULT, "KeyError (the traceback is in {log})."),
         (
             "raise OSError(28, 'No space left on device')",

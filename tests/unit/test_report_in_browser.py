@@ -30,11 +30,15 @@ def test_a_fault_would_be_seen(chromium, report):
     page = report / "worse.html"
     text = (report / "index.html").read_text(encoding="utf-8")
     bad = '<img src="nowhere.png"><div style="width:3000px">wide</div>' + "<a href='#how'>link</a>" * 150
-    page.write_text(text.replace("</main>", f"{bad}<script>throw Error('told')</script></main>"))
+    (report / "worse.js").write_text("throw Error('told')")
+    bad += "<script src='worse.js'></script><script>document.title = 'run'</script>"
+    page.write_text(text.replace("</main>", f"{bad}</main>"))
     found = " ".join(site_browser.faults(chromium, page, [(390, "light")]))
     page.unlink()
     for said in ("nowhere.png cannot be had", "told", "axe: image-alt", "sideways", "stops of the keyboard"):
         assert said in found
+    # Of what a text might bring into a page nothing runs.
+    assert "Executing inline script violates" in found
 
 
 def test_all_can_be_read_without_scripts(chromium, report):

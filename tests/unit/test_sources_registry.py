@@ -165,6 +165,11 @@ BROKEN = [
         "give a list of http(s) addresses, tried in order.",
     ),
     (
+        entry(addresses=["https://me:password@example.org/a"]),
+        f"{FILE} > addresses > 0: 'https://(login)@example.org/a' is not allowed; "
+        "give a list of http(s) addresses, tried in order.",
+    ),
+    (
         entry(addresses=["https://example.org/{volume}"]),
         "acord: the address https://example.org/{volume} has ['volume'], which a.zip has not.",
     ),

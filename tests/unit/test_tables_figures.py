@@ -150,6 +150,16 @@ def test_other_data_answer_no_printed_value(kind):
     assert OTHER_DATA not in _texts(draw(kind, own, "Full", comparable=False))
 
 
+@pytest.mark.parametrize("kind", ["bars_by_group", "bubbles"])
+def test_a_name_is_never_markup(kind):
+    """A figure stands in a page as it is drawn."""
+    evil = "</text></svg><script>alert(1)</script>"
+    lines = [replace(line, row=f"{line.row}{evil}", column=f"{line.column}{evil}") for line in LINES[kind][0]]
+    svg = draw(kind, lines, evil)
+    assert [text for text in _texts(svg) if evil in text]
+    assert "script" not in {node.tag.rpartition("}")[2] for node in ElementTree.fromstring(svg).iter()}
+
+
 def test_every_kind_is_tested():
     assert KINDS.keys() == LINES.keys()
 

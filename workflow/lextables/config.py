@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lextables import own
 from lextables.errors import BadInput
+from lextables.redaction import redacted
 
 
 class ExtraModel(BaseModel):
@@ -98,7 +99,7 @@ class Config(BaseModel):
     edgar_contact: str = ""
     edgar_forms: tuple[str, ...] = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
     edgar_exhibits: tuple[str, ...] = ("EX-10",)
-    edgar_base: str = Field(default="https://www.sec.gov/Archives/", pattern=r"^https?://.+/$")
+    edgar_base: str = Field(default="https://www.sec.gov/Archives/", pattern=r"^https?://[^@\s]+/$")
     released_checkpoints: bool = True
     hyperparameters: Literal["published", "search"] = "published"
     # Braces in a path would be wildcards of the workflow.
@@ -235,7 +236,7 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
 PATTERNS = {
     "caselaw": "a reporter with a volume or a range of them, such as us:436-544, or all",
     "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
-    "edgar_base": "an address with a slash at its end, such as https://www.sec.gov/Archives/",
+    "edgar_base": "an address with a slash at its end and no @, such as https://www.sec.gov/Archives/",
     "contract": "a path without braces",
     "traffic_ranks": "a path without braces",
     "llm": "an address that begins with http:// or https:// and holds no @, ? or #, or nothing",
@@ -300,7 +301,7 @@ def _sentence(fault: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return "nothing" if value is None else repr(value)
+    return "nothing" if value is None else redacted(repr(value))
 
 
 def _keys(fault: Mapping[str, Any]) -> str:

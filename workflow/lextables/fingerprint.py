@@ -18,15 +18,12 @@ from typing import Any
 from lextables.atomic import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
-# What stands around the work of every rule: how it ends, whether it may run and on which GPU, how its faults are
-# worded, who made it, how fast it was.  No result depends on it, and what it imports is looked at only where
-# something else imports it.
+# What stands around the work of every rule: how it ends, whether it may run and on which GPU, how its faults
+# are worded, who made it, how fast it was.  No result depends on it, and what it imports is looked at only
+# where something else imports it.
 AROUND = frozenset(
     f"lextables/{name}.py"
-    for name in (
-        *("damage", "disk", "errors", "gpu_lease", "job", "leases", "models/throughput", "redaction"),
-        "version",
-    )
+    for name in "damage disk errors gpu_lease job leases models/throughput redaction version".split()
 )
 
 

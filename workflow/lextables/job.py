@@ -22,9 +22,11 @@ from typing import TextIO
 from lextables import damage, disk
 from lextables.errors import BadInput, NotNow
 from lextables.leases import lent
+from lextables.redaction import Redacting, redacted
 
 _ENDS = re.compile(r"[\r\n]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CLEAR = "\r\x1b[K"
 GARBAGE = (700, 10, 10)  # Python's usual pace of collections, which `sitecustomize` slows down
 
@@ -66,7 +68,7 @@ def on(stream: TextIO) -> Callable[[str], None]:
     """Return what writes a line to ``stream``; on a terminal, in place of the run's bar (`console`)."""
 
     def write(line: str) -> None:
-        print(f"{_CLEAR if stream.isatty() else ''}{line}", file=stream, flush=True)
+        print(f"{_CLEAR if stream.isatty() else ''}{redacted(line)}", file=stream, flush=True)
 
     return write
 
@@ -85,9 +87,9 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     try:
         with lent():
             log.parent.mkdir(parents=True, exist_ok=True)
-            logging.basicConfig(
-                filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", force=True
-            )
+            writing = logging.FileHandler(log, "w")
+            writing.setFormatter(Redacting("%(asctime)s %(message)s"))
+            logging.basicConfig(level=logging.INFO, handlers=[writing], force=True)
             logger = logging.getLogger("lextables")
             # What the script imported is never garbage, and a collection, as each training does, skips it.
             gc.freeze()
@@ -168,5 +170,5 @@ def ending(log: str | Path) -> tuple[Ending, str] | None:
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` with every run of white space as one space."""
-    return " ".join(text.split())
+    """Return ``text`` with every run of white space as one space, and nothing that a terminal would obey."""
+    return _OBEYED.sub("?", " ".join(text.split()))

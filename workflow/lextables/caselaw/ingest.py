@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lextables import dataset
-from lextables.caselaw.bounded import BOUNDS, Bounds
 from lextables.caselaw.opinion import Fault
 from lextables.caselaw.schema import OPINIONS
 from lextables.caselaw.volume import read_volume
 from lextables.errors import BadInput
+from lextables.sources.bounded import BOUNDS, Bounds
 
 
 @dataclass(frozen=True)

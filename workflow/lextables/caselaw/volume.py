@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from lextables.caselaw import casebody
-from lextables.caselaw.bounded import BOUNDS, Bounds, OverBounds, check_volume, lines, read_member
 from lextables.caselaw.casebody import CONTROL, Casebody, Part, Unreadable
 from lextables.caselaw.opinion import MAJORITY, Fault, Opinion, Page
+from lextables.sources.bounded import BOUNDS, Bounds, OverBounds, check_volume, lines, read_member
 
 METADATA = "metadata/CasesMetadata.json"
 # A repeated or misprinted label is dropped; with a larger share of them no page can be trusted.

@@ -5,6 +5,7 @@ Nothing is recognised from pictures.  What a file holds that was not read is sai
 
 import logging
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,12 @@ from pypdf import PasswordType, PdfReader
 from pypdf.errors import DependencyError
 
 from lextables.errors import BadInput
+from lextables.sources.bounded import Bounds, OverBounds, check_members
 
 LIMIT = 5_000_000  # characters
 BYTES_A_CHARACTER = 4  # at most, in UTF-8
+# A Word file is a zip of XML, whose elements take thirty times their bytes in memory.
+WORD = Bounds(member=64 << 20, volume=128 << 20)
 BINARY = 0.01  # the share of control characters from which bytes are taken for something else than text
 
 # Control characters but tab, line ends and page breaks: no text file needs them.
@@ -202,11 +206,15 @@ def _read_docx(path: Path) -> Contract:
                 do="save it as .docx without a password",
             )
     try:
+        with zipfile.ZipFile(path) as package:
+            check_members(package, WORD)
         body = docx.Document(str(path)).element.body
         # python-docx's own paragraphs leave out tracked insertions, content controls and text boxes.
         text = "".join(_pieces(body))
     except OSError:
         raise
+    except OverBounds as error:
+        raise BadInput(str(error), where=str(path), do="save it without pictures, or as plain text") from None
     except Exception as error:  # a damaged package can fail in any way; the log has the traceback
         raise BadInput(
             f"the Word file is damaged ({type(error).__name__})",

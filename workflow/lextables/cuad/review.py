@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from lextables import spreadsheet
 from lextables.cuad import marks
 from lextables.cuad.asking import LINEAR
 from lextables.cuad.marks import Band, Marks
@@ -225,21 +226,20 @@ def to_csv(found: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     """Return a line a finding, and one with ``found`` no for a category without any.
 
     ``marked`` is what is marked of each category in the test contracts, whose precision and recall stand in
-    the last columns, where they are known.  A text that a spreadsheet would take for a formula gets an
-    apostrophe in front.
+    the last columns, where they are known.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
     for x in found:
         place = (x.start, x.end) if x.found else ("", "")
-        text = f"'{x.text}" if x.text.startswith(("=", "+", "-", "@", "\t", "\r")) else x.text
         group = _title(_group(x.category))
         known = marked.get(x.category)
         shares = (known.precision, known.recall) if known else (None, None)
         told = ("" if share is None else f"{share:.4f}" for share in shares)
         found_ = "yes" if x.found else "no"
-        writer.writerow((x.category, group, found_, f"{x.probability:.4f}", *place, text, *told))
+        row = (x.category, group, found_, f"{x.probability:.4f}", *place, x.text, *told)
+        writer.writerow(map(spreadsheet.cell, row))
     return out.getvalue()
 
 

@@ -15,6 +15,7 @@ import urllib3
 from lextables.atomic import replacing
 from lextables.edgar.pace import LONGEST_HOLD, Pace, locked
 from lextables.errors import BadInput
+from lextables.sources.bounded import OverBounds
 from lextables.sources.transfer import retry_after
 
 BASE = "https://www.sec.gov/Archives/"
@@ -22,6 +23,7 @@ BASE = "https://www.sec.gov/Archives/"
 TRIES = 11
 FIRST_WAIT = 1.0
 TIMEOUT = (30, 120)
+LARGEST = 1 << 30  # bytes of a page; the largest filings have some hundred million
 
 _CHUNK = 1 << 18
 _CONTACT = re.compile(
@@ -169,6 +171,8 @@ class Pages:
                     answer.status_code,
                     retry_after(answer.headers.get("Retry-After", "")) or 0.0,
                 )
+        except OverBounds as error:
+            raise BadInput(str(error), where=address, do="leave out its quarter") from None
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             raise _Again(f"the connection failed, {type(error).__name__}") from error
         # The store behind EDGAR answers 404 or 403 in XML for what it does not have; EDGAR's own refusal is a
@@ -204,8 +208,11 @@ def _check(part: Path) -> None:
     try:
         with gzip.open(part) as page:
             beginning = page.read(2048)
-            while page.read(_CHUNK):
-                pass
+            size = len(beginning)
+            while chunk := page.read(_CHUNK):
+                size += len(chunk)
+                if size > LARGEST:
+                    raise OverBounds(f"the page expands beyond {LARGEST:,} bytes")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _Again(f"the gzip on the wire is damaged, {error}") from error
     if not beginning.strip():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lextables import ROOT
+from lextables import ROOT, spreadsheet
 from lextables.errors import BadInput
 from lextables.lawngnli.labels import LABELS, draw
 
@@ -102,5 +102,6 @@ def sheet(rows: Iterable[Row], data_set: str) -> str:
     writer.writeheader()
     for row in rows:
         name = pair_name(row["hypothesis"], row["short_premise"])
-        writer.writerow(row | {"data_set": data_set, "pair": name, "is_twin": str(row["is_twin"]).lower()})
+        row = row | {"data_set": data_set, "pair": name, "is_twin": str(row["is_twin"]).lower()}
+        writer.writerow({name: spreadsheet.cell(value) for name, value in row.items()})
     return out.getvalue()

@@ -18,6 +18,7 @@ from lextables.dataset import Column, Row, Table, write
 from lextables.errors import BadInput
 from lextables.lawngnli.released_ids import ReleasedOpinion, read_ids, read_masks, rebuild, released_opinions
 from lextables.lawngnli.schema.columns import STRINGS
+from lextables.sources.bounded import BOUNDS, OverBounds, lines
 
 # Rows of one cited case stand together more often than not.
 HELD = 64
@@ -83,16 +84,12 @@ class CaseStore:
 
 def _cases(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (case id, casebody) for each case of a bulk file whose text was released."""
-    opened = lzma.open if path.name.endswith(".xz") else Path.open
-    with opened(path, "rb") as file:
-        try:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield from _case(line, f"{path.name}, row {number}")
-        except (lzma.LZMAError, EOFError) as error:
-            raise BadInput(
-                f"cannot be decompressed ({error})", where=path.name, do="fetch it again"
-            ) from None
+    try:
+        for number, line in enumerate(lines(path, BOUNDS), 1):
+            if line.strip():
+                yield from _case(line, f"{path.name}, row {number}")
+    except (lzma.LZMAError, EOFError, OverBounds) as error:
+        raise BadInput(f"cannot be decompressed ({error})", where=path.name, do="fetch it again") from None
 
 
 def _case(line: bytes, where: str) -> Iterator[tuple[int, str]]:

@@ -26,7 +26,7 @@ class CausalModel:
 
     def __init__(self, place: str | Path, device: torch.device) -> None:
         file = gguf_file(place)
-        named: dict[str, Any] = {"gguf_file": file.name} if file else {}
+        named: dict[str, Any] = {"trust_remote_code": False} | ({"gguf_file": file.name} if file else {})
         folder = file.parent if file else Path(place)
         whole = device.type == "cpu" or file is not None
         with loading.quiet():
@@ -34,7 +34,7 @@ class CausalModel:
                 AutoTokenizer.from_pretrained(folder, **named) if file else load_tokenizer(folder)
             )
             self._model = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=torch.float32 if whole else "auto", trust_remote_code=False, **named
+                folder, dtype=torch.float32 if whole else "auto", **named
             )
         self._model.to(device).eval()
         self._device = device

@@ -3,6 +3,7 @@
 Kitaev and Klein (2018), Kitaev et al. (2019); the package is benepar 0.2.0.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ def load(model: str, *, device: str = "cpu") -> "Constituency":
         raise BadInput(
             "there is no such parser", where=model, do="name the folder of a benepar model, or benepar_en3"
         )
+    _check_without_code(Path(model))
     from benepar.integrations import downloader
 
     try:
@@ -35,6 +37,15 @@ def load(model: str, *, device: str = "cpu") -> "Constituency":
             do=f"run python -c \"import benepar; benepar.download('{model}')\", or name a model folder",
         ) from error
     return Constituency(parser.to(device).eval())
+
+
+def _check_without_code(folder: Path) -> None:
+    """Raise `BadInput` for a folder that asks to run code of its own, where benepar would ask a person."""
+    for path in (folder / "config.json", folder / "tokenizer_config.json"):
+        if path.is_file() and "auto_map" in json.loads(path.read_text(encoding="utf-8")):
+            raise BadInput(
+                "it asks to run code of its own (auto_map)", where=str(path), do="name another parser"
+            )
 
 
 class Constituency:

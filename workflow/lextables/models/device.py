@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from lextables import gpu_lease
 from lextables.errors import BadInput
 from lextables.run import processor
 
@@ -14,13 +16,21 @@ if TYPE_CHECKING:
 
 def expected(choice: Literal["auto", "cpu", "cuda"]) -> bool:
     """Whether training will find a GPU, told without loading torch: asked for, or a driver is here."""
-    return choice == "cuda" or (choice == "auto" and Path("/proc/driver/nvidia/gpus").is_dir())
+    here = Path("/proc/driver/nvidia/gpus").is_dir() and os.environ.get(gpu_lease.VISIBLE) not in ("", "-1")
+    return choice == "cuda" or (choice == "auto" and here)
 
 
 def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
-    """Return the device for the config's choice; `BadInput` if there is no GPU to use."""
-    import torch
+    """Return the device for the config's choice; `BadInput` if there is no GPU to use.
 
+    A GPU is this job's alone until its process ends, and the only one that it sees (`gpu_lease`).
+    """
+    import torch  # which asks CUDA nothing yet
+
+    if choice == "cpu":
+        gpu_lease.none()
+    elif torch.version.cuda and gpu_lease.one() and torch.cuda.device_count() > 1:
+        raise RuntimeError("CUDA had been asked for devices before one was leased: this job would use all")
     if choice == "cuda" and not torch.cuda.is_available():
         raise BadInput(
             "device = 'cuda' but this machine has no usable GPU",

@@ -203,11 +203,11 @@ def load(
     set_seed(seed)
     if kind == "family":
         body, report = AutoModelForSequenceClassification.from_pretrained(
-            folder, num_labels=sum(sizes), output_loading_info=True
+            folder, num_labels=sum(sizes), output_loading_info=True, trust_remote_code=False
         )
         own = None
     else:
-        body, report = AutoModel.from_pretrained(folder, output_loading_info=True)
+        body, report = AutoModel.from_pretrained(folder, output_loading_info=True, trust_remote_code=False)
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
     check_whole(folder, fresh_encoder(body, report))
     _settle_compiling(body)
@@ -260,7 +260,9 @@ def load_trained(folder: str | Path, device: torch.device) -> tuple[MultiHead, d
 
 def _trained(folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss) -> MultiHead:
     loader = AutoModelForSequenceClassification if kind == "family" else AutoModel
-    body, report = loader.from_pretrained(folder, local_files_only=True, output_loading_info=True)
+    body, report = loader.from_pretrained(
+        folder, local_files_only=True, output_loading_info=True, trust_remote_code=False
+    )
     check_whole(folder, fresh(report))
     _settle_compiling(body)
     own = None

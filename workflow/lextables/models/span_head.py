@@ -14,7 +14,7 @@ def load(folder: str, device: torch.device, seed: int = 0, *, trained: bool = Fa
     set_seed(seed)
     with quiet():
         model, report = AutoModelForQuestionAnswering.from_pretrained(
-            folder, dtype=torch.float32, output_loading_info=True
+            folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
         )
     check_whole(folder, fresh(report) if trained else fresh_encoder(model, report))
     return model.to(device)

@@ -15,7 +15,7 @@ def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
     with which the papers' models were trained, has the map.  Here it is put back: from tokenizer.json, or
     from the SentencePiece model itself.
     """
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None or not isinstance(fast.model, models.Unigram):
         return tokenizer

@@ -7,14 +7,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lextables.errors import BadInput
+from lextables.sources.bounded import OverBounds, check_release
 
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
-    """Open the zip at ``path``; `BadInput` where it, or a member that is read, is cut short or damaged."""
+    """Open the zip at ``path``.
+
+    Raises `BadInput` where it, or a member that is read, is cut short or damaged, and where its members
+    claim to be so much larger than the zip that it is made to fill a memory or a disk.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
+            check_release(archive, Path(path).stat().st_size)
             yield archive
+    except OverBounds as error:
+        raise BadInput(str(error), where=Path(path).name, do="take the zip of the release") from None
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise BadInput(
             f"the zip is cut short or damaged ({error})", where=Path(path).name, do="fetch it again"

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from lextables.errors import BadInput
 from lextables.registry import content
+from lextables.redaction import redacted
 
 RELEASE = "release"
 # What an address gives where no digest is registered: nothing tells these bytes from any others.
@@ -23,7 +24,7 @@ PUBLISHED = (RELEASE, UNVERIFIED)
 SAMPLE = "sample"
 
 Digest = Annotated[str, Field(pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|git-blob:[0-9a-f]{40})$")]
-Address = Annotated[str, Field(pattern=r"^https?://\S+$")]
+Address = Annotated[str, Field(pattern=r"^https?://[^\s/@]+(/\S*)?$")]
 Text = Annotated[str, Field(min_length=1)]
 SourceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 STEP = r"([\w-]|\{[a-z]+\})([\w.-]|\{[a-z]+\})*"  # a file or folder; none that starts with a dot
@@ -204,7 +205,7 @@ def _sentence(invalid: ValidationError, path: str | Path) -> BadInput:
     fault = invalid.errors()[0]
     steps = [str(step) for step in fault["loc"] if step != "[key]"]
     where = ", ".join([str(path), " > ".join(steps)] if steps else [str(path)])
-    entry, what = _entry_at(steps), f"{fault['input']!r:.80} is not allowed"
+    entry, what = _entry_at(steps), f"{redacted(repr(fault['input'])):.80} is not allowed"
     if fault["loc"][-1:] == ("[key]",):
         return BadInput(f"the name {what}", where=where, do=NAMES)
     match fault["type"]:

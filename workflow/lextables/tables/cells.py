@@ -24,6 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
+from lextables import spreadsheet
 from lextables.tables.published import PublishedCell
 
 Verdict = Literal["match", "near", "off", "not run", ""]
@@ -333,7 +334,8 @@ def to_csv(lines: Iterable[Line], note: str = "") -> str:
     for line in lines:
         if line.ours and note:
             line = replace(line, reason="; ".join(filter(None, (line.reason, note))))
-        writer.writerow("" if (value := getattr(line, name)) is None else value for name in COLUMNS)
+        values = (getattr(line, name) for name in COLUMNS)
+        writer.writerow("" if value is None else spreadsheet.cell(value) for value in values)
     return out.getvalue()
 
 
@@ -347,7 +349,8 @@ def from_csv(text: str, note: str = "") -> list[Line]:
                 "reason": row["reason"].removesuffix(note).removesuffix("; "),
             }
         )
-        for row in csv.DictReader(io.StringIO(text))
+        for cells in csv.DictReader(io.StringIO(text))
+        for row in [{name: spreadsheet.text(cell) for name, cell in cells.items()}]
     ]
 
 

@@ -22,6 +22,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 
+from lextables import spreadsheet
 from lextables.metrics.classification import GROUPED
 from lextables.metrics.intervals import mean_interval
 from lextables.tables.cells import Cell
@@ -98,14 +99,14 @@ def to_csv(pairs: Iterable[Pair]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     names = [field.name for field in fields(Pair)]
     writer.writerow(names)
-    writer.writerows([getattr(pair, name) for name in names] for pair in pairs)
+    writer.writerows([spreadsheet.cell(getattr(pair, name)) for name in names] for pair in pairs)
     return out.getvalue()
 
 
 def from_csv(text: str) -> list[Pair]:
     """Read back what `to_csv` wrote."""
     return [
-        Pair(**{field.name: field.type(row[field.name]) for field in fields(Pair)})
+        Pair(**{field.name: field.type(spreadsheet.text(row[field.name])) for field in fields(Pair)})
         for row in csv.DictReader(io.StringIO(text))
     ]
 

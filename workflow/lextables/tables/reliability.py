@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 
+from lextables import spreadsheet
 from lextables.tables.comparison import Pair
 from lextables.tables.published import number
 from lextables.tables.standings import Benchmark, Row
@@ -110,5 +111,6 @@ def to_csv(found: Iterable[Reliability]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, [field.name for field in fields(Reliability)], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(one) for one in found)
+    rows = map(asdict, found)
+    writer.writerows({name: spreadsheet.cell(value) for name, value in row.items()} for row in rows)
     return out.getvalue()

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
+from lextables import spreadsheet
 from lextables.papers import TableEntry
 from lextables.tables.cells import SPREAD, Line
 from lextables.tables.comparison import FLOOR, Contest, Pair, contests
@@ -196,5 +197,6 @@ def to_csv(found: Iterable[Benchmark]) -> str:
     writer.writeheader()
     for one in found:
         place = {"paper": one.paper, "table": one.table, "measure": one.measure, "units": one.units}
-        writer.writerows(place | asdict(row) for row in one.rows)
+        rows = (place | asdict(row) for row in one.rows)
+        writer.writerows({name: spreadsheet.cell(value) for name, value in row.items()} for row in rows)
     return out.getvalue()

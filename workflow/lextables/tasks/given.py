@@ -1,6 +1,5 @@
 """What a user's file of predictions holds, in any form: its text, its rows, its numbers."""
 
-import gzip
 import hashlib
 import io
 import json
@@ -15,6 +14,7 @@ from typing import Any
 from lextables.dataset import Row
 from lextables.errors import BadInput
 from lextables.sources import strict_csv
+from lextables.sources.bounded import OverBounds, gunzipped
 
 # The variable with {digest: where the file is} as JSON.  Settings know a file by what it holds, so that one
 # which moves is the same; where it lies the workflow tells every job.
@@ -98,7 +98,9 @@ def text_of(data: bytes, name: str) -> str:
     """Return the text of a file's bytes; `BadInput` for what is no text in UTF-8, or none at all."""
     if data.startswith(_GZIP):
         try:
-            data = gzip.decompress(data)
+            data = gunzipped(data)
+        except OverBounds as error:
+            raise BadInput(str(error), where=name, do="give it unpacked") from None
         except (OSError, EOFError, zlib.error) as error:
             raise BadInput(f"gzip cannot unpack it ({error})", where=name, do="pack it again") from None
     if data.startswith(_ZIP):

@@ -60,7 +60,7 @@ def tokenise(texts: Iterable[Text], folder: str, max_length: int, path: str | Pa
     bounded by one row group.  Returns the counts ``texts``, ``cut`` and ``longest`` (tokens).  `BadInput` for
     a text or pair without a word, one that comes twice, or a length that the model does not have.
     """
-    tokenizer, config = load_tokenizer(folder), AutoConfig.from_pretrained(folder)
+    tokenizer, config = load_tokenizer(folder), AutoConfig.from_pretrained(folder, trust_remote_code=False)
     limit = min(positions(config) or tokenizer.model_max_length, tokenizer.model_max_length)
     if max_length > limit:
         raise BadInput(f"max_length = {max_length} where the model reads {limit} tokens", where=str(folder))

@@ -69,7 +69,7 @@ def pretrain(
     with quiet():
         tokenizer = load_tokenizer(folder)
         model, report = AutoModelForMaskedLM.from_pretrained(
-            folder, dtype=torch.float32, output_loading_info=True
+            folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
         )
     check_whole(folder, fresh_encoder(model, report))
     packed = Path(work) / "blocks.bin"

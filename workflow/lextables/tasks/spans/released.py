@@ -1,10 +1,10 @@
 """The authors' fine-tuned weights, as their zips hold them."""
 
 import shutil
-import zipfile
 from pathlib import Path, PurePosixPath
 
 from lextables.errors import BadInput
+from lextables.sources import archives
 
 # What loading needs.  Optimiser states and training arguments are pickles, which no one should open.
 WANTED = (".json", ".txt", ".model", ".safetensors", "pytorch_model.bin")
@@ -14,14 +14,11 @@ def unpack(path: str | Path, folder: str | Path) -> list[str]:
     """Unpack a zip that holds one transformers model into ``folder``; return the names of its files, sorted.
 
     The model may lie at any depth, as long as there is one `config.json`.  Raises `BadInput` for a file
-    that is no zip, or that holds no model or several.
+    that is no zip, is damaged or a bomb, or that holds no model or several.  Of a member's path nothing but
+    its last part names a file here, so that none can lie outside ``folder``.
     """
     where = Path(path).name
-    try:
-        archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
-        raise BadInput("the file is not a zip", where=where, do="fetch it again") from error
-    with archive:
+    with archives.opened(path) as archive:
         members = [PurePosixPath(name) for name in archive.namelist()]
         roots = sorted({member.parent for member in members if member.name == "config.json"})
         if len(roots) != 1:

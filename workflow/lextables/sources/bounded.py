@@ -1,5 +1,7 @@
 """Compressed input read within bounds, so that a zip bomb costs a sentence and not the machine."""
 
+import gzip
+import io
 import lzma
 import zipfile
 import zlib
@@ -28,6 +30,36 @@ class Bounds:
 
 
 BOUNDS = Bounds()
+# A file that is one text, such as a user's predictions, may be larger than a member of a volume.
+WHOLE = Bounds(member=1 << 30)
+# What a release's members may claim together, by the size of the zip; text shrinks to a tenth or a fifth.
+RELEASE_RATIO = 100
+
+
+def check_release(archive: zipfile.ZipFile, size: int) -> None:
+    """Raise `OverBounds` if the members of a zip of ``size`` bytes claim together what no release holds.
+
+    Python reads no more of a member than it claims, so that nothing has to be counted afterwards.
+    """
+    claimed = sum(member.file_size for member in archive.infolist())
+    if claimed > max(CHUNK, RELEASE_RATIO * size):
+        raise OverBounds(f"it claims to expand to {claimed:,} bytes, {claimed // size:,} times its size")
+
+
+def gunzipped(data: bytes, bounds: Bounds = WHOLE) -> bytes:
+    """Return what gzip packed into ``data``.
+
+    Raises `OverBounds`, and of gzip's own for what is damaged: gzip.BadGzipFile, EOFError and zlib.error.
+    """
+    most = min(bounds.member, max(CHUNK, bounds.ratio * len(data)))
+    parts, size = [], 0
+    with gzip.open(io.BytesIO(data)) as file:
+        while chunk := file.read(CHUNK):
+            size += len(chunk)
+            if size > most:
+                raise OverBounds(f"it expands beyond {most:,} bytes")
+            parts.append(chunk)
+    return b"".join(parts)
 
 
 def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
@@ -35,6 +67,14 @@ def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
     total = sum(member.file_size for member in archive.infolist())
     if total > bounds.volume:
         raise OverBounds(f"it claims to expand to {total:,} bytes, more than the {bounds.volume:,} allowed")
+
+
+def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
+    """Raise `OverBounds` if a member, or all of them together, claim more than they may."""
+    check_volume(archive, bounds)
+    for member in archive.infolist():
+        if member.file_size > bounds.member:
+            raise OverBounds(f"{member.filename} claims to expand to {member.file_size:,} bytes")
 
 
 def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:

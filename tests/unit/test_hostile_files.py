@@ -1,0 +1,305 @@
+"""Files made to harm who reads them: they climb out of their folder, fill the memory, or name other files.
+
+Each bomb is a real one, of some megabytes that expand to gigabytes, and is read under a limit of memory.
+"""
+
+import ast
+import gzip
+import io
+import json
+import lzma
+import re
+import subprocess
+import sys
+import zipfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import docx
+import pytest
+from pypdf import PdfWriter
+from pypdf.generic import DictionaryObject, NameObject, StreamObject
+
+from caselaw_volume import html
+from lextables.caselaw import casebody
+from lextables.cuad.contract_text import read_contract
+from lextables.errors import BadInput
+from lextables.sources import archives
+from lextables.tasks.spans.released import unpack
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "workflow/lextables"
+GIB = 1 << 30
+# Names that lead elsewhere, or that a person does not see as they are.
+CLIMBING = (
+    "../stray.json", "m/../../stray.json", "/tmp/lextables-stray.json", "m/..\\stray.json",
+    "C:\\stray.json", "m/stray\n.json", "m/stray\0.json", "./../stray.json",
+)  # fmt: skip
+SYMLINK, DEVICE = 0o120777 << 16, 0o020666 << 16
+
+
+# What climbs
+
+
+def test_no_member_of_a_models_zip_lands_outside_its_folder(tmp_path):
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        archive.writestr("m/config.json", "{}")
+        for name in CLIMBING:
+            archive.writestr(zipfile.ZipInfo(name), "stray")
+        for name, kind in (("m/link.json", SYMLINK), ("m/device.json", DEVICE)):
+            info = zipfile.ZipInfo(name)
+            info.create_system, info.external_attr = 3, kind
+            archive.writestr(info, "/etc/passwd")
+    (tmp_path / "in").mkdir()
+    before = set(tmp_path.rglob("*"))
+    unpack(tmp_path / "model.zip", tmp_path / "in/model")
+    model = tmp_path / "in/model"
+    assert all(model in path.parents for path in {*tmp_path.rglob("*")} - before - {model})
+    assert not Path("/tmp/lextables-stray.json").exists()
+    # A link is a text that names its target, and no way to it.
+    assert (model / "link.json").read_text() == "/etc/passwd"
+    assert not any(path.is_symlink() or not path.is_file() for path in model.iterdir())
+
+
+def test_a_part_that_is_itself_packed_stays_packed(tmp_path):
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("../stray.json", "stray")
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        archive.writestr("config.json", "{}")
+        archive.writestr("vocab.json", inner.getvalue())
+    unpack(tmp_path / "model.zip", tmp_path / "model")
+    assert sorted(path.name for path in tmp_path.rglob("*.json")) == ["config.json", "vocab.json"]
+
+
+# Bombs
+
+
+def deflated(size: int, unit: bytes = b"\0") -> bytes:
+    """``size`` bytes as deflate packs them, which takes a thousandth of that and no time."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    piece = packer.compress(unit * ((64 << 20) // len(unit))) + packer.flush(zlib.Z_FULL_FLUSH)
+    return piece * (size // (64 << 20)) + zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS).flush()
+
+
+def zipped(path: Path, name: str, packed: bytes, claimed: int, **others: str) -> Path:
+    """Write a zip with a member whose packed bytes and claimed size are given."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for other, text in others.items():
+            archive.writestr(other.replace("_json", ".json"), text)
+        info = zipfile.ZipInfo(name)
+        archive.writestr(info, packed)
+        info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, claimed
+    return path
+
+
+def write_pdf(path: Path, packed: bytes) -> None:
+    """Write a PDF of one page, whose content is ``packed`` as zlib packs it."""
+    writer, content = PdfWriter(), StreamObject()
+    content[NameObject("/Filter")], content._data = NameObject("/FlateDecode"), packed
+    page = writer.add_blank_page(9, 9)
+    page[NameObject("/Contents")] = writer._add_object(content)
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): DictionaryObject()})
+    writer.write(path)
+
+
+READ = """
+import json, resource, sys
+from pathlib import Path
+from lextables.acord.raw import read_release
+from lextables.cuad.contract_text import read_contract
+from lextables.errors import BadInput
+from lextables.lawngnli.released_dataset import CaseStore
+from lextables.tasks.given import text_of
+from lextables.tasks.spans.released import unpack
+
+folder = Path(sys.argv[1])
+readers = {
+    "release.zip": lambda path: read_release(path, {}, {}),
+    "model.zip": lambda path: unpack(path, folder / "model"),
+    "liar.zip": lambda path: unpack(path, folder / "liar"),
+    "run.csv.gz": lambda path: text_of(path.read_bytes(), path.name),
+    "twice.csv.gz": lambda path: text_of(path.read_bytes(), path.name),
+    "bulk.jsonl.xz": lambda path: CaseStore(folder / "cases").fill([path], {1}),
+    "many.docx": read_contract,
+    "contract.docx": read_contract,
+    "contract.pdf": read_contract,
+}
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[2]), -1))
+for name, read in readers.items():
+    try:
+        read(folder / name)
+        said = "was read"
+    except BadInput as error:
+        said = str(error)
+    except BaseException as error:
+        said = f"{type(error).__name__}: {error}"
+    print(json.dumps([name, said.replace(f"{folder}/", "")]))
+"""
+WANTED = {
+    "release.zip": r"release.zip: it claims to expand to 4,294,967,296 bytes, 1,\d{3} times its size; take",
+    "model.zip": r"model.zip: it claims to expand to 4,294,967,298 bytes, 1,\d{3} times its size; take",
+    "liar.zip": r"liar.zip: the zip is cut short or damaged \(Bad CRC-32",
+    "run.csv.gz": r"run.csv.gz: it expands beyond \d{3},\d{3},\d{3} bytes; give it unpacked",
+    "twice.csv.gz": r"twice.csv.gz: it expands beyond 1,048,576 bytes; give it unpacked",
+    "bulk.jsonl.xz": r"bulk.jsonl.xz: cannot be decompressed \(a line is longer than 67,108,864 bytes\)",
+    "many.docx": r"many.docx: it claims to expand to 4,295,\d{3},\d{3} bytes, more than the 134",
+    "contract.docx": r"contract.docx: word/document.xml claims to expand to 100,000,000 bytes; save it",
+    "contract.pdf": r"contract.pdf: the PDF is damaged \(LimitReachedError",
+}
+
+
+@pytest.fixture(scope="module")
+def bombs(tmp_path_factory) -> Path:
+    """Files of up to four megabytes that expand to four gigabytes, by their names in `READ`."""
+    folder = tmp_path_factory.mktemp("bombs")
+    zeros = deflated(4 * GIB)
+    assert len(zeros) < 5 << 20
+    zipped(folder / "release.zip", "corpus.jsonl", zeros, 4 * GIB)
+    zipped(folder / "model.zip", "model.safetensors", zeros, 4 * GIB, config_json="{}")
+    zipped(folder / "liar.zip", "vocab.json", zeros, 1000, config_json="{}")
+    one = gzip.compress(bytes(64 << 20))
+    (folder / "run.csv.gz").write_bytes(one * 32)
+    (folder / "twice.csv.gz").write_bytes(gzip.compress(one * 32))
+    (folder / "bulk.jsonl.xz").write_bytes(lzma.compress(bytes(64 << 20), preset=0) * 32)
+    document = io.BytesIO()
+    docx.Document().save(document)
+    for name, member, claimed in (("many.docx", "word/media/a.bin", 4 * GIB), ("contract.docx", "", 10**8)):
+        with zipfile.ZipFile(document) as whole, zipfile.ZipFile(folder / name, "w") as archive:
+            for info in whole.infolist():
+                if member or info.filename != "word/document.xml":
+                    archive.writestr(info.filename, whole.read(info))
+            info = zipfile.ZipInfo(member or "word/document.xml")
+            archive.writestr(info, zeros)
+            info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, claimed
+    write_pdf(folder / "contract.pdf", b"\x78\x9c" + zeros)
+    return folder
+
+
+def test_a_bomb_is_refused_within_bounds_of_memory(bombs):
+    run = subprocess.run(
+        [sys.executable, "-c", READ, str(bombs), str(GIB)],
+        env={"PYTHONPATH": str(ROOT / "workflow"), "OMP_NUM_THREADS": "1", "PATH": "/usr/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = dict(map(json.loads, run.stdout.splitlines()))
+    assert said.keys() == WANTED.keys()
+    for name, pattern in WANTED.items():
+        assert re.match(pattern, said[name]), said[name]
+    # Nor is the disk filled.
+    assert not any(path.is_dir() for path in bombs.iterdir() if path.name in ("model", "liar"))
+
+
+def test_what_a_release_holds_is_no_bomb(tmp_path):
+    """Text shrinks to a tenth as a rule, and a small file to whatever it likes."""
+    for name, text in (("small.zip", "word " * 20_000), ("large.zip", "".join(map(str, range(200_000))) * 3)):
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("text", text)
+        with archives.opened(tmp_path / name) as archive:
+            assert archive.read("text").decode() == text
+
+
+# XML
+
+LAUGHS = (
+    '<!DOCTYPE d [<!ENTITY a "lol">'
+    + "".join(f'<!ENTITY {y} "{f"&{x};" * 10}">' for x, y in zip("abcdefghi", "bcdefghij", strict=True))
+    + "]>"
+)
+OUTSIDE = '<!DOCTYPE d [<!ENTITY j SYSTEM "{}">]>'
+SECRET = "what only this machine may know"
+
+
+def entities(tmp_path: Path) -> list[str]:
+    """Document types that expand to gigabytes, and that fetch a file of this machine or of the network."""
+    (tmp_path / "secret").write_text(SECRET)
+    local = (tmp_path / "secret").as_uri()
+    remote = OUTSIDE.format("http://127.0.0.1:9/never")
+    parameter = f'<!DOCTYPE d [<!ENTITY % p SYSTEM "{local}"> %p; <!ENTITY j "{SECRET[:9]}">]>'
+    return [LAUGHS, OUTSIDE.format(local), remote, parameter, f'<!DOCTYPE d SYSTEM "{local}">']
+
+
+def test_a_word_file_has_no_entities(tmp_path):
+    document = io.BytesIO()
+    whole = docx.Document()
+    whole.add_paragraph("Before ENTITY after.")
+    whole.save(document)
+    for number, doctype in enumerate(entities(tmp_path)):
+        path = tmp_path / f"{number}.docx"
+        with zipfile.ZipFile(document) as source, zipfile.ZipFile(path, "w") as archive:
+            for info in source.infolist():
+                content = source.read(info)
+                if info.filename == "word/document.xml":
+                    content = content.replace(b"<w:document", doctype.encode() + b"<w:document", 1)
+                    content = content.replace(b"ENTITY after", b"&j; after")
+                archive.writestr(info.filename, content)
+        with suppress(BadInput):  # of a file that cannot be parsed nothing is read either
+            text = read_contract(path).text
+            assert "lol" not in text and SECRET[:9] not in text and text.startswith("Before")
+
+
+def test_case_law_has_no_entities(tmp_path):
+    body = "<casebody><opinion type='majority'><p>Before &j; after.</p></opinion></casebody>"
+    page = html(("majority", ["Before &j; after."]))
+    for doctype in entities(tmp_path):
+        with pytest.raises(casebody.Unreadable, match="entities"):
+            casebody.from_xml(doctype + body)
+        text = casebody.from_html(doctype + page).parts[0].text
+        assert "lol" not in text and SECRET[:9] not in text
+
+
+# What the package never does
+
+# Readers that say themselves how far a zip may expand, or that pin its digest.
+OPEN_ZIPS = {"sources/archives.py", "caselaw/volume.py", "cuad/contract_text.py", "models/package_parts.py"}
+# Calls that run what a file holds, or unpack it wherever it says.
+NEVER = {
+    "pickle.load", "pickle.loads", "joblib.load", "torch.load", "yaml.unsafe_load", "yaml.full_load",
+    "eval", "exec", "shutil.unpack_archive", "extract", "extractall", "etree.parse", "minidom.parse",
+}  # fmt: skip
+
+WORDS = re.compile(
+    "pickle|joblib|load|eval|exec|extract|unpack|parse|ZipFile|shell|trust_remote|from_pretrained"
+)
+
+
+def test_what_the_page_on_security_names_is_there():
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit").glob("test_*.py"))
+    files = {path.name for path in (ROOT / "tests/unit").iterdir()}
+    named = re.findall(r"`(test_\w+(?:\.py)?)`", (ROOT / "docs/security.md").read_text(encoding="utf-8"))
+    assert len(named) > 25
+    assert not [name for name in named if name not in files and f"def {name}(" not in tests]
+
+
+def calls(path: Path) -> list[tuple[str, ast.Call]]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [(ast.unparse(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def test_no_code_reads_what_strangers_made_in_an_unsafe_way():
+    found = []
+    for path in sorted([*PACKAGE.rglob("*.py"), *(ROOT / "workflow/scripts").glob("*.py")]):
+        name = path.relative_to(PACKAGE).as_posix() if PACKAGE in path.parents else path.name
+        if not WORDS.search(path.read_text(encoding="utf-8")):
+            continue
+        for function, call in calls(path):
+            options = {option.arg: ast.unparse(option.value) for option in call.keywords}
+            last = function.rpartition(".")[2]
+            unsafe = (
+                function in NEVER
+                or (last in ("extract", "extractall") and "archive" in function)
+                or (last == "ZipFile" and name not in OPEN_ZIPS)
+                or (last == "load" and function.startswith("np.") and options.get("allow_pickle") == "True")
+                or (function == "yaml.load" and options.get("Loader") != "_UniqueKeys")
+                or options.get("shell") == "True"
+                or options.get("trust_remote_code") == "True"
+                # An option that is left out has transformers ask a person whether to run a model's code.
+                or (last == "from_pretrained" and not {"trust_remote_code", None} & options.keys())
+            )
+            if unsafe:
+                found.append(f"{name}, line {call.lineno}: {function}")
+    assert found == []

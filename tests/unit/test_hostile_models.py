@@ -1,0 +1,139 @@
+"""Folders of models made to run code on the machine that loads them: pickles, and code of their own."""
+
+import builtins
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import dynamic_module_utils
+
+from lextables.errors import BadInput
+from lextables.models import bi_encoder, constituency, cross_encoder, inspection, multi_head, span_head
+from lextables.models.causal_model import CausalModel
+from lextables.models.tokenizer import load_tokenizer
+from tiny_encoders import save
+
+CPU = torch.device("cpu")
+CODE = """
+from pathlib import Path
+Path({marker!r}).write_text("run")
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+class HostileConfig(BertConfig):
+    model_type = "hostile"
+
+class Hostile(BertModel):
+    config_class = HostileConfig
+
+class HostileTokenizer(PreTrainedTokenizerFast):
+    pass
+"""
+
+
+class Evil:
+    """What writes a file when it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self):
+        return exec, (f"open({str(self.marker)!r}, 'w').write('run')",)
+
+
+@pytest.fixture
+def marker(tmp_path, monkeypatch) -> Path:
+    """The file that hostile code would write; whoever is asked whether to run code says yes."""
+    monkeypatch.setattr(builtins, "input", lambda *_: "y")
+    monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    return tmp_path / "marker"
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> Path:
+    """An encoder of the usual kind, whole."""
+    return Path(save(tmp_path_factory.mktemp("encoders"), "bert")["bert"])
+
+
+def hostile(encoder: Path, folder: Path, marker: Path, config: dict, tokenizer: dict) -> Path:
+    """Copy an encoder to ``folder`` with its configurations changed, and code of its own beside it."""
+    shutil.copytree(encoder, folder)
+    for name, changes in (("config.json", config), ("tokenizer_config.json", tokenizer)):
+        held = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps(held | changes))
+    (folder / "evil.py").write_text(CODE.format(marker=str(marker)))
+    return folder
+
+
+LOADERS = {
+    "tokenizer": load_tokenizer,
+    "span head": lambda folder: span_head.load(folder, CPU),
+    "own heads": lambda folder: multi_head.load(folder, [2], "own", 0),
+    "family's head": lambda folder: multi_head.load(folder, [2], "family", 0),
+    "bi-encoder": lambda folder: bi_encoder.load(folder, CPU),
+    "cross-encoder": lambda folder: cross_encoder.load(folder, CPU, 16, fresh_head=True),
+    "language model": lambda folder: CausalModel(folder, CPU),
+    "parser": constituency.load,
+}
+MAP = {
+    "AutoConfig": "evil.HostileConfig",
+    "AutoTokenizer": ["evil.HostileTokenizer", None],
+    **dict.fromkeys(
+        (
+            "AutoModel",
+            "AutoModelForCausalLM",
+            "AutoModelForMaskedLM",
+            "AutoModelForQuestionAnswering",
+            "AutoModelForSequenceClassification",
+        ),
+        "evil.Hostile",
+    ),
+}
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_code_in_a_models_folder_is_not_run(encoder, marker, tmp_path, loader):
+    folder = hostile(
+        encoder,
+        tmp_path / "model",
+        marker,
+        {"model_type": "hostile", "auto_map": MAP},
+        {"tokenizer_class": "HostileTokenizer", "auto_map": MAP},
+    )
+    with pytest.raises((BadInput, ValueError, OSError)):
+        LOADERS[loader](str(folder))
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("loader", sorted(LOADERS.keys() - {"tokenizer"}))
+def test_weights_that_are_a_pickle_run_nothing(encoder, marker, tmp_path, loader):
+    folder = hostile(encoder, tmp_path / "model", marker, {"benepar": {}}, {})
+    (folder / "model.safetensors").unlink()
+    for name in ("pytorch_model.bin", "benepar_model.bin"):
+        torch.save({"weights": Evil(marker)}, folder / name)
+    torch.load(folder / "pytorch_model.bin", weights_only=False)
+    assert marker.read_text() == "run"  # it would
+    marker.unlink()
+    with pytest.raises(Exception, match=r"(?i)weights.only|unpickl|weights_only"):
+        LOADERS[loader](str(folder))
+    assert not marker.exists()
+
+
+def test_a_module_of_a_sentence_encoder_is_not_the_folders_own(encoder, marker, tmp_path):
+    folder = hostile(encoder, tmp_path / "model", marker, {}, {})
+    modules = [
+        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "name": "1", "path": "1", "type": "evil.Hostile"},
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(ValueError, match="trust_remote_code"):
+        bi_encoder.load(str(folder), CPU)
+    assert not marker.exists()
+
+
+def test_a_users_model_of_pickles_is_refused_in_a_sentence(encoder, marker, tmp_path):
+    folder = hostile(encoder, tmp_path / "model", marker, {}, {})
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(BadInput, match="holds its weights as a pickle alone .* convert them to"):
+        inspection.check(folder, "encoder", "Mine")

@@ -1,0 +1,109 @@
+"""A csv that people open in a spreadsheet has no cell that it takes for a formula; numbers stay numbers."""
+
+import csv
+import io
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from lextables import spreadsheet
+from lextables.cuad import review
+from lextables.cuad.review import Finding
+from lextables.lawngnli.readings import sheet
+from lextables.tables import cells, comparison, reliability, standings
+from lextables.tables.cells import Cell, build
+from lextables.tables.comparison import Pair
+
+PACKAGE = Path(spreadsheet.__file__).parent
+FORMULAS = (
+    "=cmd|'/C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\n=1", "-", "=1", "＝1", "-0.4 (worse)",
+    "'=1", "''-x", "-name", "+49 30 1234", "--1",
+)  # fmt: skip
+PLAIN = (
+    "",
+    "Licence = fee",
+    "-0.4",
+    "+3",
+    "-1.5e-3",
+    "-12%",
+    "-inf",
+    "-.5",
+    "−0.4",
+    "'quoted'",
+    "1-2",
+    "a@b",
+)
+
+
+@pytest.mark.parametrize("text", [*FORMULAS, *PLAIN])
+def test_a_text_comes_back_as_it_was(text):
+    written = spreadsheet.cell(text)
+    assert spreadsheet.text(written) == text
+    assert (written == text) == (text in PLAIN)
+    assert written in PLAIN or written.startswith("'")
+
+
+def test_no_row_begins_within_a_text():
+    written = cells.to_csv(build([], [Cell("a\r=1", "b\r\n=2", 1.0)], comparable=True))
+    assert not dangerous(written)
+    assert [(line.row, line.column) for line in cells.from_csv(written)] == [("a\n=1", "b\n=2")]
+
+
+def test_what_is_no_text_is_left_alone():
+    assert [spreadsheet.cell(value) for value in (-1, -0.5, None, True)] == [-1, -0.5, None, True]
+
+
+def dangerous(text: str) -> list[str]:
+    """The cells of a csv that a spreadsheet would calculate."""
+    rows = list(csv.reader(io.StringIO(text)))
+    found = [cell for row in rows for cell in row if cell[:1] in tuple("=+-@＝＋－＠\t\r\n")]
+    return [cell for cell in found if cell[:1] and cell not in PLAIN and not _number(cell)]
+
+
+def _number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("evil", FORMULAS)
+def test_names_and_texts_of_strangers_are_no_formulas(evil):
+    lines = build([], [Cell(evil, f"{evil}.", -0.4, reason=evil), Cell("a", evil, None)], comparable=True)
+    written = cells.to_csv(lines, note=evil)
+    assert not dangerous(written)
+    assert cells.from_csv(written, evil) == lines
+    assert lines[0].ours in {cell for row in csv.reader(io.StringIO(written)) for cell in row}
+    values = {field.name: evil if field.type is str else field.type(-1) for field in fields(Pair)}
+    pairs = [Pair(**values)]
+    assert not dangerous(comparison.to_csv(pairs))
+    assert comparison.from_csv(comparison.to_csv(pairs)) == pairs
+    found = [Finding(evil, 0, len(evil), evil, 0.5)]
+    assert not dangerous(review.to_csv(found, {}))
+    row = {"hypothesis": evil, "short_premise": evil, "example_id": evil, "is_twin": False}
+    assert not dangerous(sheet([row], "set"))
+
+
+@pytest.mark.parametrize("evil", FORMULAS[:5])
+def test_the_leaderboard_has_no_formulas(evil):
+    row = standings.Row(**{f.name: evil for f in fields(standings.Row)})
+    values = {f.name: evil for f in fields(standings.Benchmark)}
+    one = standings.Benchmark(**values | {"rows": [row], "contest": None})
+    assert not dangerous(standings.to_csv([one]))
+    found = reliability.Reliability(**{f.name: evil for f in fields(reliability.Reliability)})
+    assert not dangerous(reliability.to_csv([found]))
+
+
+# Bundles are read by programs, which want a text as it is: printed.csv has what papers printed, and the files
+# of TREC and BEIR have ids and numbers.
+FOR_PROGRAMS = {"publish/printed.py", "publish/trec.py"}
+
+
+def test_every_writer_of_csv_for_people_asks_for_safe_cells():
+    code = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in PACKAGE.rglob("*.py")}
+    writers = {name for name, text in code.items() if "csv.writer(" in text or "csv.DictWriter(" in text}
+    safe = {name for name in writers if "spreadsheet.cell" in code[name]}
+    assert writers - safe == FOR_PROGRAMS
+    assert len(safe) == 6
