@@ -239,6 +239,21 @@ def test_weights_are_known_by_their_parameters():
     assert trained["left"].value == 4000 and trained["held"] == 24_000
 
 
+def test_weights_are_fetched_from_the_hub_where_they_are_not_here():
+    places = {
+        "org/m": "hub",
+        "org/here": "hub",
+        "results/runs/x/weights": "hub",
+        "package:m/model": "package",
+    }
+    steps = [Step("c", {"weights": place, "found": found}, "m") for place, found in places.items()]
+    known = estimator(reading=1)
+    assert known.fetched(steps, {"org/here"}) == {"org/m": 4000}
+    assert known.fetched([Step("c", {"weights": "org/own", "found": "hub, org/own"}, "own")], ()) == {
+        "org/own": None
+    }
+
+
 def test_what_nobody_measured_is_not_nothing():
     known = estimator(reading=1)
     assert known.job("spans_score", [], 1e6, False, [])["core"] is None
