@@ -63,17 +63,9 @@ def size(outputs: list[str], root: Path) -> int:
 def records(name: str, data: str, results: Path, config: list[str]) -> list[dict]:
     """What each job of a finished run took for its work."""
     with TemporaryDirectory() as empty:
-        command = [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "plan",
-            "--snakefile",
-            ROOT / "Snakefile",
-            "--directory",
-            empty,
-        ]
-        command += ["--profile", ROOT / "profiles/default", "--config", f"data={data}", *config]
+        command = [sys.executable, "-m", "snakemake", "plan", "all", "publish", "--directory", empty]
+        command += ["--snakefile", ROOT / "Snakefile", "--profile", ROOT / "profiles/default"]
+        command += ["--config", f"data={data}", *config]
         subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
         [jobs] = Path(empty).glob("results/**/plan/jobs.csv")
         below = jobs.parents[1].relative_to(empty)  # results or results/sample

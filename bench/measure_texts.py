@@ -72,8 +72,8 @@ def classification(folder, task):
     for part, splits in parts:
         yield part, sum(split in splits for split in examples["split"].to_pylist()), 0
     for column in sorted({panel.where for panel in task.models.values() if panel.where}):
-        several = examples.filter(pc.and_(pc.is_in(examples["split"], pa.array(task.final)), examples[column]))
-        yield f"train {column}", len(several), 0
+        final = pc.is_in(examples["split"], pa.array(task.final))
+        yield f"train {column}", len(examples.filter(pc.and_(final, examples[column]))), 0
     yield "heads", read(folder, task.names.heads, ["head_id"]).num_rows, 0
     columns = {c for view in task.views.values() for c in (view.text, view.pair) if c} or {"text_id"}
     for column in sorted(columns):

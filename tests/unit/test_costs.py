@@ -66,6 +66,12 @@ def test_of_a_kind_with_too_few_data_sets_the_error_is_that_of_the_others():
     assert found["alone", SECONDS].factor == found["read", SECONDS].factor > 1
 
 
+def test_a_job_that_was_quicker_than_a_core_can_be_found_its_work_done():
+    row = {"data": "release", "dataset": "a", "rule": "read", "kind": READING, "published": "1", "bytes": ""}
+    rows = [row | {"work": "1e12", "seconds": seconds} for seconds in ("10", "1")]
+    assert [found.amount for found in fitting.of_rows(rows)] == [10]
+
+
 def test_the_committed_model_is_what_the_committed_records_give():
     fits = fitting.fit(fitting.of_rows(csv.DictReader((COSTS / "records.csv").open(encoding="utf-8"))))
     held = {(row["kind"], row["what"]): row for row in csv.DictReader((COSTS / "fitted.csv").open())}
@@ -120,6 +126,7 @@ TEXTS = Texts(
         ("r", "test"): Part(50, 20),
         ("r", "judged"): Part(5000, 0),
         ("m", "train"): Part(640, 0),
+        ("m", "train analysis"): Part(64, 0),
         ("m", "dev"): Part(100, 0),
         ("m", "test"): Part(200, 0),
         ("m", "heads"): Part(144, 0),
@@ -149,6 +156,8 @@ def test_the_windows_of_contracts():
 def test_a_training_is_as_long_as_its_settings_say():
     passes = Step("m", {"passes": 4, "batch_size": 16, "percent": 50}, "m")
     assert flops.updates(passes, TEXTS) == 4 * 320 / 16
+    some = Step("m", {"passes": 4, "batch_size": 16, "where": "analysis"}, "m")
+    assert flops.updates(some, TEXTS) == 4 * 64 / 16
     assert flops.updates(Step("m", {"updates": [100, 400]}, "m"), TEXTS) == 400
     trials = ({"updates": [100, 200]}, {"updates": [300, 400]})
     assert flops.updates(Step("m", {}, "m", trials), TEXTS) == 250
@@ -228,6 +237,21 @@ def test_weights_are_known_by_their_parameters():
     given = SPANS | {"balance": "weight", "percent": 100, "epochs": 1, "max_updates": 3, "batch_size": 40}
     trained = estimator(learning=1).job("spans_train", [Step("c", given, "m")], 1e6, False, ["run/weights"])
     assert trained["left"].value == 4000 and trained["held"] == 24_000
+
+
+def test_weights_are_fetched_from_the_hub_where_they_are_not_here():
+    places = {
+        "org/m": "hub",
+        "org/here": "hub",
+        "results/runs/x/weights": "hub",
+        "package:m/model": "package",
+    }
+    steps = [Step("c", {"weights": place, "found": found}, "m") for place, found in places.items()]
+    known = estimator(reading=1)
+    assert known.fetched(steps, {"org/here"}) == {"org/m": 4000}
+    assert known.fetched([Step("c", {"weights": "org/own", "found": "hub, org/own"}, "own")], ()) == {
+        "org/own": None
+    }
 
 
 def test_what_nobody_measured_is_not_nothing():

@@ -1,6 +1,6 @@
 """What one job is expected to take, by its rule, its runs and the model of cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,3 +102,16 @@ class Estimator:
     def count(self, steps: Sequence[Step]) -> int:
         """The parameters of the model of these runs; 0 where that is not known."""
         return (self.parameters.get(steps[0].model) or 0) if steps else 0
+
+    def fetched(self, steps: Sequence[Step], here: Container[str]) -> dict[str, float | None]:
+        """Return {id on the hub: bytes} of the weights of these runs that are not ``here``.
+
+        What an earlier run trains lies in a folder below the results, which has more than an id's two steps.
+        """
+        found = {}
+        for step in steps:
+            place = str(step.settings.get("weights", ""))
+            hub = str(step.settings.get("found", "")).startswith("hub") and place.count("/") == 1
+            if hub and place not in here:
+                found[place] = float(PRECISION * self.count([step])) or None
+        return found

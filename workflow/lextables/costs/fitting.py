@@ -17,8 +17,8 @@ from scipy.optimize import least_squares
 from lextables.costs.model import BYTES, LEARNING, READING, SECONDS
 
 COVERED = 0.8
-# Operations that a core makes in a second at the very most (512 bits wide, in bfloat16).  A job that made more found
-# vectors or weights that an earlier one had kept, and says nothing of how long these take.
+# Operations that a core makes in a second at the very most (512 bits, bfloat16).  A job that made more
+# found vectors or weights that an earlier one had kept, and says nothing of how long these take.
 MOST = 5e11
 LEAST = 3  # groups, so that two stay for a line when one is left out
 

@@ -11,7 +11,6 @@ from lextables.models.spending import load_prices
 from lextables.sources.fetch import in_mirror
 
 COSTS = ROOT / "resources/costs"
-PRECISION = estimate.PRECISION
 
 
 def planned(wildcards):
@@ -110,20 +109,6 @@ def steps_of(job):
     return found
 
 
-def hub_weights(steps):
-    """{id on the hub: bytes} of the weights that these runs need and that are not here."""
-    names = {
-        step.settings["weights"]: step.model
-        for step in steps
-        if str(step.settings.get("found", "")).startswith("hub") and "/" in step.settings.get("weights", "")
-    }
-    return {
-        hub: known.parameters * PRECISION if (known := MODELS.get(model)) and known.parameters else None
-        for hub, model in names.items()
-        if hub not in WEIGHTS_HERE and not hub.startswith(RESULTS)
-    }
-
-
 def planned_jobs():
     """Every job of the graph but targets, what is to run with what it is expected to take."""
     dag, estimates = workflow.dag, estimator()
@@ -152,7 +137,7 @@ def planned_jobs():
                 table=(job.wildcards.paper, job.wildcards.table) if name in ("table", "figure") else None,
                 on_gpu=on_gpu,
                 fetched=sent,
-                weights=hub_weights(steps),
+                weights=estimates.fetched(steps, WEIGHTS_HERE),
                 benchmark=str(job.benchmark or ""),
                 outputs=tuple(map(str, job.output)),
                 published=published,
