@@ -23,7 +23,7 @@ import tiny_encoders
 from lextables.fingerprint import digests
 from lextables.models import checkpoints, precision, throughput
 from lextables.models.checkpoints import arguments
-from lextables.models.micro_batches import InParts
+from lextables.models.in_parts import InParts
 from lextables.models.throughput import (
     READING,
     TRAINING,
@@ -172,7 +172,7 @@ def test_the_weights_are_the_same_without_a_count(tmp_path, monkeypatch):
     assert record["throughput"][TRAINING]["tokens"] == 3 * 4 * 6
     for name in ("count", "matrix_rate"):
         monkeypatch.setattr(throughput, name, None)
-    monkeypatch.setattr("lextables.models.micro_batches.count", lambda batch: None)
+    monkeypatch.setattr("lextables.models.in_parts.count", lambda batch: None)
     record, alone = trained("alone")
     assert "throughput" not in record
     assert all(torch.equal(counted[name], alone[name]) for name in counted)
