@@ -197,8 +197,12 @@ def test_a_gpu_trains_in_bfloat16_and_a_processor_where_it_is_asked(monkeypatch,
     assert [given["dataloader_num_workers"] > 0 for given in (gpu, processor)] == [True, False]
 
 
-def test_a_gpu_multiplies_in_tf32_within_its_context_alone():
+def test_a_gpu_multiplies_in_tf32_within_its_context_alone(monkeypatch):
     gpu = torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: False)
+    with precision.tf32(gpu):  # one that is too old
+        assert precision.in_words(torch.float32, gpu) == "float32"
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: True)
     with precision.tf32(gpu):
         assert precision.in_words(torch.float32, gpu) == "TF32"
         assert precision.in_words(torch.bfloat16, gpu) == "bfloat16"

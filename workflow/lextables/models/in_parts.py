@@ -36,6 +36,8 @@ class InParts(Trainer):
     trims = True
 
     def __init__(self, *args: Any, rows: int, **kwargs: Any) -> None:
+        settings = kwargs["args"]
+        settings._n_gpu = min(1, settings.n_gpu)  # a batch is one device's, however many there are
         super().__init__(*args, **kwargs)
         # Losses are means over what they are given, and weighed here.
         self.model_accepts_loss_kwargs = False
