@@ -9,7 +9,7 @@ from torch.utils.data import Dataset
 from transformers import TrainingArguments
 
 from lextables.models.checkpoints import arguments, clear, finished, keep, latest, train, work_folder
-from lextables.models.micro_batches import InParts
+from lextables.models.in_parts import InParts
 
 
 def whole(folder, update):

@@ -20,7 +20,7 @@ from transformers import AutoModelForSequenceClassification, get_linear_schedule
 
 import tiny_encoders
 from lextables.dataset import Column, Table, read, write, write_census
-from lextables.models import multi_head
+from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import Checkpoints
 from lextables.tasks.classification import training
 from lextables.tasks.classification.features import tokenise
@@ -174,7 +174,7 @@ def rates(monkeypatch):
         def on_step_begin(self, args, state, control, optimizer=None, **kwargs):
             found.append(optimizer.param_groups[0]["lr"])
 
-    monkeypatch.setattr(training, "Checkpoints", Recording)
+    monkeypatch.setattr(checkpoints, "Checkpoints", Recording)
     return found
 
 

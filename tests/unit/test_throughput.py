@@ -23,7 +23,7 @@ import tiny_encoders
 from lextables.fingerprint import digests
 from lextables.models import checkpoints, precision, throughput
 from lextables.models.checkpoints import arguments
-from lextables.models.micro_batches import InParts
+from lextables.models.in_parts import InParts
 from lextables.models.throughput import (
     READING,
     TRAINING,
@@ -172,7 +172,7 @@ def test_the_weights_are_the_same_without_a_count(tmp_path, monkeypatch):
     assert record["throughput"][TRAINING]["tokens"] == 3 * 4 * 6
     for name in ("count", "matrix_rate"):
         monkeypatch.setattr(throughput, name, None)
-    monkeypatch.setattr("lextables.models.micro_batches.count", lambda batch: None)
+    monkeypatch.setattr("lextables.models.in_parts.count", lambda batch: None)
     record, alone = trained("alone")
     assert "throughput" not in record
     assert all(torch.equal(counted[name], alone[name]) for name in counted)
@@ -197,8 +197,12 @@ def test_a_gpu_trains_in_bfloat16_and_a_processor_where_it_is_asked(monkeypatch,
     assert [given["dataloader_num_workers"] > 0 for given in (gpu, processor)] == [True, False]
 
 
-def test_a_gpu_multiplies_in_tf32_within_its_context_alone():
+def test_a_gpu_multiplies_in_tf32_within_its_context_alone(monkeypatch):
     gpu = torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: False)
+    with precision.tf32(gpu):  # one that is too old
+        assert precision.in_words(torch.float32, gpu) == "float32"
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: True)
     with precision.tf32(gpu):
         assert precision.in_words(torch.float32, gpu) == "TF32"
         assert precision.in_words(torch.bfloat16, gpu) == "bfloat16"

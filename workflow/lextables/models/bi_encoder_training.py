@@ -16,7 +16,7 @@ from torch.nn.functional import log_softmax, normalize
 from torch.utils.data import SequentialSampler
 
 from lextables.models.checkpoints import AtUpdates, arguments, train
-from lextables.models.micro_batches import InParts
+from lextables.models.in_parts import InParts
 
 # The parts of a pair, which are the names of the trainer's columns and of a model's prompts and routes.
 PARTS = ("query", "document")

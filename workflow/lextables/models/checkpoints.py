@@ -18,7 +18,7 @@ import torch
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from lextables.atomic import replacing_folder, write_text
-from lextables.models.micro_batches import InParts
+from lextables.models.in_parts import InParts
 from lextables.models.precision import in_words, mixed, tf32
 from lextables.models.throughput import TRAINING, aside, measured
 from lextables.run import noted

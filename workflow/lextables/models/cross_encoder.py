@@ -16,7 +16,8 @@ from transformers import set_seed
 
 from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
-from lextables.models.micro_batches import InParts, that_fits
+from lextables.models.in_parts import InParts
+from lextables.models.micro_batches import that_fits
 from lextables.models.throughput import READING, count, measured
 
 Pair = tuple[str, str]

@@ -1,144 +1,17 @@
-"""Batches in parts that fit: where a device runs out of memory, what it takes at once is halved.
-
-The weights have not moved when a step of training runs out of memory, so the step begins anew, with the
-random numbers that it began with.  What comes out is, to the byte, what a training would have made that had
-taken so few rows at once from that update on; and that of any other such number but for rounding and for
-dropout, which draws for each part.
-"""
+"""Work in parts that fit: where a device runs out of memory, what it takes at once is halved."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import torch
-from transformers import Trainer
 
 from lextables.errors import BadInput
-from lextables.models.throughput import aside, count
 from lextables.run import noted
 
 T, R = TypeVar("T"), TypeVar("R")
-# What of a batch has a column for each token.
-BY_TOKEN = frozenset({"input_ids", "attention_mask", "token_type_ids", "labels"})
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
 _log = logging.getLogger("lextables")
-
-
-class InParts(Trainer):
-    """A trainer whose batches go through the model ``rows`` at a time, fewer where these do not fit.
-
-    It is mixed in before a trainer whose loss is a mean over rows, or over what `terms` counts in them.  One
-    whose loss ``compares`` the rows of a batch keeps it whole.  Where a trainer ``trims``, its batches are
-    padded on the right, and a part is cut to its own longest text.
-    """
-
-    compares = False
-    trims = True
-
-    def __init__(self, *args: Any, rows: int, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # Losses are means over what they are given, and weighed here.
-        self.model_accepts_loss_kwargs = False
-        self.rows = rows
-        self.halved: list[int] = []
-
-    def terms(self, batch: Mapping[str, Any]) -> list[int]:
-        """Return how many terms of the loss each row of ``batch`` has."""
-        return [1] * _rows(batch)
-
-    def training_step(self, model, inputs, num_items_in_batch=None):
-        """Put the gradients of a batch in place and return its loss; `BadInput` where not one row fits."""
-        model.train()
-        batch = self._prepare_inputs(inputs)
-        count(batch)
-        random = _random_state(self.args.device)
-        while (loss := self._backward(model, batch)) is None:
-            model.zero_grad()
-            _set_random_state(self.args.device, random)
-            self._halve(_rows(batch))
-        return loss
-
-    def state_of_parts(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps, so that a training that is resumed goes on with what fitted."""
-        return {"rows": self.rows, "halved": self.halved}
-
-    def resume_parts(self, state: Mapping[str, Any]) -> None:
-        """Go on with what `state_of_parts` returned."""
-        self.rows, self.halved = min(self.rows, state["rows"]), list(state["halved"])
-
-    def note_parts(self) -> None:
-        """Write into the run's record how many rows went through the model at once, and when that was halved.
-
-        Of several trainings in a job the fewest rows, and the updates one training after the other.
-        """
-        if self.compares:
-            return
-        size = self.args.train_batch_size
-
-        def add(before: Mapping[str, Any] | None) -> dict[str, Any]:
-            least = min(self.rows, (before or {}).get("micro_batch", size))
-            halved = (before or {}).get("halved_at_update", []) + self.halved
-            return {"batch_size": size, "micro_batch": least, "halved_at_update": halved}
-
-        noted("micro_batches", add)
-
-    def floating_point_ops(self, inputs):
-        """None: they are counted elsewhere, and a walk through all parameters a step takes its time."""
-        return 0
-
-    def _get_grad_norm(self, model, grad_norm=None):
-        return grad_norm  # where gradients are not cut, nothing reads their norm
-
-    def _save_checkpoint(self, model, trial):
-        with aside():
-            super()._save_checkpoint(model, trial)
-
-    def _backward(self, model: torch.nn.Module, batch: Mapping[str, Any]) -> torch.Tensor | None:
-        """Add the gradients of all parts and return the loss; None where memory ran out."""
-        losses = []
-        try:
-            for share, part in self._parts(batch):
-                with self.compute_loss_context_manager():
-                    loss = self.compute_loss(model, part)
-                loss = loss if share == 1 else loss * share
-                self.accelerator.backward(loss)
-                losses.append(loss.detach())
-        except torch.OutOfMemoryError:
-            return None
-        return torch.stack(losses).sum()
-
-    def _parts(self, batch: Mapping[str, Any]) -> Iterator[tuple[float, dict[str, Any]]]:
-        """Yield the parts of a batch with the share of the loss's terms that each has, if it has any."""
-        rows = _rows(batch)
-        if self.compares or self.rows >= rows:
-            yield 1, dict(batch)
-            return
-        lengths = batch["attention_mask"].sum(1).tolist() if self.trims else []
-        before = [0, *accumulate(self.terms(batch))]
-        for start in range(0, rows, self.rows):
-            stop = min(start + self.rows, rows)
-            share = (before[stop] - before[start]) / before[-1]
-            if share:
-                width = max(lengths[start:stop]) if self.trims else None
-                yield share, _part(batch, slice(start, stop), rows, width)
-
-    def _halve(self, rows: int) -> None:
-        least = min(self.rows, rows)
-        if self.compares or least == 1:
-            what = f"a batch of {rows} and its gradients" if self.compares else "one text and its gradients"
-            why = ", and its loss compares all of it" if self.compares else ""
-            raise BadInput(
-                f"{what} do not fit into the memory of the device{why}", where="training", do=MORE_MEMORY
-            )
-        self.rows = least // 2
-        self.halved.append(self.state.global_step + 1)
-        _emptied()
-        _log.warning(
-            "out of memory: from update %d on, %d of a batch go through the model at once",
-            self.halved[-1],
-            self.rows,
-        )
 
 
 def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
@@ -154,7 +27,7 @@ def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
                 what = "one text does not fit into the memory of the device"
                 raise BadInput(what, where="reading", do=MORE_MEMORY) from None
         size //= 2
-        _emptied()
+        emptied()
         _log.warning("out of memory: %d are read at once", size)
         noted("read_at_once", lambda before, size=size: min(size, before or size))
 
@@ -172,32 +45,7 @@ def in_parts_that_fit(rows: Sequence[T], size: int, work: Callable[[Sequence[T]]
         done += size
 
 
-def _rows(batch: Mapping[str, Any]) -> int:
-    return next(len(value) for value in batch.values() if isinstance(value, torch.Tensor) and value.dim())
-
-
-def _part(batch: Mapping[str, Any], rows: slice, count: int, width: int | None) -> dict[str, Any]:
-    """Some rows of a batch of ``count``, cut to ``width`` tokens; what is not of rows stays as it is."""
-
-    def cut(name: str, value: Any) -> Any:
-        if not isinstance(value, torch.Tensor | list) or len(value) != count:
-            return value  # such as a prompt
-        part = value[rows]
-        return part[:, :width] if name in BY_TOKEN and isinstance(part, torch.Tensor) else part
-
-    return {name: cut(name, value) for name, value in batch.items()}
-
-
-def _random_state(device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
-    return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
-
-
-def _set_random_state(device: torch.device, state: tuple[torch.Tensor, torch.Tensor | None]) -> None:
-    torch.set_rng_state(state[0])
-    if state[1] is not None:
-        torch.cuda.set_rng_state(state[1], device)
-
-
-def _emptied() -> None:
+def emptied() -> None:
+    """Give back to the device what no tensor holds."""
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

@@ -19,15 +19,14 @@ def mixed(asked: bool, device: torch.device, able: bool = True) -> bool:
     On a GPU that has bfloat16 always, elsewhere where the grid ``asked`` for it; never of a model that is not
     ``able``.
     """
-    here = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    return able and (asked or here)
+    return able and (asked or _tensor_cores(device))
 
 
 @contextmanager
 def tf32(device: torch.device, wanted: bool = True) -> Iterator[None]:
-    """In this context products of single precision are in TF32 on a GPU, where they are ``wanted``."""
+    """In this context products of single precision are in TF32 where they are ``wanted`` and a GPU has it."""
     before = torch.get_float32_matmul_precision()
-    if device.type == "cuda" and wanted:
+    if wanted and _tensor_cores(device):
         torch.set_float32_matmul_precision("high")
     try:
         yield
@@ -40,3 +39,8 @@ def in_words(dtype: torch.dtype, device: torch.device) -> str:
     if dtype == torch.float32 and device.type == "cuda" and torch.get_float32_matmul_precision() == "high":
         return "TF32"
     return str(dtype).removeprefix("torch.")
+
+
+def _tensor_cores(device: torch.device) -> bool:
+    """Whether a device multiplies in bfloat16 and in TF32, which came with the same GPUs."""
+    return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)

@@ -26,7 +26,7 @@ from lextables.dataset import Row, read, write
 from lextables.errors import BadInput
 from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import AtUpdates, arguments, work_folder
-from lextables.models.micro_batches import InParts
+from lextables.models.in_parts import InParts
 from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.weights import weights_folder
 from lextables.tasks.classification.examples import key_of, shown

@@ -23,8 +23,8 @@ from transformers import (
 from lextables.atomic import replacing
 from lextables.errors import BadInput
 from lextables.models.checkpoints import arguments, train
+from lextables.models.in_parts import InParts
 from lextables.models.loading import check_whole, fresh_encoder, quiet, save
-from lextables.models.micro_batches import InParts
 from lextables.models.tokenizer import load_tokenizer
 
 MASKED = 0.15

@@ -13,8 +13,8 @@ from lextables.dataset import read
 from lextables.errors import BadInput
 from lextables.models import checkpoints, span_head
 from lextables.models.checkpoints import arguments, work_folder
+from lextables.models.in_parts import InParts
 from lextables.models.loading import save
-from lextables.models.micro_batches import InParts
 from lextables.models.tokenizer import load_tokenizer
 from lextables.models.weights import weights_folder
 from lextables.tasks.spans.features import question_texts, window_settings
