@@ -150,7 +150,8 @@ def _pack(
     ids, mask = args[0] if args else given.get("input_ids"), given.get("attention_mask")
     plain = given.keys() <= {"input_ids", "attention_mask", "token_type_ids", "return_dict"}
     more = encoder.config.output_hidden_states or encoder.config.output_attentions
-    if not plain or more or len(args) > 1 or ids is None or mask is None or mask.dim() != 2:
+    more = more or kwargs.get("return_dict") is False or len(args) > 1
+    if not plain or more or ids is None or mask is None or mask.dim() != 2:
         return None
     if ids.is_cuda and _precision(encoder) not in _HALF:
         return None
@@ -241,9 +242,7 @@ def _tried(encoder: PreTrainedModel, precision: torch.dtype) -> str:
     # A number that is none is not below any.
     if not all(one <= most for one, most in zip(far, allowed, strict=True)):
         return f"unpadded, {type(encoder).__name__} strays from padded by {max(far):.1e} of its outputs"
-    return (
-        "" if finite else f"unpadded, {type(encoder).__name__} gives numbers that are not finite in training"
-    )
+    return "" if finite else f"unpadded, {type(encoder).__name__} trains on numbers that are not finite"
 
 
 def _ragged(encoder: PreTrainedModel) -> dict[str, torch.Tensor]:
