@@ -235,6 +235,18 @@ def test_dropout_falls_on_attention_and_checkpointed_layers_give_the_same_gradie
     assert abs(float(loss().detach() - first.detach())) > 1e-3
 
 
+def test_what_is_read_comes_out_as_from_a_model_that_was_only_loaded():
+    model = made(TAKEN["roberta"]).eval()
+    given = batch(model.config)
+    with torch.no_grad():
+        wanted = model(**given).last_hidden_state
+    unpadding.unpad(model)
+    for without in (torch.no_grad, torch.inference_mode):
+        with without():
+            assert torch.equal(model(**given).last_hidden_state, wanted)
+    assert not torch.equal(model(**given).last_hidden_state, wanted)
+
+
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_padding_on_the_left_and_in_the_midst_of_a_text_is_dropped_too(family):
     model = made(TAKEN[family]).eval()
