@@ -48,8 +48,8 @@ from lextables.dataset import read
 from lextables.models import (
     checkpoints,
     cross_encoder,
+    in_parts,
     loading,
-    micro_batches,
     span_head,
     throughput,
     unpadding,
