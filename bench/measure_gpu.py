@@ -39,7 +39,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import torch
-from lextables.models.micro_batches import InParts
+from lextables.models.in_parts import InParts
 from lextables.models.precision import in_words, tf32
 from transformers import AutoConfig, AutoModel, BertConfig, TrainerCallback, logging
 
@@ -48,8 +48,8 @@ from lextables.dataset import read
 from lextables.models import (
     checkpoints,
     cross_encoder,
+    in_parts,
     loading,
-    micro_batches,
     span_head,
     throughput,
     unpadding,
@@ -184,7 +184,7 @@ def trained(case: Case, watch: Watch) -> Iterator[None]:
         patch.object(checkpoints, "mixed", lambda *_: case.bf16),
         patch.object(checkpoints, "tf32", lambda device, wanted: tf32(device, wanted=case.tf32)),
         patch.object(unpadding, "settle", lambda *_: "padded: not in this case"),
-        patch.object(micro_batches, "count", watch.count),
+        patch.object(in_parts, "count", watch.count),
         patch.object(InParts, "train", train),
     ):
         yield

@@ -235,16 +235,48 @@ def test_dropout_falls_on_attention_and_checkpointed_layers_give_the_same_gradie
     assert abs(float(loss().detach() - first.detach())) > 1e-3
 
 
-def test_a_batch_without_padding_and_a_call_for_all_states_go_the_padded_way():
+def test_what_is_read_comes_out_as_from_a_model_that_was_only_loaded():
+    model = made(TAKEN["roberta"]).eval()
+    given = batch(model.config)
+    with torch.no_grad():
+        wanted = model(**given).last_hidden_state
+    unpadding.unpad(model)
+    for without in (torch.no_grad, torch.inference_mode):
+        with without():
+            assert torch.equal(model(**given).last_hidden_state, wanted)
+    assert not torch.equal(model(**given).last_hidden_state, wanted)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_padding_on_the_left_and_in_the_midst_of_a_text_is_dropped_too(family):
+    model = made(TAKEN[family]).eval()
+    given = {name: part.flip(1) for name, part in batch(model.config).items()}
+    given["attention_mask"][3, 20:23] = 0
+    real = given["attention_mask"].bool()
+    wanted = model(**given).last_hidden_state[real]
+    unpadding.unpad(model)
+    found = model(**given).last_hidden_state
+    torch.testing.assert_close(found[real], wanted, rtol=1e-4, atol=1e-5)
+    assert not found[~real].any()
+
+
+def test_a_batch_without_padding_and_calls_for_more_go_the_padded_way():
     model = made(TAKEN["modernbert"]).eval()
     plain, ragged = batch(model.config, (40, 40, 40)), batch(model.config)
-    wanted = [model(**plain).last_hidden_state, model(**ragged, output_hidden_states=True).hidden_states[-1]]
+
+    def called() -> list[torch.Tensor]:
+        return [
+            model(**plain).last_hidden_state,
+            model(**ragged, output_hidden_states=True).hidden_states[-1],
+            model(**ragged, return_dict=False)[0],
+        ]
+
+    wanted = called()
     unpadding.unpad(model)
     seen = counted(model)
-    found = [model(**plain).last_hidden_state, model(**ragged, output_hidden_states=True).hidden_states[-1]]
-    assert seen == [120, 160]
-    for one, right in zip(found, wanted, strict=True):
+    for one, right in zip(called(), wanted, strict=True):
         torch.testing.assert_close(one, right)
+    assert seen == [120, 160, 160]
 
 
 def test_what_is_saved_is_what_an_encoder_that_was_left_alone_saves(tmp_path):

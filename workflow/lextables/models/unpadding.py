@@ -4,7 +4,8 @@ A padded batch goes through an encoder as one sequence of all its real tokens, e
 has in its own text, and comes out in its padded places again, with zeros for padding.  Attention keeps the
 texts apart: on a GPU by torch's flash kernel for sequences of several lengths, elsewhere one text at a time.
 Linear layers, norms and dropout then never see padding, whose share of random batches is often a third to a
-half.  Nobody else need know: batches are padded as ever, and heads read what they always read.
+half.  Nobody else need know: batches are padded as ever, and heads read what they always read.  It is for
+training; without gradients all stays as it was.
 
 Two hooks on the encoder do this, and an attention of our own in transformers' `AttentionInterface`.  Whether
 a family can take it is found by trying: padded and unpadded must agree on a ragged batch, outputs and
@@ -145,12 +146,19 @@ def _one_at_a_time(
 def _pack(
     encoder: PreTrainedModel, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Turn the arguments of a padded batch into those of its real tokens; leave other calls as they are."""
+    """Turn the arguments of a padded batch into those of its real tokens; leave other calls as they are.
+
+    So are those without gradients: what is read is sorted by length, and comes out to the last digit as it
+    does of a model that was only loaded.
+    """
+    if not torch.is_grad_enabled():
+        return None
     given = {name: one for name, one in kwargs.items() if one is not None and one is not False}
     ids, mask = args[0] if args else given.get("input_ids"), given.get("attention_mask")
     plain = given.keys() <= {"input_ids", "attention_mask", "token_type_ids", "return_dict"}
     more = encoder.config.output_hidden_states or encoder.config.output_attentions
-    if not plain or more or len(args) > 1 or ids is None or mask is None or mask.dim() != 2:
+    more = more or kwargs.get("return_dict") is False or len(args) > 1
+    if not plain or more or ids is None or mask is None or mask.dim() != 2:
         return None
     if ids.is_cuda and _precision(encoder) not in _HALF:
         return None
@@ -241,9 +249,7 @@ def _tried(encoder: PreTrainedModel, precision: torch.dtype) -> str:
     # A number that is none is not below any.
     if not all(one <= most for one, most in zip(far, allowed, strict=True)):
         return f"unpadded, {type(encoder).__name__} strays from padded by {max(far):.1e} of its outputs"
-    return (
-        "" if finite else f"unpadded, {type(encoder).__name__} gives numbers that are not finite in training"
-    )
+    return "" if finite else f"unpadded, {type(encoder).__name__} trains on numbers that are not finite"
 
 
 def _ragged(encoder: PreTrainedModel) -> dict[str, torch.Tensor]:
@@ -266,12 +272,12 @@ def _outcome(encoder: PreTrainedModel, batch: Mapping[str, torch.Tensor]) -> lis
 
     The gradients are those of the words' vectors, which all layers lie before.
     """
-    found = encoder(**batch)
-    real = found.last_hidden_state.float()[batch["attention_mask"].bool()]
-    parts = [real, *([] if found.get("pooler_output") is None else [found.pooler_output.float()])]
-    weights = torch.linspace(-1, 1, real.numel(), device=real.device).sin().view_as(real)
-    words = encoder.get_input_embeddings().weight
     with torch.enable_grad():
+        found = encoder(**batch)
+        real = found.last_hidden_state.float()[batch["attention_mask"].bool()]
+        parts = [real, *([] if found.get("pooler_output") is None else [found.pooler_output.float()])]
+        weights = torch.linspace(-1, 1, real.numel(), device=real.device).sin().view_as(real)
+        words = encoder.get_input_embeddings().weight
         (gradient,) = torch.autograd.grad((real * weights).sum(), words)
     return [part.detach() for part in (*parts, gradient.float())]
 
