@@ -16,9 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # What stands around the work of every rule: how it ends, whether it may run, how its faults are worded, who
 # made it.  No result depends on it, and what it imports is looked at only where something else imports it.
-AROUND = frozenset(
-    f"lextables/{name}.py" for name in ("damage", "disk", "errors", "job", "leases", "version")
-)
+AROUND = frozenset(f"lextables/{name}.py" for name in ("disk", "errors", "job", "leases", "version"))
 
 
 def fingerprint(*modules: str) -> str:
