@@ -45,9 +45,21 @@ def test_each_reason_but_the_ordinary_ones_is_said_once(squeue, monkeypatch, cap
     waiting.looks.join(timeout=0.5)
     waiting.close()
     waiting.looks.join()
-    assert caplog.messages == [
+    assert sorted(caplog.messages) == [
         "SLURM holds back jobs (5, 6): they ask for more time than their partition allows; ask for less "
         "(--set-resources <rule>:runtime=<minutes>), or name a partition that allows it"
         " (PartitionTimeLimit).",
         "SLURM holds back jobs (7): AssocGrpGRES.",
     ]
+
+
+def test_a_reason_of_a_moment_is_not_said(monkeypatch, caplog):
+    monkeypatch.setattr(cluster, "PACE", 0.01)
+    looks = iter((["5|PartitionDown"], ["5|Resources"], ["6|PartitionDown"]))
+    monkeypatch.setattr(cluster, "_squeue", lambda *options: next(looks, []))
+    waiting = cluster.Waiting(logging.getLogger("a run"))
+    waiting.handle(logging.makeLogRecord({"msg": "SLURM run ID: 0aded6a1"}))
+    waiting.looks.join(timeout=0.3)
+    waiting.close()
+    assert not caplog.messages
+    assert next(looks, None) is None

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 PACE = 60  # seconds between two looks at what waits
 # What a job waits for in the order of things: its turn, and nodes that others still have.
@@ -15,7 +15,7 @@ REASONS = {
     r"PartitionTimeLimit": "they ask for more time than their partition allows; ask for less "
     "(--set-resources <rule>:runtime=<minutes>), or name a partition that allows it",
     r"Partition(Down|Inactive)": "their partition is closed; name another in the profile, or wait",
-    r"ReqNodeNotAvail|Nodes required for job are DOWN": "the nodes for them are down or drained (see sinfo)",
+    r"ReqNodeNotAvail|Nodes required for job are DOWN": "nodes are down, drained or kept for others (sinfo)",
     r"BadConstraints": "no node has what gpu_resources or a rule asks for",
     r"Invalid(Account|QOS)|AccountNotAllowed|QOSNotAllowed": "the account or the qos may not run them there",
     r"JobHeld|requeued held": "they are held; scontrol release <id> lets them go",
@@ -37,7 +37,10 @@ def _squeue(*options: str) -> list[str] | None:
 
 
 class Waiting(logging.Handler):
-    """Says once, of each reason why SLURM holds jobs of this run back, what it is and which jobs wait."""
+    """Says once, of each reason why SLURM holds jobs of this run back, what it is and which jobs wait.
+
+    A reason that is gone at the next look is none: SLURM gives some of them for a moment.
+    """
 
     def __init__(self, logger: logging.Logger) -> None:
         super().__init__()
@@ -53,12 +56,14 @@ class Waiting(logging.Handler):
             self.looks.start()
 
     def _look(self, run: str) -> None:
+        before: Mapping[str, str] = {}
         while not self._over.wait(PACE):
-            lines = _squeue(f"--name={run}", "--states=PENDING", "--format=%i|%r") or ()
-            for reason, jobs in held_back(lines).items():
-                if reason not in self._said:
+            held = held_back(_squeue(f"--name={run}", "--states=PENDING", "--format=%i|%r") or ())
+            for reason in sorted(set(held.values()) - self._said):
+                if jobs := [job for job, why in held.items() if why == reason == before.get(job)]:
                     self._said.add(reason)
                     self._logger.warning(f"SLURM holds back jobs ({', '.join(jobs)}): {_words(reason)}.")
+            before = held
 
     def close(self) -> None:
         """Look no more."""
@@ -66,14 +71,10 @@ class Waiting(logging.Handler):
         super().close()
 
 
-def held_back(lines: Iterable[str]) -> dict[str, list[str]]:
-    """Return {reason: ids of jobs} without the ordinary reasons, given lines of squeue as ``id|reason``."""
-    jobs: dict[str, list[str]] = {}
-    for line in lines:
-        job, _, reason = line.partition("|")
-        if reason not in ORDINARY:
-            jobs.setdefault(reason, []).append(job)
-    return jobs
+def held_back(lines: Iterable[str]) -> dict[str, str]:
+    """Return {id of a job: reason} without the ordinary reasons, given lines of squeue as ``id|reason``."""
+    reasons = dict(line.split("|", 1) for line in lines)
+    return {job: reason for job, reason in reasons.items() if reason not in ORDINARY}
 
 
 def _words(reason: str) -> str:
