@@ -20,7 +20,8 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 from lextables.atomic import replacing_folder, write_text
 from lextables.models.in_parts import InParts
 from lextables.models.precision import in_words, mixed, tf32
-from lextables.models.throughput import TRAINING, aside, measured
+from lextables.models.throughput import TRAINING, aside, encoder, measured
+from lextables.models.unpadding import settle
 from lextables.run import noted
 
 _WHOLE, _FINISHED = "whole", "finished"
@@ -161,10 +162,21 @@ def train(trainer: InParts, work: str | Path) -> int:
         trainer.resume_parts(json.loads((found / _WHOLE).read_text(encoding="utf-8")))
     dtype, device = torch.bfloat16 if trainer.args.bf16 else torch.float32, trainer.args.device
     with tf32(device, wanted=dtype == torch.float32), measured(TRAINING, trainer.model, dtype):
+        unpadded = _without_padding(trainer.model, dtype, device)
         trainer.train(resume_from_checkpoint=str(found) if found else None)
         noted("precision", lambda _: in_words(dtype, device))
+        noted("padding", lambda _: unpadded)
     trainer.note_parts()
     return int(found.name.rpartition("-")[2]) if found else 0
+
+
+def _without_padding(model: torch.nn.Module, dtype: torch.dtype, device: torch.device) -> str:
+    """Have the encoder in ``model`` compute on real tokens alone if it can; return in words what it does."""
+    if (body := encoder(model)) is None:
+        return "padded: this model is no encoder of transformers"
+    if device.type == "cuda" and dtype == torch.float32:
+        return "padded: the GPU's kernel takes no single precision"
+    return settle(body, device)
 
 
 def latest(work: str | Path) -> Path | None:
