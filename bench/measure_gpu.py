@@ -39,8 +39,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import torch
-from lextables.models.in_parts import InParts
-from lextables.models.precision import in_words, tf32
 from transformers import AutoConfig, AutoModel, BertConfig, TrainerCallback, logging
 
 from lextables.atomic import write_text
@@ -55,6 +53,8 @@ from lextables.models import (
     unpadding,
 )
 from lextables.models.device import describe
+from lextables.models.in_parts import InParts
+from lextables.models.precision import in_words, tf32
 from lextables.models.tokenizer import load_tokenizer
 from lextables.tasks.classification import training as classification
 from lextables.tasks.classification.features import read_tokens, tokenise

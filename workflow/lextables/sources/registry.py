@@ -14,8 +14,8 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from lextables.errors import BadInput
-from lextables.registry import content
 from lextables.redaction import redacted
+from lextables.registry import content
 
 RELEASE = "release"
 # What an address gives where no digest is registered: nothing tells these bytes from any others.
