@@ -46,7 +46,7 @@ def test_a_dry_run_wants_no_cluster(monkeypatch):
 
 
 def test_the_clusters_profile_by_the_wrong_option_is_a_slip():
-    wrong = Namespace(**vars(NOTHING) | {"profile": "profiles/slurm"})
+    wrong = Namespace(**vars(NOTHING) | {"profile": ["profiles/slurm"]})
     with pytest.raises(SystemExit, match="say --workflow-profile profiles/slurm"):
         command_line.refuse(wrong, "sbatch")
     command_line.refuse(wrong)  # a profile of the user's own beside profiles/default

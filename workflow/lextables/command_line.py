@@ -59,8 +59,8 @@ def check_profile(arguments: Namespace, program: str) -> None:
     """Raise `BadInput` where a profile that starts jobs by a ``program`` is given by the wrong option."""
     if program and arguments.profile and not arguments.workflow_profile:
         what = "beside it Snakemake reads profiles/default, whose limit of one GPU would hold"
-        do = f"say --workflow-profile {arguments.profile}"
-        raise BadInput(what, where=f"--profile {arguments.profile}", do=do)
+        given = " ".join(arguments.profile)
+        raise BadInput(what, where=f"--profile {given}", do=f"say --workflow-profile {given}")
 
 
 def check_once(words: Sequence[str]) -> None:
