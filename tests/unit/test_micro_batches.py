@@ -275,6 +275,20 @@ def test_readings_are_halved_and_say_the_same(learnt, sentence_encoder, tmp_path
         read()
 
 
+@pytest.mark.parametrize("words", ["CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling", "bad shapes"])
+def test_what_a_library_says_of_memory_is_heard_and_no_other_error(words):
+    def work(part):
+        if len(part) > 1:
+            raise RuntimeError(words)
+        return list(part)
+
+    if words == "bad shapes":
+        with pytest.raises(RuntimeError, match=words):
+            [*in_parts_that_fit(range(2), 2, work)]
+    else:
+        assert [*in_parts_that_fit(range(2), 2, work)] == [[0], [1]]
+
+
 def test_parts_come_in_their_order_and_what_did_not_fit_is_not_tried_again():
     tried = []
 

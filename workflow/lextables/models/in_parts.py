@@ -15,7 +15,7 @@ import torch
 from transformers import Trainer
 
 from lextables.errors import BadInput
-from lextables.models.micro_batches import MORE_MEMORY, emptied
+from lextables.models.micro_batches import MORE_MEMORY, emptied, out_of_memory
 from lextables.models.throughput import aside, count
 from lextables.run import noted
 
@@ -105,7 +105,9 @@ class InParts(Trainer):
                 loss = loss if share == 1 else loss * share
                 self.accelerator.backward(loss)
                 losses.append(loss.detach())
-        except torch.OutOfMemoryError:
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
             return None
         return torch.stack(losses).sum()
 

@@ -11,6 +11,8 @@ from lextables.run import noted
 
 T, R = TypeVar("T"), TypeVar("R")
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
+# What libraries say in place of torch's own error, when they find no memory for themselves.
+OTHER_WORDS = ("CUBLAS_STATUS_ALLOC_FAILED", "DefaultCPUAllocator: can't allocate memory")
 _log = logging.getLogger("lextables")
 
 
@@ -22,7 +24,9 @@ def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
     while True:
         try:
             return size, work(size)
-        except torch.OutOfMemoryError:
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
             if size == 1:
                 what = "one text does not fit into the memory of the device"
                 raise BadInput(what, where="reading", do=MORE_MEMORY) from None
@@ -43,6 +47,11 @@ def in_parts_that_fit(rows: Sequence[T], size: int, work: Callable[[Sequence[T]]
         size, found = that_fits(size, lambda size, start=start: work(rows[start : start + size]))
         yield found
         done += size
+
+
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether an error says that there is no memory left."""
+    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in OTHER_WORDS)
 
 
 def emptied() -> None:
