@@ -179,16 +179,6 @@ def test_results_that_cannot_be_written(tmp_path):
         says(snakemake(tmp_path, QUICK), sentence("may not write the results", data=tmp_path))
 
 
-def test_a_disk_that_fills_up_and_one_that_is_full(tmp_path):
-    with disk(tmp_path, "size=1200k"):
-        full = sentence("has a full disk", data=tmp_path)
-        run = snakemake(tmp_path, "data")
-        # A source that is too large for what is left says so before it is copied.
-        says(run, rf"{full}|.* needs .* bytes more, and the disk of .* has .*; free some space\.")
-        assert "Logging error" not in run.stdout
-        says(snakemake(tmp_path, "data"), full)
-
-
 def test_another_folder_than_the_projects(tmp_path):
     (tmp_path / "here").mkdir()
     run = snakemake(tmp_path / "here", "--directory", str(tmp_path / "there"), QUICK)
