@@ -6,7 +6,7 @@ padding, the share of the rate that great matrix products reach here, and the gr
 is written after every measurement (`measured.json`, `measured.md`), so that a session that is cut keeps it.
 
 First, where results are, make a folder that is small enough to carry (60 contracts and a small encoder in
-half precision are some 50 MiB):
+half precision are some 46 MiB):
 
     PYTHONPATH=workflow python bench/measure_gpu.py pack results/release <folder of an encoder> carried
 
