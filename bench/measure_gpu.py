@@ -6,7 +6,7 @@ padding, the share of the rate that great matrix products reach here, and the gr
 is written after every measurement (`measured.json`, `measured.md`), so that a session that is cut keeps it.
 
 First, where results are, make a folder that is small enough to carry (60 contracts and a small encoder in
-half precision are some 50 MiB):
+half precision are some 46 MiB):
 
     PYTHONPATH=workflow python bench/measure_gpu.py pack results/release <folder of an encoder> carried
 
@@ -472,7 +472,9 @@ def pack(options: argparse.Namespace) -> int:
     pairs, targets = training_pairs(collection.load(files, task))
     queries, clauses = zip(*pairs, strict=True)
     rows = pa.table({"query": queries, "clause": clauses, "target": targets})
-    pq.write_table(rows, to / "acord/pairs.parquet", compression="zstd")
+    # Each clause once, where a dictionary of the usual size would give up.
+    once = {"compression": "zstd", "dictionary_pagesize_limit": 2**26}
+    pq.write_table(rows, to / "acord/pairs.parquet", **once)
     size = sum(path.stat().st_size for path in to.rglob("*") if path.is_file())
     print(f"{to}: {size / 2**20:.1f} MiB")
     return 0
