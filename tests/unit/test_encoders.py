@@ -55,3 +55,14 @@ def test_a_head_is_drawn_and_an_encoder_is_not(model, kind):
     multi_head.load(model(BertModel), [2, 3], kind, 0)
     with pytest.raises(BadInput, match="the weights lack 16 tensors"):
         multi_head.load(model(BertModel, drop="layer.1."), [2, 3], kind, 0)
+
+
+def test_pairs_are_read_with_those_of_as_many_tokens_whatever_their_letters(model, monkeypatch):
+    loaded = cross_encoder.load(model(BertForSequenceClassification, num_labels=1), CPU, 16)
+    # An unknown word is one token, however long.
+    pairs = [("the", ending) for ending in ("ends " * 5, "x" * 40, "ends", "the contract ends", "y" * 50)]
+    wanted = [cross_encoder.score(loaded, [pair])[0] for pair in pairs]
+    read, predict = [], loaded.predict
+    monkeypatch.setattr(loaded, "predict", lambda part, **how: read.append(part) or predict(part, **how))
+    assert cross_encoder.score(loaded, pairs, batch_size=2) == pytest.approx(wanted, abs=1e-6)
+    assert read == [[pairs[0], pairs[3]], [pairs[1], pairs[2]], [pairs[4]]]

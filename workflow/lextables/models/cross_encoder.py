@@ -12,15 +12,18 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
 from sentence_transformers.cross_encoder.data_collator import CrossEncoderDataCollator
 from torch.nn.functional import binary_cross_entropy_with_logits
+from tqdm import tqdm
 from transformers import set_seed
 
 from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.in_parts import InParts
-from lextables.models.micro_batches import that_fits
+from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.throughput import READING, count, measured
 
 Pair = tuple[str, str]
+# How many pairs are counted at once, which may be whole opinions.
+COUNTED = 256
 
 
 def load(
@@ -37,20 +40,42 @@ def load(
 
 
 def score(model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64) -> np.ndarray:
-    """Return one float64 logit a (query, clause) pair; higher is more relevant."""
+    """Return one float64 logit a (query, clause) pair; higher is more relevant.
 
-    def read(size: int) -> np.ndarray:
+    Pairs are read by their tokens, longest first: by their characters, as the library sorts them, a batch of
+    ACORD's is 18 % padding, by tokens 1 %.
+    """
+    by_length = np.argsort([-count for count in _lengths(model, pairs)], kind="stable")
+    found = [np.empty(0)]
+
+    def read(part: np.ndarray) -> np.ndarray:
         return model.predict(
-            list(pairs),
-            batch_size=size,
+            [pairs[at] for at in part],
+            batch_size=len(part),
             activation_fn=torch.nn.Identity(),
-            show_progress_bar=len(pairs) > 1000,
+            show_progress_bar=False,
         )
 
     counting = model.register_forward_hook(lambda _, given, found: count(given[0]))
-    with measured(READING, model), counting:
-        _, logits = that_fits(batch_size, read)
-    return np.asarray(logits, dtype=np.float64).reshape(-1)
+    with (
+        measured(READING, model),
+        counting,
+        tqdm(total=len(pairs), desc="rerank", disable=len(pairs) <= 1000) as progress,
+    ):
+        for logits in in_parts_that_fit(by_length, batch_size, read):
+            found.append(np.asarray(logits, dtype=np.float64).reshape(-1))
+            progress.update(len(found[-1]))
+    return np.concatenate(found)[np.argsort(by_length)]
+
+
+def _lengths(model: CrossEncoder, pairs: Sequence[Pair]) -> list[int]:
+    """The tokens of each pair, cut as the model cuts it."""
+    found: list[int] = []
+    for start in range(0, len(pairs), COUNTED):
+        queries, clauses = zip(*pairs[start : start + COUNTED], strict=True)
+        cut = {"truncation": True, "max_length": model.max_seq_length}
+        found += map(len, model.tokenizer(list(queries), list(clauses), **cut)["input_ids"])
+    return found
 
 
 class BalancedBatches(DefaultBatchSampler):
