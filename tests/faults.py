@@ -32,16 +32,8 @@ RESULTS = "results/sample"
 # What says how a run went and not what came of it.
 TOLD = frozenset({"logs", "benchmarks", "work", ".cache"})
 SECONDS = re.compile(r"(?<![\d.])\d+(\.\d+)? s(?= on )")  # in a table's cell
-STORY = frozenset(
-    (
-        "seconds",
-        "peak_memory_mib",
-        "tokens_per_second",
-        "model_flops_share",
-        "resumed_from_update",
-        "finished_before",
-    )
-)  # of a run's record
+# Of a run's record.
+STORY = frozenset({"seconds", "peak_memory_mib", "throughput", "resumed_from_update", "finished_before"})
 KEPT = frozenset({"finished", "vectors", "calls"})  # of the work
 SCRIPT = re.compile(r"python\S* \S+/\.snakemake/scripts/\w+\.(\w+\.py)")  # a job's command line
 DAMAGED = re.compile(r"^(\S+): this file was cut short; delete it, and run the same command again\.$", re.M)
