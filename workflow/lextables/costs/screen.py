@@ -13,6 +13,7 @@ from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from lextables import spreadsheet
 from lextables.atomic import write_text
 from lextables.costs.planned import Job, Part, Sum, parts
 
@@ -191,5 +192,5 @@ def _plain(value: float | None) -> str:
 def _csv(head: Sequence[str], rows: Sequence[Sequence]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerows([head, *rows])
+    writer.writerows(map(spreadsheet.cell, row) for row in [head, *rows])
     return out.getvalue()
