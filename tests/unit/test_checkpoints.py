@@ -1,14 +1,26 @@
 """Work folders: one a run, in it one for each state of inputs, settings and code.  And what training says."""
 
+import os
 import re
 import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch.utils.data import Dataset
 from transformers import TrainingArguments
 
-from lextables.models.checkpoints import arguments, clear, finished, keep, latest, train, work_folder
+from lextables.models.checkpoints import (
+    Checkpoints,
+    arguments,
+    clear,
+    finished,
+    keep,
+    latest,
+    train,
+    work_folder,
+)
 from lextables.models.in_parts import InParts
 
 
@@ -89,3 +101,20 @@ def test_training_says_in_the_log_how_far_it_is_and_prints_nothing(tmp_path, cap
         "update 4 of 4, loss x",
     ]
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_checkpoint_is_on_the_disk_before_it_counts_as_whole(tmp_path, monkeypatch):
+    """A power cut keeps what was flushed, and may keep a later file without an earlier one."""
+    (tmp_path / "checkpoint-2").mkdir()
+    (tmp_path / "checkpoint-2/model.safetensors").write_bytes(b"weights")
+    flushed = []
+    monkeypatch.setattr(
+        os, "fsync", lambda file: flushed.append(Path(f"/proc/self/fd/{file}").readlink().name)
+    )
+    trainer = SimpleNamespace(state_of_parts=lambda: {"rows": 4, "halved": []})
+    Checkpoints(trainer).on_save(
+        SimpleNamespace(output_dir=tmp_path), SimpleNamespace(global_step=2), SimpleNamespace()
+    )
+    assert flushed[0] == "model.safetensors"
+    assert len(flushed) == 2
+    assert latest(tmp_path).name == "checkpoint-2"

@@ -45,9 +45,7 @@ def replacing_folder(folder: str | Path) -> Iterator[Path]:
     try:
         temporary.mkdir(parents=True)
         yield temporary
-        for path in sorted(path for path in temporary.rglob("*") if path.is_file()):
-            with path.open("rb") as written:
-                os.fsync(written.fileno())
+        flush(temporary)
         if folder.exists():
             folder.rename(old)
         temporary.rename(folder)
@@ -56,3 +54,10 @@ def replacing_folder(folder: str | Path) -> Iterator[Path]:
             old.rename(folder)
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def flush(folder: str | Path) -> None:
+    """Have all files below ``folder`` on the disk, so that a power cut leaves them whole."""
+    for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
+        with path.open("rb") as written:
+            os.fsync(written.fileno())

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
-from lextables.atomic import replacing_folder, write_text
+from lextables.atomic import flush, replacing_folder, write_text
 from lextables.models.in_parts import InParts
 from lextables.models.precision import in_words, mixed, tf32
 from lextables.models.throughput import TRAINING, aside, encoder, measured
@@ -90,8 +90,9 @@ class Checkpoints(TrainerCallback):
         self.trainer = trainer
 
     def on_save(self, args, state, control, **kwargs):
-        parts = json.dumps(self.trainer.state_of_parts())
-        write_text(Path(args.output_dir) / f"checkpoint-{state.global_step}" / _WHOLE, parts)
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        flush(folder)
+        write_text(folder / _WHOLE, json.dumps(self.trainer.state_of_parts()))
 
 
 class AtUpdates(TrainerCallback):
