@@ -297,7 +297,7 @@ def reading(tokens: Path, device: torch.device) -> dict[str, Callable[[str], dic
         return {
             "tokens_per_second": round(int(lengths.sum()) / seconds),
             "padding_share": round(1 - lengths.sum() / sum(b["input_ids"].numel() for b in given), 4),
-            "model_flops_share": round(float(flops) / seconds / rate, 4),
+            "model_flops_share": float(f"{float(flops) / seconds / rate:.3g}"),
             "precision": precision,
             "batches": len(batches),
         }
@@ -321,7 +321,7 @@ def one(case: Case, work: Work, folder: str, watch: Watch) -> dict[str, Any]:
     return {
         "tokens_per_second": round(int(watch.tokens) / seconds),
         "padding_share": round(1 - int(watch.tokens) / watch.places, 4),
-        "model_flops_share": round(float(watch.flops) / seconds / rate, 4),
+        "model_flops_share": float(f"{float(watch.flops) / seconds / rate:.3g}"),
         "peak_gpu_memory_mib": peak,
         "updates_per_second": round(watch.done / seconds, 3),
         "updates": watch.done,

@@ -291,7 +291,7 @@ def test_a_source_that_changes_on_its_server_is_refused_and_what_is_here_stays(t
 
         server.going.clear()
         run = place.begin()
-        until(lambda: part.exists() and part.stat().st_size == server.at_once, run)
+        until(lambda: part.exists() and part.stat().st_size > server.at_once / 2, run)
         faults.kill_all(run, random.Random(0))
         server.body = two
         server.going.set()
@@ -303,12 +303,13 @@ def test_a_source_that_changes_on_its_server_is_refused_and_what_is_here_stays(t
         server.body = one
         server.going.clear()
         run = place.begin()
-        until(lambda: part.exists() and part.stat().st_size == server.at_once, run)
+        until(lambda: part.exists() and part.stat().st_size > server.at_once / 2, run)
         faults.kill_all(run, random.Random(0))
         server.going.set()
         server.starts.clear()
+        held = part.stat().st_size
         assert place.run() == 0, place.said[-2000:]
-        assert server.starts == [server.at_once]
+        assert server.starts == [held]
         assert (place.folder / file).read_bytes() == one
 
         server.body = two
