@@ -3,7 +3,7 @@
 The project's own code trains on CUAD's windows, MAUD's texts and ACORD's pairs, as the papers cut and batch
 them, first plainly, then with one thing more at a time.  For each: real tokens a second, the share of
 padding, the share of the rate that great matrix products reach here, and the greatest memory.  What is found
-is written after every measurement (`measured.json`, `measured.md`), so that a session that is cut keeps it.
+is written after every measurement (`measured.json`, `measured.md`), so that what is cut short keeps it.
 
 First, where results are, make a folder that is small enough to carry (60 contracts and a small encoder in
 half precision are some 46 MiB):
