@@ -84,7 +84,13 @@ class Place:
     @property
     def checkpoints(self) -> set[Path]:
         """The checkpoints that are whole."""
-        return {path.parent for path in self.folder.glob(f"{RESULTS}/work/**/checkpoint-*/whole")}
+        work = self.folder / RESULTS / "work"
+        # Unlike a glob, a walk passes over a folder that goes while it is looked at.
+        return {
+            Path(place)
+            for place, _, files in os.walk(work)
+            if Path(place).name.startswith("checkpoint-") and "whole" in files
+        }
 
     def outputs(self) -> dict[str, bytes]:
         """{name: content} of the files that came of it, without what says when and how long."""
