@@ -38,7 +38,7 @@ DENSE, LINEAR, LEXICAL = (
 TARGETS = [f"{FIRST}/run.json", f"{SECOND}/run.json", DENSE, LINEAR, LEXICAL]
 MADE = [f"{FIRST}/weights/model.safetensors", f"{SECOND}/weights/model.safetensors", DENSE, LINEAR, LEXICAL]
 ON_GPU = ("retrieval_train", "acord_retrieve_dense", "acord_retrieve_linear")
-# Of memory for a job that needs some 900 MB, the first time: so little that it is seen before the job is done.
+# Of memory for a job that needs some 900 MB: at first so little that it is seen before the job is done.
 TOO_LITTLE = "acord_retrieve_dense:mem_mb=300 * attempt ** 2"
 CANCELLED = "minilm-retriever_sample_1"
 NO_GPU = "config: device = 'cuda' but this machine has no usable GPU; set device to auto or cpu."
