@@ -63,9 +63,10 @@ def folder(tmp_path_factory):
 
 
 @contextmanager
-def snakemake(cluster, folder, *targets, gpus=True):
-    """A run that submits to the cluster, and the file that its screen is."""
+def snakemake(cluster, folder, *targets, gpus=True, more=()):
+    """A run that submits to the cluster, with ``more`` options, and the file that its screen is."""
     options = ["--workflow-profile", "profiles/slurm", "--directory", str(folder), "--latency-wait", "10"]
+    options += more
     options += ["--slurm-partition-config", str(folder / "partitions.yaml")]
     if gpus:
         options += ["--configfile", str(folder / "cpu.yaml")]
@@ -148,7 +149,8 @@ def given(cluster) -> dict[str, tuple[str, str]]:
 def test_gpus_are_counted_lost_memory_is_asked_for_and_a_cancelled_job_leaves_nothing(cluster, folder):
     watch = Watch(cluster)
     watch.start()
-    with snakemake(cluster, folder, *TARGETS) as (run, screen):
+    # Without --keep-going nothing is tried again once another job has failed for good.
+    with snakemake(cluster, folder, *TARGETS, more=["--keep-going"]) as (run, screen):
         # Cancelled where it runs, and again where it was tried again.
         for _ in ("at first", "again"):
             (number,) = until(lambda: jobs(cluster, CANCELLED, "--states=RUNNING"))
