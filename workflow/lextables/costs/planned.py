@@ -5,7 +5,7 @@ once.  A job of which nothing is known is counted and is in no sum, which then s
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -77,19 +77,13 @@ class Part:
 
 def parts(jobs: Sequence[Job]) -> list[Part]:
     """Return the line of each table and of each paper, of what belongs to no table, and of all."""
-    behind = {job.table: _behind(job, jobs) for job in jobs if job.table}
+    by_number = {job.number: job for job in jobs}
+    behind = {job.table: _behind(job, by_number) for job in jobs if job.table}
     papers: dict[str, set[int]] = defaultdict(set)
     for (paper, _), numbers in behind.items():
         papers[paper] |= numbers
-    tables_of: dict[int, int] = defaultdict(int)
-    for numbers in behind.values():
-        for number in numbers:
-            tables_of[number] += 1
-    papers_of: dict[int, int] = defaultdict(int)
-    for numbers in papers.values():
-        for number in numbers:
-            papers_of[number] += 1
-    by_number = {job.number: job for job in jobs}
+    tables_of = Counter(number for numbers in behind.values() for number in numbers)
+    papers_of = Counter(number for numbers in papers.values() for number in numbers)
     found = []
     for paper in sorted(papers):
         several = [by_number[number] for number in sorted(papers[paper])]
@@ -102,13 +96,12 @@ def parts(jobs: Sequence[Job]) -> list[Part]:
     return [*found, part(ALL, "", jobs, {})]
 
 
-def _behind(job: Job, jobs: Sequence[Job]) -> set[int]:
-    """A job and all that it waits for, directly or not."""
-    before = {one.number: one.before for one in jobs}
+def _behind(job: Job, jobs: Mapping[int, Job]) -> set[int]:
+    """A job and all that it waits for, directly or not; ``jobs`` are by their numbers."""
     found, waiting = {job.number}, [job.number]
     while waiting:
-        for number in before[waiting.pop()]:
-            if number in before and number not in found:
+        for number in jobs[waiting.pop()].before:
+            if number in jobs and number not in found:
                 found.add(number)
                 waiting.append(number)
     return found

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 CHUNK = 1 << 20
 
@@ -52,14 +53,8 @@ def gunzipped(data: bytes, bounds: Bounds = WHOLE) -> bytes:
     Raises `OverBounds`, and of gzip's own for what is damaged: gzip.BadGzipFile, EOFError and zlib.error.
     """
     most = min(bounds.member, max(CHUNK, bounds.ratio * len(data)))
-    parts, size = [], 0
     with gzip.open(io.BytesIO(data)) as file:
-        while chunk := file.read(CHUNK):
-            size += len(chunk)
-            if size > most:
-                raise OverBounds(f"it expands beyond {most:,} bytes")
-            parts.append(chunk)
-    return b"".join(parts)
+        return _read(file, most)
 
 
 def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
@@ -89,17 +84,22 @@ def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
         raise OverBounds(f"it claims {member.file_size:,} bytes, more than the {bounds.member:,} allowed")
     if member.file_size > CHUNK and member.file_size > bounds.ratio * max(1, member.compress_size):
         raise OverBounds(f"it claims to expand more than {bounds.ratio} times")
-    parts, size = [], 0
     try:
         with archive.open(member) as stream:
-            while chunk := stream.read(CHUNK):
-                size += len(chunk)
-                if size > bounds.member:
-                    raise OverBounds(f"it expands beyond {bounds.member:,} bytes")
-                parts.append(chunk)
+            return _read(stream, bounds.member)
     except (zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, NotImplementedError) as error:
         # RuntimeError is zipfile's word for an encrypted member.
         raise zipfile.BadZipFile(str(error)) from error
+
+
+def _read(stream: IO[bytes], most: int) -> bytes:
+    """Return what a stream gives; `OverBounds` as soon as that is more than ``most`` bytes."""
+    parts, size = [], 0
+    while chunk := stream.read(CHUNK):
+        size += len(chunk)
+        if size > most:
+            raise OverBounds(f"it expands beyond {most:,} bytes")
+        parts.append(chunk)
     return b"".join(parts)
 
 
