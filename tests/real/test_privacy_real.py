@@ -57,6 +57,22 @@ def test_each_of_9369_pairs_has_two_responses_at_least(read_release):
     assert len(pairs) == 9369
 
 
+def test_in_1580_pairs_two_responses_are_alike_in_everything(read_release):
+    folder, _, _ = read_release
+    highlights = defaultdict(set)
+    place = ("site", "question_id", "response")
+    for row in read(folder / "highlights.parquet", [*place, "document", "paragraph", "sentence"]):
+        highlights[tuple(row[name] for name in place)].add(
+            (row["document"], row["paragraph"], row["sentence"])
+        )
+    pairs = defaultdict(list)
+    for row in read(folder / "responses.parquet"):
+        marked = frozenset(highlights[tuple(row[name] for name in place)])
+        alike = (row["reader_id"], tuple(row["options"]), row["confidence"], marked)
+        pairs[row["site"], row["question_id"]].append(alike)
+    assert sum(len(set(found)) < len(found) for found in pairs.values()) == 1580
+
+
 def test_coders_are_told_apart_nowhere(read_release):
     """The coder_id of nearly every pair is one for all its responses, so it says who answered of none."""
     folder, _, _ = read_release
