@@ -2,12 +2,14 @@
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lextables.errors import BadInput
+from lextables.tables.cells import Cell, verdict
 from lextables.tables.published import PublishedCell, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,6 +64,31 @@ def test_cells_keep_the_order_of_the_file(tmp_path):
     assert [cell.value for cell in cells] == ["1", "2", "3"]
 
 
+def test_a_value_whose_trailing_zeros_are_dropped_is_compared_at_the_decimals_of_its_table(tmp_path):
+    text = HEADER + "t,r,c,0.81+/-0.013,3,p\nt,s,c,0.817+/-0.012,3,p\nt,u,c,0,3,p\n"
+    cells = load(_write(tmp_path, text))
+    assert [(cell.value, cell.number, cell.decimals) for cell in cells] == [
+        ("0.81+/-0.013", 0.81, 3), ("0.817+/-0.012", 0.817, 3), ("0", 0.0, 3),
+    ]  # fmt: skip
+    found = [verdict(cells[0], Cell("r", "c", value)) for value in (0.8149, 0.8104)]
+    assert found == [("off", ("off by +0.005",)), ("match", ())]
+
+
+# Rows whose values are counts, and the one column of values of different kinds.
+COUNTS = re.compile(r"(.* / )?N")
+MIXED = {("cuad", "figure2", "Value")}
+
+
+@pytest.mark.parametrize("path", sorted(ACORD.parent.glob("*.csv")), ids=lambda path: path.stem)
+def test_the_values_of_a_column_are_compared_at_the_same_decimals(path):
+    """A paper that prints 0.81 beside 0.817 drops trailing zeros; 0.8149 is not its value."""
+    columns = defaultdict(set)
+    for cell in load(path):
+        if cell.decimals is not None and not COUNTS.fullmatch(cell.row):
+            columns[path.stem, cell.table, cell.column].add(cell.decimals)
+    assert {key: found for key, found in columns.items() if len(found) > 1}.keys() == MIXED & columns.keys()
+
+
 def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
     assert load(_write(tmp_path, "\ufeff" + HEADER + "table2,b,x,1,0,p. 1\n"))[0].table == "table2"
 
@@ -84,6 +111,11 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         (HEADER + "t,r,c,50,,p\n", "row 2: decimals is '', but the value '50' is a number with 0 decimals"),
         (HEADER + "t,r,c,NaN,3,p\n", "row 2: decimals is '3', but the value 'NaN' is text"),
         (HEADER + "t,r,c,5,x,p\n", "row 2: decimals is 'x'"),
+        (HEADER + "t,r,c,0.5,-1,p\n", "row 2: decimals is '-1'"),
+        (
+            HEADER + "t,r,c,0.5,3,p\nt,s,c,0.25,2,p\nu,s,c,0.125,3,p\n",
+            "row 2: decimals is 3, but no value of t shows 3 decimals",
+        ),
         (
             HEADER + "t,r,c,1,0,p\nt,s,c,1,0,p\nt,r,c,2,0,p\n",
             "row 4: the cell t / 'r' / 'c' stands already in row 2",

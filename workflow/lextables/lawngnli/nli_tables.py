@@ -166,12 +166,7 @@ def _p_value_row(inputs: Inputs, p_values: Mapping[str, Sequence[float]]) -> Ite
         if printed.row == P_VALUES:
             found = p_values.get(printed.column)
             reason = "" if found else NO_PRINTED
-            yield Cell(P_VALUES, printed.column, _printed_p(max(found)) if found else None, reason=reason)
-
-
-def _printed_p(value: float) -> float | str:
-    """A p-value as the paper rounds it, to three decimals, and prints it: 0 where nothing is left."""
-    return 0.0 if round(value, 3) == 0 else f"{value:.3f}"
+            yield Cell(P_VALUES, printed.column, max(found) if found else None, reason=reason)
 
 
 def _counts(inputs: Inputs, tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:

@@ -26,7 +26,10 @@ COLUMNS = {
     "value": (pa.string(), "the value as printed, less its markup"),
     "number": (pa.float64(), "the printed number in the table's own unit, 54.0 for `54.0%`; empty for text"),
     "margin": (pa.float64(), "the printed error of `0.742 ± 0.014`; empty where none is printed"),
-    "decimals": (pa.int64(), "how many decimals are printed; empty for text"),
+    "decimals": (
+        pa.int64(),
+        "how many decimals are printed, or were before trailing zeros were dropped; empty for text",
+    ),
     "where": (
         pa.string(),
         "page, section or line of the paper that it was read from, with any remark on the reading",

@@ -2,7 +2,8 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,8 @@ class PublishedCell:
     """One cell of a printed table or figure.
 
     ``table``, ``row`` and ``column`` name the cell; ``value`` is the string as printed, less its markup;
-    ``decimals`` is the number of decimals printed, ``None`` for text; ``where`` is the place in the paper.
+    ``decimals`` is the number of decimals that it is compared at, ``None`` for text: more than ``value``
+    shows where the paper drops trailing zeros.  ``where`` is the place in the paper.
     """
 
     table: str
@@ -60,8 +62,8 @@ def load(path: str | Path) -> list[PublishedCell]:
     """Return the cells of ``path``, a csv with the columns ``COLUMNS``, in the file's order.
 
     Raises ``BadInput``, which names the file and the row as an editor counts lines, where a column is missing
-    or unknown, a field is empty or padded with spaces, ``decimals`` is not what ``value`` shows, or the same
-    (table, row, column) stands twice.
+    or unknown, a field is empty or padded with spaces, ``decimals`` is less than ``value`` shows, or
+    more than any value of its table shows, or the same (table, row, column) stands twice.
     """
     path = Path(path)
     cells: list[PublishedCell] = []
@@ -88,7 +90,29 @@ def load(path: str | Path) -> list[PublishedCell]:
             )
         first[key] = line
         cells.append(cell)
+    _check_more_decimals(cells, first, path)
     return cells
+
+
+def _check_more_decimals(
+    cells: Iterable[PublishedCell], lines: Mapping[tuple[str, str, str], int], path: Path
+) -> None:
+    """A value has more decimals than it shows only where another value of its table shows as many."""
+    shown: dict[str, set[int]] = defaultdict(set)
+    more = []
+    for cell in cells:
+        if cell.decimals is not None:
+            shows = _shown_decimals(cell.value)
+            shown[cell.table].add(shows)
+            if shows < cell.decimals:
+                more.append(cell)
+    for cell in more:
+        if cell.decimals not in shown[cell.table]:
+            raise BadInput(
+                f"decimals is {cell.decimals}, but no value of {cell.table} shows {cell.decimals} decimals",
+                where=f"{path}, row {lines[cell.table, cell.row, cell.column]}",
+                do=f"write {_shown_decimals(cell.value)}, the decimals of {cell.value!r}",
+            )
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -134,16 +158,22 @@ def _check_header(header: list[str], path: Path) -> None:
 
 def _decimals(value: str, decimals: str, where: str) -> int | None:
     """Return ``decimals`` as a number (``None`` for text) after checking it against the printed ``value``."""
-    printed = _PRINTED.fullmatch(value)
-    shown = str(len(printed["number"].rstrip("%").partition(".")[2])) if printed else ""
-    if decimals != shown:
-        means = f"is a number with {shown} decimals" if printed else "is text"
+    shown = _shown_decimals(value)
+    if shown is None and not decimals:
+        return None
+    if shown is None or not re.fullmatch(r"\d", decimals) or int(decimals) < shown:
+        means = "is text" if shown is None else f"is a number with {shown} decimals"
         raise BadInput(
             f"decimals is {decimals!r}, but the value {value!r} {means}",
             where=where,
-            do=f"write {shown} as decimals" if printed else "leave decimals empty",
+            do="leave decimals empty" if shown is None else f"write {shown} as decimals",
         )
-    return int(shown) if printed else None
+    return int(decimals)
+
+
+def _shown_decimals(value: str) -> int | None:
+    printed = _PRINTED.fullmatch(value)
+    return len(printed["number"].rstrip("%").partition(".")[2]) if printed else None
 
 
 def _float(printed: str) -> float:
