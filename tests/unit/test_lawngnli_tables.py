@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lextables.dataset import write, write_all
@@ -12,6 +13,8 @@ from lextables.lawngnli import tables
 from lextables.lawngnli.readings import pair_name
 from lextables.lawngnli.schema.examples import EXAMPLES
 from lextables.lawngnli.schema.long_premises import LONG_PREMISES
+from lextables.lawngnli.tables import PLAIN
+from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.nli.schema import TABLES
 from lextables.nli.spool import text_id
 from lextables.rooms import load
@@ -101,18 +104,29 @@ def cells(tmp_path, readings):
     ("row", "column", "value"),
     [
         ("Agreed-upon (gold) labels / N", "Short premise / All", 3),
-        ("Agreed-upon (gold) labels / Accuracy", "Short premise / All", 2 / 3),
+        # Gold labels: a entail, b and c neutral.  Entail is right once of once, neutral once of twice.
+        ("Agreed-upon (gold) labels / Accuracy", "Short premise / All", 3 / 4),
         ("Agreed-upon (gold) labels / Accuracy", "Short premise / Negation", 1 / 2),
+        (PLAIN, "Short premise / All", 2 / 3),
         ("High-confidence agreed-upon (gold) labels / N", "Short premise / All", 1),
         ("High-confidence agreed-upon (gold) labels / Accuracy", "Short premise / All", 1),
         ("Full assessment set / Worker agreement", "Short premise / All", 3 / 4),
         ("Full assessment set / High confidence, if agreement", "Short premise / All", 1 / 3),
         ("Full assessment set / N", "Short premise / All", 4),
-        ("Agreed-upon (gold) labels / Accuracy", "Short premise / entail", 1 / 2),
+        (PLAIN, "Short premise / entail", 1 / 2),
+        ("Agreed-upon (gold) labels / N", "Short premise / entail", 2),
     ],
 )
-def test_layout_of_table_4(cells, row, column, value):
+def test_cells_of_table_4(cells, row, column, value):
     assert cells[row, column].value == pytest.approx(value)
+
+
+def test_a_balanced_accuracy_has_a_jackknife_interval_and_a_plain_one_wilsons(cells):
+    balanced = cells["Agreed-upon (gold) labels / Accuracy", "Short premise / All"]
+    # Without a, b or c: neutral alone 1/2; entail and neutral 1; entail 1 and neutral 0.
+    assert (balanced.low, balanced.high) == jackknife_interval(3 / 4, np.array([1 / 2, 1, 1 / 2]), (0, 1))
+    plain = cells[PLAIN, "Short premise / All"]
+    assert (plain.low, plain.high) == share_interval(2, 3)
 
 
 def test_what_was_not_read_says_so(cells):

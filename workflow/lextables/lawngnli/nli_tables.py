@@ -221,9 +221,9 @@ def _gold(inputs: Inputs) -> dict[str, int]:
     }
 
 
-def balanced_accuracy(answers: Sequence[int], labels: Sequence[int]) -> float:
+def balanced_accuracy(answers: Sequence[int | str], labels: Sequence[int | str]) -> float:
     """Return the mean, over the labels that there are, of the share of examples with it that have it."""
-    right: dict[int, list[bool]] = defaultdict(list)
+    right: dict[int | str, list[bool]] = defaultdict(list)
     for answer, label in zip(answers, labels, strict=True):
         right[label].append(answer == label)
     return statistics.fmean(statistics.fmean(of_label) for _, of_label in sorted(right.items()))

@@ -1,22 +1,24 @@
 """LawngNLI's tables: statistics, the steps of the construction, and the hundred that were read."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from lextables.dataset import Row, read
 from lextables.errors import BadInput
 from lextables.lawngnli import retrieval_tables
 from lextables.lawngnli.funnel import funnel
 from lextables.lawngnli.labels import LABELS
-from lextables.lawngnli.nli_tables import accuracy, by_readings
+from lextables.lawngnli.nli_tables import accuracy, balanced_accuracy, by_readings
 from lextables.lawngnli.readings import READINGS, Pair, load_readings, pair_name
 from lextables.lawngnli.statistics import DatasetStatistics, of_pairs
 from lextables.lawngnli.statistics import table2 as statistics_of
-from lextables.metrics.intervals import share_interval
+from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.models.token_count import TokenCounter
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
@@ -27,6 +29,8 @@ NAMED = "the paper's word for where the texts are from, which nothing computes"
 ANOTHER = "the readings were made on another data set"
 NOT_READ = "no example was read"
 EMPTY = "no training example is in this subset"
+GOLD_LABELS = "Agreed-upon (gold) labels"
+PLAIN = f"{GOLD_LABELS} / Accuracy, not balanced"
 
 
 def table2(inputs: Inputs) -> list[Cell]:
@@ -127,8 +131,9 @@ def _census(inputs: Inputs) -> dict[str, Any]:
 def table4(inputs: Inputs) -> list[Cell]:
     """Table 4: two blind readings an example; gold labels are those that both readers chose.
 
-    Only short premises were read, and only readings of this very data set count.  Accuracy by label is
-    ours.  Raises `BadInput` for a reading of a pair of texts that the data set does not have.
+    Accuracy is balanced (macro-averaged recall), as the caption says.  Only short premises were read, and
+    only readings of this very data set count.  Additional rows have the plain accuracy, over all and by
+    automatic label.  Raises `BadInput` for a reading of a pair of texts that the data set does not have.
     """
     data_set = _census(inputs)["data"]["examples"]["rows_sha256"]
     readings = load_readings(READINGS)
@@ -142,12 +147,11 @@ def table4(inputs: Inputs) -> list[Cell]:
             continue
         chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]
         cells.append(_assessed(printed.row, printed.column, chosen))
+    if pairs:
+        cells.append(_assessed(PLAIN, "Short premise / All", pairs))
     for label in LABELS if pairs else ():
         chosen = [pair for pair in pairs if pair[0]["label"] == label]
-        for row in ("Agreed-upon (gold) labels / Accuracy", "Agreed-upon (gold) labels / N"):
-            cells.append(
-                replace(_assessed(row, f"Short premise / {label}", chosen), decimals=3 if "Acc" in row else 0)
-            )
+        cells += [_assessed(row, f"Short premise / {label}", chosen) for row in (PLAIN, f"{GOLD_LABELS} / N")]
     return cells
 
 
@@ -165,22 +169,38 @@ def _read_again(data: Path, readings: Mapping[str, Pair]) -> Iterator[tuple[Row,
 
 
 def _assessed(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
-    """One cell of Table 4 over examples with their two readings; shares have a Wilson interval."""
+    """One cell of Table 4 over examples with their two readings.
+
+    Shares have a Wilson interval, balanced accuracies a jackknife.
+    """
     group, _, measure = row.partition(" / ")
     agreed = [(example, pair) for example, pair in pairs if pair[0].label == pair[1].label]
     sure = [(example, pair) for example, pair in agreed if pair[0].sure and pair[1].sure]
     gold = sure if group.startswith("High-confidence") else agreed
     if measure == "N":
-        return Cell(row, column, float(len(pairs if group.startswith("Full") else gold)))
+        return Cell(row, column, float(len(pairs if group.startswith("Full") else gold)), decimals=0)
+    right = [(example, pair) for example, pair in gold if pair[0].label == example["label"]]
     whole, part = {
-        "Accuracy": (gold, [g for g in gold if g[1][0].label == g[0]["label"]]),
+        "Accuracy": (gold, right),
+        "Accuracy, not balanced": (gold, right),
         "Worker agreement": (pairs, agreed),
         "High confidence, if agreement": (agreed, sure),
     }[measure]
     if not whole:
         return Cell(row, column, None, reason="none of these was read alike")
+    if measure == "Accuracy":
+        labels = [(example["label"], pair[0].label) for example, pair in gold]
+        value = _balanced(labels)
+        left_out = [_balanced(labels[:at] + labels[at + 1 :]) for at in range(len(labels))]
+        low, high = jackknife_interval(value, np.array(left_out), (0, 1)) or (None, None)
+        return Cell(row, column, value, low, high)
     low, high = share_interval(len(part), len(whole)) or (None, None)
     return Cell(row, column, len(part) / len(whole), low, high)
+
+
+def _balanced(labels: Sequence[tuple[str, str]]) -> float:
+    """The balanced accuracy of (automatic label, gold label) pairs; NaN without any."""
+    return balanced_accuracy(*zip(*labels, strict=True)) if labels else math.nan
 
 
 TABLES = {
