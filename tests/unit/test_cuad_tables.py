@@ -288,6 +288,37 @@ def test_figures_4_and_8_rank_by_area_and_show_every_row_that_ran(data):
     assert eight["Governing Law", "Precision@80% Recall: DeBERTa-xlarge"].value == pytest.approx(80)
 
 
+def test_categories_with_the_same_area_share_a_rank_without_a_verdict(data):
+    tied = {("AUPR", f"category: {name}"): 0.0 for name in ("Governing Law", "Effective Date")}
+    systems = [
+        system("DeBERTa-xlarge", [run(data, "tie/seed0", 0.4, values=tied)], trained=False),
+        system("Mine", [run(data, "m/seed0", 0.2)], own=True),
+    ]
+    for table in ("figure4", "figure8"):
+        lines = verdicts(data, table, *systems)
+        found = {
+            row: (line.reproduced, line.verdict, line.reason)
+            for (row, _), line in lines.items()
+            if line.published and line.reproduced
+        }
+        said = "no verdict: tied with 1 other category"
+        assert found == {
+            "Irrevocable Or Perpetual License": ("1", "off", "off by -11"),
+            "Governing Law": ("2.5", "", said),
+            "Effective Date": ("2.5", "", said),
+        }
+
+
+def test_a_model_whose_areas_are_all_equal_has_no_rank_correlation(data):
+    equal = {("AUPR", f"category: {name}"): 0.0 for name in TITLES}
+    runs = [run(data, "zeros/seed0", 0.0, values=equal)]
+    lines = verdicts(data, "figure4", system("DeBERTa-xlarge", runs, trained=False))
+    line = lines["rank correlation with the printed order", "Spearman: DeBERTa-xlarge"]
+    assert (line.ours, line.reason) == ("undefined", "all categories have the same area")
+    ranked = [line for (_, column), line in lines.items() if column == "Rank" and line.reproduced]
+    assert [(line.reproduced, line.verdict) for line in ranked] == [("2", "")] * 3
+
+
 def test_figures_4_and_8_without_deberta_keep_its_reason_and_our_values(data):
     mine = system("Mine", [run(data, "m/seed0", 0.2)], own=True)
     cells = computed(data, "figure4", system("DeBERTa-xlarge", reason="gated"), mine)

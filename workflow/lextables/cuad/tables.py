@@ -38,6 +38,7 @@ RELEASED_NAMES = {
 BIN = 8
 CURVE = range(5, 101, 5)  # per cent recall
 OWN_SHARES = "not trained on this share of the contracts"
+ALL_TIED = "all categories have the same area"
 
 Table = Callable[["Results"], list[Cell]]
 System = Mapping[str, Any]
@@ -264,11 +265,13 @@ def figure4(results: Results) -> list[Cell]:
     for system in results.systems:
         ranks = _ranks(results, _folders(system))
         if len(ranks) > 2:
+            place = "rank correlation with the printed order", f"Spearman: {system['row']}"
+            if len(set(ranks.values())) == 1:
+                cells.append(Cell(*place, "undefined", reason=ALL_TIED, runs=_folders(system)))
+                continue
             order = [float(cell.value) for cell in results.published if cell.row in ranks]
             agreement = float(spearmanr(order, list(ranks.values())).statistic)
-            column = f"Spearman: {system['row']}"
-            row = "rank correlation with the printed order"
-            cells.append(Cell(row, column, agreement, decimals=2, runs=_folders(system)))
+            cells.append(Cell(*place, agreement, decimals=2, runs=_folders(system)))
     return cells
 
 
@@ -285,20 +288,30 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
     ranks, of_seeds = _ranks(results, folders), [_ranks(results, (folder,)) for folder in folders]
     missing = "no test clause of this category" if folders else model["reason"] or OWN_SHARES
     ran = [system for system in results.systems if _folders(system)]
+    at_rank = Counter(ranks.values())
     cells = []
     for printed in results.published:
         rank = ranks.get(printed.row)
-        cells.append(
-            Cell(
-                printed.row,
-                printed.column,
-                None if rank is None else float(rank),
-                reason=missing if rank is None else "",
-                runs=folders,
-                seeds=_seeds(model, (float(of_seed.get(printed.row, math.nan)) for of_seed in of_seeds)),
-                averages=model["averages"],
+        tied = at_rank[rank] - 1 if rank else 0
+        if tied:
+            cells.append(
+                Cell(
+                    printed.row, printed.column, f"{rank:g}", runs=folders, judged=False,
+                    reason=f"no verdict: tied with {tied} other categor{'y' if tied == 1 else 'ies'}",
+                )
+            )  # fmt: skip
+        else:
+            cells.append(
+                Cell(
+                    printed.row,
+                    printed.column,
+                    rank,
+                    reason="" if rank else missing,
+                    runs=folders,
+                    seeds=_seeds(model, (of_seed.get(printed.row, math.nan) for of_seed in of_seeds)),
+                    averages=model["averages"],
+                )
             )
-        )
         for system in ran:
             value = _category_score(results, _folders(system), metric, printed.row)
             if value is not None:
@@ -307,15 +320,21 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
     return cells
 
 
-def _ranks(results: Results, folders: Sequence[str]) -> dict[str, int]:
-    """{printed category: its rank by the area of these runs, 1 the best}, in the printed order."""
+def _ranks(results: Results, folders: Sequence[str]) -> dict[str, float]:
+    """{printed category: its rank by the area of these runs, 1 the best}, in the printed order.
+
+    Categories with the same area have the mean of the ranks that they take up.
+    """
     found = {}
     for printed in results.published if folders else ():
         value = _category_score(results, folders, AUPR, printed.row)
         if value is not None:
             found[printed.row] = value
-    ordered = sorted(found, key=lambda name: -found[name])
-    return {name: ordered.index(name) + 1 for name in found}
+    values = list(found.values())
+    return {
+        name: sum(other > value for other in values) + (values.count(value) + 1) / 2
+        for name, value in found.items()
+    }
 
 
 def _category_score(results: Results, folders: Sequence[str], metric: str, printed: str) -> float | None:

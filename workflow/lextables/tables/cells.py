@@ -64,7 +64,8 @@ class Cell:
     names what a score is of, alike for all systems that are compared by it and higher for a better one; it is
     empty for what is no score.  ``score`` is what a test compares it with others by.  ``floor`` is the name
     of a system of the table's floor whose score this is.  ``comparable`` says whether the data are the
-    paper's, of a cell that is made of others than its table.
+    paper's, of a cell that is made of others than its table.  A cell that is not ``judged`` has no verdict,
+    and its ``reason`` says why.
     """
 
     row: str
@@ -81,6 +82,7 @@ class Cell:
     score: Score | None = None
     floor: str = ""
     comparable: bool | None = None
+    judged: bool = True
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,8 @@ def verdict(
     Text is compared by `same_words`.  ``rivals`` are the values that the paper prints for the same thing.
     """
     number, value = printed.number, cell.value
+    if not cell.judged:
+        return "", ()
     if value is None:
         return "not run", ()
     if isinstance(value, str) or number is None:
