@@ -7,31 +7,45 @@ import csv
 import subprocess
 import sys
 from pathlib import Path
+from statistics import fmean, median
 
 import pytest
 
+from lextables.dataset import read
+from lextables.rooms import load
+
 ROOT = Path(__file__).parents[2]
+PAPER = load(ROOT / "resources/papers/acord.yaml")
+WANTED = (
+    *("table2", "table_c1", "table_c2", "table_c3", "figure_c1"),
+    *("table_d3", "table3", "table_e1", "table_e2"),
+)
 D3 = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")
 
 
 @pytest.fixture(scope="module")
-def tables(mirror, tmp_path_factory):
-    """The tables that need no training, as {table: {(row, column): line}}."""
+def results(mirror, tmp_path_factory):
+    """The results of the tables that need no training."""
     folder = tmp_path_factory.mktemp("acord")
-    wanted = ["table_c1", "table_c2", "table_c3", "figure_c1", "table_d3", "table3", "table_e1", "table_e2"]
     # fmt: off
     command = [
         sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
         "--workflow-profile", str(ROOT / "profiles/default"), "--quiet", "all", "--cores", "2",
-        *(f"acord_{name}" for name in wanted),
+        *(f"acord_{name}" for name in WANTED),
         "--config", "data=release", f"mirror={mirror}", "models=available", "papers=[acord]", "device=cpu",
     ]
     # fmt: on
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
+    return folder / "results"
+
+
+@pytest.fixture(scope="module")
+def tables(results):
+    """{table: {(row, column): line}}."""
     found = {}
-    for name in wanted:
-        with (folder / f"results/tables/acord/{name}.csv").open(encoding="utf-8", newline="") as file:
+    for name in WANTED:
+        with (results / f"tables/acord/{name}.csv").open(encoding="utf-8", newline="") as file:
             found[name] = {(line["row"], line["column"]): line for line in csv.DictReader(file)}
     return found
 
@@ -44,6 +58,40 @@ def test_every_cell_of_c2_and_c3_is_had_again(tables):
     for name, cells in (("table_c2", 25), ("table_c3", 70)):
         assert len(tables[name]) == cells
         assert verdicts(tables[name]) == {"match"}
+
+
+def test_every_cell_that_is_off_says_why(tables):
+    off = {}
+    for name, lines in tables.items():
+        why_off = PAPER.tables[name].why_off
+        for place, line in lines.items():
+            if line["verdict"] == "off":
+                assert why_off(*place) and why_off(*place) in line["reason"], (name, place)
+                off[name] = off.get(name, 0) + 1
+    assert off == {"table2": 1, "figure_c1": 3, "table_e1": 2, "table_e2": 7}
+
+
+def test_what_is_said_of_the_words_in_clauses_is_so(results):
+    data = results / "data/acord"
+    words = {row["clause_id"]: row["words"] for row in read(data / "clauses.parquet")}
+    rated = [(row["clause_id"], row["stars"]) for row in read(data / "judgements.parquet")]
+
+    def lengths(least):
+        return sorted(words[clause] for clause in {name for name, stars in rated if stars >= least})
+
+    found = {least: (round(fmean(lengths(least))), round(median(lengths(least)))) for least in (2, 3, 4)}
+    pairs = [words[clause] for clause, stars in rated if stars >= 2]
+    said = PAPER.tables["figure_c1"].why_off("words a clause", "Mean")
+    for mean, middle in (*found.values(), (round(fmean(pairs)), round(median(pairs)))):
+        assert f"({mean}, {middle})" in said
+    assert [n for n in lengths(2) if n < 13] == [1, 7, 9, 11, 11, 12, 12]
+    assert min(lengths(4)) == 13
+
+
+def test_a_size_has_no_verdict(tables):
+    sizes = [line for (_, column), line in tables["table_d3"].items() if column == "Size"]
+    assert len(sizes) == 14
+    assert {line["verdict"] for line in sizes} == {""} and all(line["reason"] for line in sizes)
 
 
 def test_the_queries_are_those_of_table_c1(tables):

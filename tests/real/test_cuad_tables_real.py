@@ -1,5 +1,7 @@
 """CUAD's tables that come from the data alone, on the real data: which cells are had again."""
 
+import html
+
 import pytest
 
 from lextables import ROOT
@@ -8,6 +10,7 @@ from lextables.cuad.raw import read_release
 from lextables.cuad.schema import TABLES
 from lextables.dataset import write
 from lextables.rooms import load
+from lextables.tables import render
 from lextables.tables.cells import build, count
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
@@ -43,5 +46,13 @@ def data(mirror, tmp_path_factory):
 def test_what_is_had_again(data, name, match, off):
     printed = [cell for cell in PRINTED if cell.table == name]
     inputs = Inputs(data=data, root=data, rows=[], published=printed, paper=PAPER, name=name)
-    found = count(build(printed, tables.cells(name, inputs), comparable=True))
-    assert found == {"match": match, "near": 0, "off": off, "not run": 0, "": 0}
+    entry = PAPER.tables[name]
+    lines = build(printed, tables.cells(name, inputs), True, entry.why_off)
+    assert count(lines) == {"match": match, "near": 0, "off": off, "not run": 0, "": 0}
+    for line in lines:
+        if line.verdict == "off":
+            why = entry.why_off(line.row, line.column)
+            assert why and line.reason.endswith(why), (line.row, line.column)
+            about = (entry.title, entry.where, lines, entry.notes)
+            shown = render.markdown(*about, name=name), html.unescape(render.html(*about, name=name))
+            assert all(text.count(why) == 1 for text in shown)

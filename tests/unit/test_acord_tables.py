@@ -143,7 +143,9 @@ def test_table_d3_sets_both_readings_and_reasons(data):
     assert ("BM25 / None", "NDCG@5, strict") not in cells
     assert cells["BM25 / GPT4o", "NDCG@5"].reason == "an API"
     assert cells["BM25 / None", "Size"].value == "0M"
-    assert cells["BM25 / GPT4o", "Size"].reason == "the size is not public"
+    assert cells["BM25 / GPT4o", "Size"].reason == "no verdict: the size is not public"
+    assert not any(cell.judged for (_, column), cell in cells.items() if column == "Size")
+    assert all(cell.judged for (_, column), cell in cells.items() if column != "Size")
 
 
 def test_table3_is_table_d3_in_percent(data):

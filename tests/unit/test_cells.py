@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from lextables.errors import BadInput
 from lextables.tables.cells import (
     Cell,
+    Score,
     build,
     count,
     from_csv,
@@ -80,6 +82,28 @@ def test_a_difference_is_ours_less_the_printed_value_in_its_unit():
     assert judged(printed("0.525"), 0.5119, reason="on a Tuesday").reason == "off by -0.013; on a Tuesday"
 
 
+def test_a_cell_that_is_off_says_why_and_no_other_does():
+    published = [printed("0.525", row="a"), printed("0.6", 1, row="b"), printed("text", None, row="c")]
+    cells = [Cell("a", "NDCG@5", 0.5119), Cell("b", "NDCG@5", 0.6), Cell("c", "NDCG@5", "other")]
+    lines = build(published, cells, True, lambda row, column: f"{row} of {column} was counted anew")
+    assert [(line.verdict, line.reason) for line in lines] == [
+        ("off", "off by -0.013; a of NDCG@5 was counted anew"),
+        ("match", ""),
+        ("off", "c of NDCG@5 was counted anew"),
+    ]
+    # From other data nothing is off.
+    apart = build(published, cells, False, lambda row, column: "why")
+    assert {line.reason for line in apart} == {""}
+
+
+@pytest.mark.parametrize("value", ["66M", "23M", None])
+def test_a_cell_that_is_not_judged_has_no_verdict(value):
+    cell = Cell("BM25 / None", "NDCG@5", value, reason="a size is not a score", judged=False)
+    (line,) = build([printed("66M", None)], [cell], True)
+    assert (line.reproduced, line.verdict, line.reason) == (value or "", "", "a size is not a score")
+    assert count([line]) == {"match": 0, "near": 0, "off": 0, "not run": 0, "": 1}
+
+
 @pytest.mark.parametrize(
     ("published", "seeds", "averages", "verdict", "reason"),
     [
@@ -140,6 +164,19 @@ def test_an_interval_that_tells_no_printed_values_apart_says_so():
     assert "too wide" not in apart.reason
     alone = trained(printed("2.0", 1), (1, 2, 3))
     assert alone.reason.endswith("it reaches further than half the printed value either way")
+
+
+def test_a_loss_is_reached_by_a_baseline_that_is_as_low():
+    loss = Score("loss", "Model", "loss", "all", "documents", lower=True)
+    at, cell = printed("0.2", 1), Cell("BM25 / None", "NDCG@5", 0.2, measure="loss", score=loss)
+
+    def marked(published, baseline):
+        other = Cell("Random", "NDCG@5", baseline, measure="loss", floor="Random")
+        return "Random" in build([published], [cell, other], True)[0].reason
+
+    assert [marked(at, baseline) for baseline in (0.1, 0.24, 0.3)] == [True, True, False]
+    # No loss is reached by a model that answers nothing.
+    assert "nothing" not in build([printed("0.0", 1)], [cell], True)[0].reason
 
 
 def test_a_printed_value_that_the_floor_reaches_is_marked():
@@ -219,11 +256,26 @@ def test_a_stricter_reading_stands_beside_the_printed_one():
 
 def test_no_printed_cell_may_be_left_out():
     with pytest.raises(ValueError, match="no value and no reason"):
-        build([printed("0.525")], [], comparable=True)
-    with pytest.raises(ValueError, match="no value and no reason"):
         build([printed("0.525")], [Cell("BM25 / None", "NDCG@5", None)], comparable=True)
     with pytest.raises(ValueError, match="two computed cells"):
         build([], [Cell("r", "c", 1.0), Cell("r", "c", 1.0)], comparable=True)
+
+
+def test_a_published_row_or_column_that_is_not_computed_names_those_that_are():
+    cells = [Cell(row, "NDCG@10", 0.5) for row in ("BM25 / None", *(f"Model {n} / None" for n in range(9)))]
+    with pytest.raises(BadInput) as row:
+        build([printed("0.525", row="BM25")], cells, comparable=True)
+    said = str(row.value)
+    what = "published values: table_d3 computes no row 'BM25'; write one of its rows, such as 'BM25 / None', "
+    assert said.startswith(what) and said.count("Model") == 4
+    with pytest.raises(BadInput) as column:
+        build([printed("0.525")], cells[:1], comparable=True)
+    assert str(column.value) == (
+        "published values: table_d3 computes no column 'NDCG@5' of row 'BM25 / None'; "
+        "write one of its columns, such as 'NDCG@10'."
+    )
+    with pytest.raises(BadInput, match=r"computes no row 'BM25'; check the `rows` of its entry\.$"):
+        build([printed("0.525", row="BM25")], [], comparable=True)
 
 
 def test_csv_round_trip_and_count():

@@ -1,5 +1,7 @@
 """A paper's file: how it is checked, which files its data sets read, and the plan that comes of it."""
 
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,10 @@ from lextables.config import load as load_config
 from lextables.errors import BadInput
 from lextables.models.resolve import load_models
 from lextables.papers import DataSet, Paper
+from lextables.tables.cells import build
+from lextables.tables.inputs import Inputs
+from lextables.tables.published import PublishedCell
+from lextables.tables.scored import score_cells
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
@@ -134,6 +140,31 @@ def test_what_a_mirror_has_instead_is_taken_where_it_lacks_the_files(tmp_path):
     assert entry.named(mirrors) == named | {"spans": ["m/b"]}
     (mirrors[1] / "m/test.json").touch()
     assert entry.named(mirrors) == named
+
+
+def test_the_retrieval_task_of_the_documentation_has_the_rows_that_it_says(tmp_path):
+    text = (ROOT / "docs/adding.md").read_text(encoding="utf-8")
+    (block,) = (part for part in re.findall(r"(?:^ {8}.*\n)+", text, re.M) if "task: retrieval" in part)
+    table = {"title": "Hits", "where": "Section 3", "of": "clauses", "rows": [{}]}
+    content = yaml.safe_load(textwrap.dedent(block)) | {
+        "title": "A paper", "citation": "Someone, 2026.", "tables": {"table1": table},
+    }  # fmt: skip
+    found = laid_out(rooms.load(written(tmp_path, content, "clauses"))).rows["table1"]
+    rows = [row["row"] for row in found]
+    assert rows == ["BM25 / None", "MiniLM / None", "MiniLM / Cross-Encoder"]
+    assert all(f"`{row}`" in text for row in rows)
+
+    inputs = Inputs(tmp_path, tmp_path, [row | {"runs": {}, "reason": "not here"} for row in found], [], None)
+    cells = [cell for row in inputs.rows for cell in score_cells(inputs, row, {"NDCG@10": "NDCG@10"})]
+
+    def lines(row):
+        return build([PublishedCell("table1", row, "NDCG@10", "0.5", 1, "Section 3")], cells, True)
+
+    assert lines("BM25 / None")[0].verdict == "not run"
+    with pytest.raises(
+        BadInput, match="computes no row 'BM25'; write one of its rows, such as 'BM25 / None', "
+    ):
+        lines("BM25")
 
 
 def test_a_plan_has_the_runs_of_all_tasks(paper):

@@ -33,6 +33,33 @@ def printed_names(paper):
     return names | {own.spelled(cell.column) for cell in cells}
 
 
+@pytest.mark.parametrize("path", sorted(ROOT.glob("resources/papers/*.yaml")), ids=lambda path: path.stem)
+def test_each_explanation_of_a_difference_is_of_published_cells(path):
+    """A row or column that is spelled otherwise than the table's would explain nothing."""
+    published = load_published(ROOT / f"resources/published/{path.stem}.csv")
+    for table, entry in rooms.load(path).tables.items():
+        places = {(cell.row, cell.column) for cell in published if cell.table == table}
+        rows, columns = ({place[at] for place in places} for at in (0, 1))
+        for found in entry.differences:
+            assert set(found.rows) <= rows and set(found.columns) <= columns, (table, found)
+            # A reason is made of clauses, and begins as they do.
+            assert "; " not in found.why and not found.why.endswith("."), (table, found)
+            assert found.why in {entry.why_off(*place) for place in places}, (table, found)
+
+
+def test_a_difference_is_explained_by_the_first_entry_that_names_its_cell():
+    differences = [
+        {"why": "both", "rows": ["a"], "columns": ["x"]},
+        {"why": "row", "rows": ["a", "b"]},
+        {"why": "column", "columns": ["x"]},
+    ]
+    entry = papers.TableEntry(title="t", where="w", differences=differences)
+    found = [entry.why_off(*place) for place in (("a", "x"), ("a", "y"), ("c", "x"), ("c", "y"))]
+    assert found == ["both", "row", "column", ""]
+    everywhere = papers.TableEntry(title="t", where="w", differences=[{"why": "always"}])
+    assert everywhere.why_off("c", "y") == "always"
+
+
 def name(row):
     """The place of a row in a table; without its runs."""
     if "retriever" in row:

@@ -94,6 +94,14 @@ class Headline(Entry):
         return self.contest or self.column or self.row
 
 
+class Difference(Entry):
+    """Why cells of a table are off: all of them, or those in some of its ``rows`` or ``columns``."""
+
+    why: str = Field(min_length=1)
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
 class TableEntry(Entry):
     """One printed table or figure: what it shows, where it stands in the paper, a figure's kind.
 
@@ -101,7 +109,8 @@ class TableEntry(Entry):
     ``conditions`` are those whose runs it shows, by default the task's main one.  ``names`` are the rows and
     columns that its code must know by name.  ``beside`` are other data sets that it shows, where here, and
     ``file`` is the config key of a user's file that it shows, where named.  ``headline`` is what the
-    leaderboard takes from it.
+    leaderboard takes from it.  ``differences`` explain the cells that are off: of each the first that names
+    it.
     """
 
     title: str
@@ -115,6 +124,18 @@ class TableEntry(Entry):
     beside: tuple[str, ...] = ()
     file: str = ""
     headline: Headline | None = None
+    differences: tuple[Difference, ...] = ()
+
+    def why_off(self, row: str, column: str) -> str:
+        """The explanation of a cell that is off, or nothing."""
+        return next(
+            (
+                found.why
+                for found in self.differences
+                if row in (found.rows or (row,)) and column in (found.columns or (column,))
+            ),
+            "",
+        )
 
 
 class Shown(Entry):

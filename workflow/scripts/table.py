@@ -31,9 +31,9 @@ with job(snakemake.log[0]):
         file=next(map(Path, snakemake.input.file), None),
     )
     cells = list(import_module(f"lextables.{paper}.tables").cells(name, inputs))
-    lines = build(inputs.published, with_counts(cells, inputs.root), comparable(sources))
-
     entry = registry.tables[name]
+    lines = build(inputs.published, with_counts(cells, inputs.root), comparable(sources), entry.why_off)
+
     svg = ""
     if entry.kind:
         from lextables.tables import figures  # loads matplotlib, which no table needs

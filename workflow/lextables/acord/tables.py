@@ -199,10 +199,14 @@ def table_d3(results: Results) -> list[Cell]:
 
 
 def _size(row: str, parameters: int | None) -> Cell:
-    """The parameters of a system's models together, as `resources/models.yaml` counts them."""
+    """The parameters of a system's models together, as `resources/models.yaml` counts them.
+
+    No score, so that it has no verdict.
+    """
     if parameters is None:
-        return Cell(row, "Size", None, reason="the size is not public")
-    return Cell(row, "Size", f"{parameters / 1e6:.0f}M" if parameters < 1e9 else f"{parameters / 1e9:.2f}B")
+        return Cell(row, "Size", None, reason="no verdict: the size is not public", judged=False)
+    size = f"{parameters / 1e6:.0f}M" if parameters < 1e9 else f"{parameters / 1e9:.2f}B"
+    return Cell(row, "Size", size, reason="no verdict: a size is not a score", judged=False)
 
 
 def table3(results: Results) -> list[Cell]:

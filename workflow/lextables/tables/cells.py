@@ -10,25 +10,28 @@ without a verdict.
 
 A reason is made of clauses.  The first say the difference and the prediction interval, as `DIFFERENCE` and
 `SPREAD` read them back; then come an interval that is too wide to tell printed values apart, the cell's own
-reason, and that the table's floor reaches the printed value as well.
+reason, why it is off, and that the table's floor reaches the printed value as well.
 """
 
 import csv
+import difflib
 import io
 import math
 import re
 import statistics
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from lextables import spreadsheet
+from lextables.errors import BadInput
 from lextables.tables.published import PublishedCell
 
 Verdict = Literal["match", "near", "off", "not run", ""]
 DECIMALS = 3
+KNOWN = 5  # rows or columns that a message names
 SEEDS = 3  # runs that a verdict on a trained row wants
 COUNTS = ("no seed", "one seed", "two seeds")
 DIFFERENCE = re.compile(r"off by ([+-][\d.]+)")
@@ -61,8 +64,8 @@ class Cell:
     ``low`` and ``high`` are the 95 % sampling interval; ``decimals`` says how a cell of our own is printed.
     ``seeds`` are the values of the runs that differ in their seed, where the value is trained or drawn; None
     where it is deterministic.  ``averages`` is how many runs the printed value is the mean of.  ``measure``
-    names what a score is of, alike for all systems that are compared by it and higher for a better one; it is
-    empty for what is no score.  ``score`` is what a test compares it with others by.  ``floor`` is the name
+    names what a score is of, alike for all systems that are compared by it; it is empty for what is no score.
+    ``score`` is what a test compares it with others by, and says if lower is better.  ``floor`` is the name
     of a system of the table's floor whose score this is.  ``comparable`` says whether the data are the
     paper's, of a cell that is made of others than its table.  A cell that is not ``judged`` has no verdict,
     and its ``reason`` says why.
@@ -105,12 +108,20 @@ class Line:
 COLUMNS = tuple(field.name for field in fields(Line))
 
 
-def build(published: Sequence[PublishedCell], cells: Iterable[Cell], comparable: bool) -> list[Line]:
+def build(
+    published: Sequence[PublishedCell],
+    cells: Iterable[Cell],
+    comparable: bool,
+    why_off: Callable[[str, str], str] = lambda row, column: "",
+) -> list[Line]:
     """Set computed cells beside published ones: the paper's rows in its order, then our own.
 
+    ``why_off`` explains a (row, column) that is off.
+
     ``comparable`` says whether the data are the paper's, where a cell does not say it of its own; if not,
-    values go to `ours` without a verdict.  Raises ValueError when two cells have one place, or a published
-    cell has neither a value nor a reason: a table may not leave out what the paper printed.
+    values go to `ours` without a verdict.  A table may not leave out what the paper printed: raises BadInput
+    for a published cell that is not computed, and ValueError for one with neither a value nor a reason, or
+    when two cells have one place.
     """
     computed: dict[tuple[str, str], Cell] = {}
     for cell in cells:
@@ -135,14 +146,34 @@ def build(published: Sequence[PublishedCell], cells: Iterable[Cell], comparable:
     for printed in published:
         place = (printed.row, printed.column)
         cell = computed.get(place)
-        if cell is None or (cell.value is None and not cell.reason):
+        if cell is None:
+            raise _not_computed(printed, computed)
+        if cell.value is None and not cell.reason:
             raise ValueError(f"no value and no reason for row {printed.row!r}, column {printed.column!r}")
         the_papers = comparable if cell.comparable is None else cell.comparable
         lines.append(
-            _beside(printed, cell, rivals[_contest(cell)], floors) if the_papers else _apart(printed, cell)
+            _beside(printed, cell, rivals[_contest(cell)], floors, why_off)
+            if the_papers
+            else _apart(printed, cell)
         )
         lines += [_own(cell, decimals) for cell in following[place]]
     return lines + [_own(cell, decimals) for cell in own]
+
+
+def _not_computed(printed: PublishedCell, computed: Iterable[tuple[str, str]]) -> BadInput:
+    """Say which rows, or which columns of the row, there are, those most like the published one first."""
+    columns = [column for row, column in computed if row == printed.row]
+    kind, name = ("column", printed.column) if columns else ("row", printed.row)
+    known = list(dict.fromkeys(columns or (row for row, _ in computed)))
+    known = difflib.get_close_matches(name, known, n=KNOWN, cutoff=0)
+    of = f" of row {printed.row!r}" if columns else ""
+    return BadInput(
+        f"{printed.table} computes no {kind} {name!r}{of}",
+        where="published values",
+        do=f"write one of its {kind}s, such as {', '.join(map(repr, known))}"
+        if known
+        else "check the `rows` of its entry",
+    )
 
 
 def _contest(cell: Cell) -> tuple[bool, str]:
@@ -184,13 +215,20 @@ def _apart(printed: PublishedCell, cell: Cell) -> Line:
     )  # fmt: skip
 
 
-def _beside(printed: PublishedCell, cell: Cell, rivals: Sequence[float], floors: Iterable[Cell]) -> Line:
+def _beside(
+    printed: PublishedCell,
+    cell: Cell,
+    rivals: Sequence[float],
+    floors: Iterable[Cell],
+    why_off: Callable[[str, str], str],
+) -> Line:
     places = printed.decimals
     found, words = verdict(printed, cell, rivals)
+    why = why_off(printed.row, printed.column) if found == "off" else ""
     return Line(
         printed.row, printed.column, printed.value, written(cell.value, places), "",
         written(cell.low, places), written(cell.high, places), places, found,
-        _joined(*words, cell.reason, _reached(printed, cell, floors)), " ".join(cell.runs),
+        _joined(*words, cell.reason, why, _reached(printed, cell, floors)), " ".join(cell.runs),
     )  # fmt: skip
 
 
@@ -283,14 +321,15 @@ def _reached(printed: PublishedCell, cell: Cell, floors: Iterable[Cell]) -> str:
     number = printed.number
     if not cell.measure or number is None:
         return ""
+    sign = -1 if cell.score and cell.score.lower else 1
     names = [
         floor.floor
         for floor in floors
         if floor.measure == cell.measure
         and floor.floor != cell.floor
-        and rounded(floor.value, printed.decimals) >= number
+        and sign * rounded(floor.value, printed.decimals) >= sign * number
     ]
-    names = [*dict.fromkeys(names), *[NOTHING] * (number == 0)]
+    names = [*dict.fromkeys(names), *[NOTHING] * (number == 0 and sign > 0)]
     if not names:
         return ""
     more = f", and {len(names) - 1} more" if len(names) > 1 else ""
