@@ -216,12 +216,12 @@ def test_the_columns_of_public_data_sets_are_counted_where_these_are_here(tmp_pa
         (cell.value, cell.reason) for cell in cells if cell.column == "anli" and "sources" not in cell.row
     }
     assert other == {(None, "no mirror has it")}
-    # The print gives one of ConTRoL's percentiles a decimal.
+    # One of ConTRoL's published percentiles has a decimal, and the others drop a zero.
     public(tmp_path / "lawngnli", "control", ["entail", "neutral", "contradict"], pairs)
     given = inputs(tmp_path / "lawngnli", PRINTED_2, rows=ROWS, beside=dict.fromkeys(PUBLIC[2:], False))
     cells = tables.cells("table2", replace(given, absent=GONE))
     found = {cell.row.partition(" / ")[2]: cell for cell in cells if cell.column == "ConTRoL-dataset"}
-    assert found["Premise length"].value == "[5.0, 5, 6, 6, 6]"
+    assert found["Premise length"].value == "[5, 5, 5.5, 6, 6]"
     assert found["Premise length"].comparable is False
     assert found["Hypothesis negation"].reason == "no training example in this subset is labelled contradict"
 

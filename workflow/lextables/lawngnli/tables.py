@@ -79,12 +79,12 @@ def _missing(found: DatasetStatistics, row: str) -> str:
 
 
 def _statistic(found: DatasetStatistics, row: str, printed: str) -> float | str | None:
-    """What stands in a row; of several numbers, each with the decimals that its own is printed with."""
+    """What stands in a row; several lengths at one number of decimals, without trailing zeros as printed."""
     match row:
         case "Premise length":
-            decimals = (len(number.partition(".")[2]) for number in re.findall(r"[\d.]+", printed))
-            lengths = zip(found.premise_length, decimals, strict=True)
-            return f"[{', '.join(f'{length:.{places}f}' for length, places in lengths)}]"
+            decimals = max(len(number.partition(".")[2]) for number in re.findall(r"[\d.]+", printed))
+            lengths = (round(float(length), decimals) for length in found.premise_length)
+            return f"[{', '.join(str(length).removesuffix('.0') for length in lengths)}]"
         case "Hypothesis length":
             return found.hypothesis_length
         case "Hypothesis negation":
