@@ -54,7 +54,7 @@ class Pair:
     ``other``, in the table's unit, ``low`` to ``high`` its paired 95 % interval.  ``p`` is the paired test's
     and ``adjusted`` the same after Holm over all pairs of the contest.  ``units`` says over how many of which
     unit (`57 queries`), and ``detectable`` is the smallest difference that is found with 80 % power after the
-    correction (`detectable`); it is infinite where the units are too few for so many tests.  ``untested``
+    correction (`detectable`); it is infinite where no difference that a score can have is.  ``untested``
     says why there is no test, and is empty where there is one; without one the interval, p and, but for
     printed values, ``detectable`` are NaN.
     """
@@ -111,7 +111,7 @@ class Contest:
             return ""
         tests = f"{len(self.pairs)} test{'' if len(self.pairs) == 1 else 's'}"
         if not self.can_find:
-            return f"{self.units} are too few for {tests}: no difference, however large, can be found"
+            return f"{self.units} are too few for {tests}: no difference is found in four cases of five"
         finite = [pair.detectable for pair in self.pairs if 0 < pair.detectable < math.inf]
         least, median, most = map(short, (min(finite), self.detectable, max(finite)))
         by_pair = f" (by pair {least} to {most})" if least != most else ""
@@ -257,8 +257,11 @@ def _pair(one: _Entrant, other: _Entrant, p: float, adjusted: float, units: str,
     differences = np.array(_differences(one, other))
     mean = float(differences.mean())
     low, high = mean_interval(differences) or (mean, mean)
+    score, found = one.cell.score, detectable(differences, tests)
+    if not score.lower and found > score.scale:  # from 0 to 1 before it is scaled, but for a loss
+        found = math.inf
     return Pair(
-        one.cell.score.contest,
+        score.contest,
         one.name,
         other.name,
         mean,
@@ -267,7 +270,7 @@ def _pair(one: _Entrant, other: _Entrant, p: float, adjusted: float, units: str,
         p,
         adjusted,
         units,
-        detectable(differences, tests),
+        found,
     )
 
 
@@ -452,9 +455,7 @@ def sentences(contests: Sequence[Contest], data_note: str = "") -> list[str]:
     apart = sum(pair.untested == OTHERS for one in contests for pair in one.untested)
     if apart:
         pairs = sum(len(one.pairs) + len(one.untested) for one in contests)
-        said.append(
-            f"{apart} of {pairs} pairs are untested: their rows are scored on different units (comparison.csv)."
-        )
+        said.append(f"{apart} of {pairs} pairs are untested, since their rows are scored on different units.")
     return said
 
 
