@@ -1,24 +1,30 @@
 """Measure how often the comparison of rows is right, in simulated data whose truth is known.
 
-For each kind of score, rows that read the same units: how often any of four rows without a difference is said
-to differ from another (false alarms, after Holm; 5 % at most is promised), how often the paired interval of
-two rows covers their true difference (95 %) where there is none and where there is one, and how often the
-test finds a difference as large as is said to be found in 80 of 100 cases (power, uncorrected; beside it that
-difference, as a share of what is said to be detectable).  The truth is the score of a very large sample from
-the same source.
+For each kind of score and number of rows that read the same units:
+
+- false alarms: how often any two rows are said to differ where none do (5 % at most is promised, after Holm's
+  correction over all pairs);
+- coverage: how often the paired interval of two rows covers their true difference (95 %), where there is none
+  and where there is one;
+- found: how often the first row, which is ahead of the last by what is called detectable, is said to differ
+  from it, after the same correction (80 %).  The other rows lie halfway between the two.  Beside it stands
+  the true difference as a share of what is called detectable, on average over the data sets.
+
+The truth is the score of a very large sample from the same source.
 
 With `--results FOLDER` real rows follow: the differences of each two rows that ran there, less their mean, so
 that nothing differs, with as many units drawn with replacement as there are.
 
-    PYTHONPATH=workflow python bench/measure_comparison.py [--sets 400] [--only NAME] [--results
-    ../real/results]
+    PYTHONPATH=workflow python bench/measure_comparison.py [--sets 400] [--rows 2 4 6 10] [--only NAME]
+    [--results ../real/results]
 """
 
 import argparse
 import math
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +35,10 @@ from lextables.metrics.intervals import mean_interval
 from lextables.metrics.pseudo_values import pseudo_values
 from lextables.metrics.spans import RECALLS, Counts, precision_at_recall
 from lextables.metrics.spans_by_contract import area_by_unit
-from lextables.tables.comparison import ALPHA, detectable, holm, sign_flip
+from lextables.tables.comparison import ALPHA, detectable, effect, holm, sign_flip
 from measure_interval_coverage import HEADS, five_star_values, ndcg_values
 
-ROWS = 4
-RESAMPLES = 999
+ROWS = (2, 4, 6, 10)
 LARGE = 40_000  # units of a sample whose scores count as the truth
 
 # Draws what each unit adds to the score of each row, float64 (rows, units), from the rows' skills; the mean
@@ -48,6 +53,11 @@ def means(rng: np.random.Generator, queries: int, skills: np.ndarray, values: Ca
     own = np.array([values(rng, queries) for _ in skills])
     found = np.where(rng.random(own.shape) < 0.6, shared, own)
     return np.clip(found + skills[:, None] * (found > 0), 0, 1)
+
+
+def open_ended(rng: np.random.Generator, queries: int, skills: np.ndarray) -> np.ndarray:
+    """A score without a ceiling, half of which all rows share: however large a lead, the spread stays."""
+    return 0.2 * (rng.normal(size=queries) + rng.normal(size=(len(skills), queries))) + skills[:, None]
 
 
 def ndcg(rng: np.random.Generator, queries: int, skills: np.ndarray) -> np.ndarray:
@@ -170,7 +180,8 @@ def loss(rng: np.random.Generator, documents: int, skills: np.ndarray) -> np.nda
 
 # {name: (draw, units of a set, a gap in skill to begin from)}
 SIMULATIONS: dict[str, tuple[Draw, tuple[int, ...], float]] = {
-    "NDCG, queries": (ndcg, (57, 12), 0.1),
+    "open-ended score, queries": (open_ended, (57, 12, 8), 0.1),
+    "NDCG, queries": (ndcg, (57, 29), 0.1),
     "5-star precision, queries": (five_star, (57, 33), 0.05),
     "accuracy, premises of unequal size": (classified("accuracy"), (300, 60), 0.2),
     "macro F1, premises of unequal size": (classified("macro F1"), (300,), 0.2),
@@ -181,21 +192,27 @@ SIMULATIONS: dict[str, tuple[Draw, tuple[int, ...], float]] = {
 }
 
 
-def measured(draw: Draw, units: int, gap: float, sets: int, seed: int) -> dict[str, float]:
+def measured(draw: Draw, units: int, rows: int, gap: float, sets: int, seed: int) -> dict[str, float]:
     """Return the shares that a line prints, of ``sets`` data sets without and with a difference."""
     rng = np.random.default_rng(seed)
-    nothing = [_shares(draw(rng, units, np.zeros(ROWS)), 0.0) for _ in range(sets)]
-    # A first guess of the gap that is just detectable, mended twice by what it comes to.
-    for _ in range(2):
-        wanted = np.mean([_detectable(draw(rng, units, np.array([gap, 0.0]))) for _ in range(60)])
-        gap *= float(np.clip(wanted / max(abs(_truth(draw, rng, gap)), 1e-9), 0.2, 5))
-    truth = _truth(draw, rng, gap)
-    there = [_shares(draw(rng, units, np.array([gap, 0.0])), truth) for _ in range(sets)]
-    return {
+    tests = math.comb(rows, 2)
+    nothing = [_shares(draw(rng, units, np.zeros(rows)), 0.0) for _ in range(sets)]
+    found = {
         "alarms": np.mean([one["any"] for one in nothing]),
         "covers": np.mean([one["covers"] for one in nothing]),
+    }
+    if effect(units, tests) == math.inf:
+        return found | dict.fromkeys(("covers, differing", "found", "of detectable"), math.nan)
+    # A first guess of the gap that is just detectable, mended five times by what it comes to.
+    for _ in range(5):
+        wanted = np.mean([_detectable(draw(rng, units, np.array([gap, 0.0])), tests) for _ in range(60)])
+        gap *= float(np.clip(wanted / max(abs(_truth(draw, rng, gap)), 1e-9), 0.2, 5))
+    truth = _truth(draw, rng, gap)
+    skills = np.array([gap, *[gap / 2] * (rows - 2), 0.0])
+    there = [_shares(draw(rng, units, skills), truth) for _ in range(sets)]
+    return found | {
         "covers, differing": np.mean([one["covers"] for one in there]),
-        "power": np.mean([one["first"] for one in there]),
+        "found": np.mean([one["ends"] for one in there]),
         "of detectable": abs(truth) / np.mean([one["detectable"] for one in there]),
     }
 
@@ -205,22 +222,23 @@ def _truth(draw: Draw, rng: np.random.Generator, gap: float) -> float:
     return float(one - other)
 
 
-def _detectable(rows: np.ndarray) -> float:
-    return detectable(rows[0] - rows[1])
+def _detectable(rows: np.ndarray, tests: int) -> float:
+    return detectable(rows[0] - rows[-1], tests)
 
 
 def _shares(rows: np.ndarray, truth: float) -> dict[str, float]:
-    """What one data set shows: of all pairs whether any differs, of the first its interval and its
-    p-value."""
+    """What one data set shows: whether any pair differs, and of the first and last row whether they do, and
+    whether their interval covers the truth."""
     rows = rows[:, ~np.isnan(rows).any(axis=0)]
     differences = np.array([one - other for one, other in combinations(rows, 2)])
-    p_values = sign_flip(differences, RESAMPLES)
-    low, high = mean_interval(differences[0]) or [differences[0].mean()] * 2
+    adjusted = holm(sign_flip(differences).tolist())
+    ends = len(rows) - 2  # the place of the first and the last row among the pairs
+    low, high = mean_interval(differences[ends]) or [differences[ends].mean()] * 2
     return {
-        "any": min(holm(p_values.tolist())) < ALPHA,
-        "first": p_values[0] < ALPHA,
+        "any": min(adjusted) < ALPHA,
+        "ends": adjusted[ends] < ALPHA,
         "covers": low <= truth <= high,
-        "detectable": _detectable(rows),
+        "detectable": _detectable(rows, len(differences)),
     }
 
 
@@ -246,7 +264,7 @@ def real(results: Path, sets: int) -> Iterator[tuple[str, float, float, int]]:
                 # All pairs by the same units, as in a table.
                 drawn = np.array(both)[:, rng.integers(0, len(units), len(units))]
                 centred = drawn - np.mean(both, axis=1, keepdims=True)
-                alarms.append(min(holm(sign_flip(centred, RESAMPLES).tolist())) < ALPHA)
+                alarms.append(min(holm(sign_flip(centred).tolist())) < ALPHA)
                 low, high = mean_interval(centred[0]) or (0, 0)
                 covered.append(low <= 0 <= high)
             name = f"{data_set}, {metric}, {len(units)} units, {len(found)} rows"
@@ -256,17 +274,20 @@ def real(results: Path, sets: int) -> Iterator[tuple[str, float, float, int]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sets", type=int, default=400, help="data sets a line")
-    parser.add_argument("--only", choices=SIMULATIONS, help="one kind of score")
+    parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="numbers of rows")
+    parser.add_argument("--only", choices=SIMULATIONS, nargs="+", default=[*SIMULATIONS], help="scores")
     parser.add_argument("--results", type=Path, help="a folder of results whose rows follow")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
-    print(f"{'score':52} false alarms  covers 0  covers a difference  power  difference / detectable")
-    for name, (draw, of_units, gap) in SIMULATIONS.items():
-        for units in of_units if chosen.only in (None, name) else ():
-            found = measured(draw, units, gap, chosen.sets, chosen.seed)
+    print(f"{'score':48} rows  false alarms  covers 0  covers a difference  found  difference / detectable")
+    for name in chosen.only:
+        draw, of_units, gap = SIMULATIONS[name]
+        for units, rows in product(of_units, chosen.rows):
+            seed = zlib.crc32(f"{name} {units} {rows} {chosen.seed}".encode())
+            found = measured(draw, units, rows, gap, chosen.sets, seed)
             print(
-                f"{name + ', ' + str(units):52} {found['alarms']:11.1%} {found['covers']:10.1%} "
-                f"{found['covers, differing']:19.1%} {found['power']:7.1%} {found['of detectable']:10.2f}",
+                f"{name + ', ' + str(units):48} {rows:4} {found['alarms']:13.1%} {found['covers']:9.1%} "
+                f"{found['covers, differing']:20.1%} {found['found']:6.1%} {found['of detectable']:13.2f}",
                 flush=True,
             )
     for name, alarms, covers, pairs in real(chosen.results, chosen.sets) if chosen.results else ():

@@ -17,7 +17,7 @@ from lextables.tables.cells import Cell, build
 from lextables.tables.comparison import Contest, Pair
 from lextables.tables.published import PublishedCell
 from lextables.tables.reliability import Reliability
-from lextables.tables.standings import Benchmark, Model, Row
+from lextables.tables.standings import BEST, Benchmark, Model, Row
 from site_pages import Reading
 from site_results import EVIL, RUN, SOURCE, material, write_results
 
@@ -326,37 +326,48 @@ def test_values_without_a_verdict_are_told_by_their_data():
 
 def test_groups_of_rows_that_cannot_be_told_apart_stand_on_the_tables_page(results, monkeypatch):
     pairs = [Pair("NDCG@5", "a", "b", 1.5, 0.5, 2.5, 0.01, 0.02, "57 queries", 3.0)]
-    contest = Contest("NDCG@5", "57 queries", ("a", "b", EVIL), (("a",), ("b", EVIL)), tuple(pairs), 3.0)
+    apart = [
+        Pair("NDCG@5", "a", EVIL, *[2.0] * 5, "57 queries and 9 queries", 3.0, "scored on different units")
+    ]
+    contest = Contest(
+        "NDCG@5", "57 queries", ("a", "b", EVIL), (("a",), ("b", EVIL)), tuple(pairs), untested=tuple(apart)
+    )
     monkeypatch.setattr(tables, "contests", lambda exhibit: [contest] if exhibit.name == "table3" else [])
     files = site.files(material(results))
     text = said(files, "tables/acord-table3.html")
-    assert "NDCG@5, 57 queries A difference of 3 is found in four cases of five." in text
-    assert f"a in group 1 b in group 2 {EVIL} in group 2" in text
+    assert "NDCG@5, 57 queries A difference of 3.0 is found in four cases of five." in text
+    assert f"Not tested against a in group 1 {EVIL} b in group 2 {EVIL} in group 2 a" in text
     assert "Which rows differ" not in said(files, "tables/acord-table_c1.html")
 
 
 def test_the_leaderboard_and_the_reliability_are_pages_of_the_site(results):
     nothing = float("nan")
     rows = (
-        Row(f"best {EVIL}", "m", "55.0", "50", "60", "", True, 1.0, False),
-        Row("theirs", "", "54.0", "50", "60", "", False, nothing, True),
+        Row(f"best {EVIL}", "m", "55.0", "50", "60", "", BEST, 1, False),
+        Row("theirs", "", "54.0", "50", "60", "", "", 0, True),
     )
-    contest = Contest("NDCG@5", "57 queries", ("best",), (("best",),), (), 3.0)
+    contest = Contest("NDCG@5", "57 queries", ("best",), (("best",),), ())
     benchmark = Benchmark("acord", "ACORD", "table3", "NDCG@5", rows, contest, None, False)
-    model = Model("m", 1.0, ((benchmark, rows[0]),))
+    stand_in = replace(benchmark, table="table9", data_note="stand_in data: not comparable with the paper")
+    model = Model(f"the {EVIL}", ((benchmark, rows[0]),))
     told = Reliability(
-        "acord", "table3", "NDCG@5", "57 queries", "best", 10.0, "", nothing, "", 1.0, 0.04, True, 3.0, 1.7,
-        "BM25", 0.9,
+        "acord", "table3", "NDCG@5", "57 queries", "best", 0.1, "", nothing, "", 0.01, 0.04, True,
+        float("inf"), 0.017, "BM25", 0.9,
     )  # fmt: skip
-    pages = [comparing.leaderboard([model], [benchmark]), comparing.reliability([told], [benchmark])]
+    pages = [
+        comparing.leaderboard([model], [benchmark, stand_in]),
+        comparing.reliability([told], [benchmark]),
+    ]
     found = material(results, comparing=pages)
     site.write(results / "report", found)
     assert site_pages.faults(results / "report") == []
     files = site.files(found)
     board, reliable = said(files, "leaderboard.html"), said(files, "reliability.html")
-    assert "m 1.00 1 55.0* [50, 60]" in board and f"best {EVIL} 55.0 [50, 60] – the best that ran" in board
-    assert "theirs 54.0 [50, 60] – printed, not run here" in board
-    assert "ACORD, Table 3: NDCG@5 57 queries best 10 – – 1.0 yes 0.04 3.0 1.7 no 90%" in reliable
+    assert f"the {EVIL} 1 1: 55.0*" in board and f"best {EVIL} 55.0 [50, 60] – 1 the best that ran" in board
+    assert "theirs 54.0 [50, 60] – – printed, not run here" in board
+    left_out = "Not ranked: ACORD, Table 9: NDCG@5 (stand_in data: not comparable with the paper)."
+    assert left_out in board and board.count("Table 9") == 1
+    assert "ACORD, Table 3: NDCG@5 57 queries best 10.0% – – 1.0% yes 0.04 none 1.7% no 90%" in reliable
     assert '<a href="leaderboard.html">Leaderboard</a>' in files["index.html"]
 
 

@@ -12,9 +12,9 @@ import yaml
 from lextables.papers import Headline, Shown, TableEntry
 from lextables.tables import published, reliability, standings
 from lextables.tables.cells import Line
-from lextables.tables.comparison import FEW, FLOOR, PRINTED, Pair
+from lextables.tables.comparison import FEW, FLOOR, OTHERS, PRINTED, Pair
 from lextables.tables.reliability import Reliability
-from lextables.tables.standings import benchmarks, leaderboard
+from lextables.tables.standings import BEHIND, BEST, LEVEL, UNTESTED, benchmarks, leaderboard, short_names
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 
@@ -25,21 +25,21 @@ class Exhibit:
     entry: TableEntry
     lines: list
     pairs: list
+    sources: tuple = ({"variant": "published", "comparable": True},)
 
 
 @dataclass
 class Part:
     name: str
     exhibits: list
-    comparable: bool = True
 
     @property
     def short(self):
         return self.name.upper()
 
-    @property
-    def sources(self):
-        return [{"comparable": self.comparable}]
+
+def of_data(found, variant):
+    return replace(found, sources=({"variant": variant, "comparable": False},))
 
 
 def line(row, column, ours="", model="", printed="", low="", high="", reason=""):
@@ -94,46 +94,118 @@ def test_a_benchmark_has_the_rows_that_ran_best_first_and_then_the_printed_ones(
         ("BERT", "bert", "76.0", False), ("MiniLM", "minilm", "75.0", False), ("BM25", "bm25", "60.0", False),
         ("GPT", "", "80.0", True),
     ]  # fmt: skip
-    assert [row.level for row in one.rows] == [True, True, False, False]
-    assert [row.standing for row in one.rows[:3]] == [1, 0.5, 0] and math.isnan(one.rows[3].standing)
+    assert [row.beside_best for row in one.rows] == [BEST, LEVEL, BEHIND, ""]
+    assert [row.rank for row in one.rows] == [1, 2, 3, 0]
     assert one.rows[0].seeds == "75.00 to 77.00"
     assert [row.system for row in two.rows] == ["Prior", "MiniLM", "GPT-4"]
 
 
 def test_of_data_that_are_not_the_paper_s_no_printed_value_is_shown():
-    (found,) = benchmarks([Part("one", [NDCG], comparable=False)])
+    (found,) = benchmarks([Part("one", [of_data(NDCG, "stand_in")])])
     assert [row.system for row in found.rows] == ["BERT", "MiniLM", "BM25"]
     nothing = exhibit([line("GPT", "NDCG", printed="80.0")], [], column="NDCG")
-    assert benchmarks([Part("one", [nothing], comparable=False)]) == []
+    assert benchmarks([Part("one", [of_data(nothing, "stand_in")])]) == []
 
 
-def test_rows_that_score_alike_stand_alike():
+def test_other_data_than_the_paper_s_are_not_ranked_and_tell_nothing_but_the_sample_s_are_shown():
+    (found,) = benchmarks([Part("one", [of_data(NDCG, "stand_in")])])
+    assert found.unranked == "stand_in data: not comparable with the paper"
+    assert leaderboard([found]) == [] and reliability.reliability([found]) == []
+    (found,) = benchmarks([Part("one", [of_data(NDCG, "sample")])])
+    assert (
+        not found.unranked and len(leaderboard([found])) == 3 and len(reliability.reliability([found])) == 1
+    )
+
+
+def privacy(*scores):
+    lines = [line(name, "f1", score, name) for name, score in scores]
+    return exhibit(lines, [], column="f1", chance=("at random", "nothing"))
+
+
+def test_a_row_that_knows_nothing_has_no_rank():
+    (found,) = benchmarks(
+        [Part("p", [privacy(("a", "9.0"), ("at random", "8.0"), ("b", "7.0"), ("nothing", "0"))])]
+    )
+    assert [row.rank for row in found.rows] == [1, 0, 2, 0]
+    assert [model.name for model in leaderboard([found])] == ["a", "b"]
+
+
+@pytest.mark.parametrize("best", ["9.0", "8.0"])
+def test_where_no_row_is_better_than_random_ones_none_is_ranked(best):
+    (found,) = benchmarks([Part("p", [privacy(("at random", best), ("a", "8.0"), ("b", "7.0"))])])
+    assert [row.rank for row in found.rows] == [0, 0, 0] and leaderboard([found]) == []
+    assert "random answers score best" in found.unranked
+
+
+def test_rows_that_score_alike_have_one_rank():
     lines = [line(name, "NDCG", score, name) for name, score in (("a", "7.0"), ("b", "7.0"), ("c", "5.0"))]
     (found,) = benchmarks([Part("one", [exhibit(lines, [], column="NDCG")])])
-    assert [row.standing for row in found.rows] == [0.5, 0.5, 0]
+    assert [row.rank for row in found.rows] == [1, 1, 3]
 
 
-def test_models_stand_by_the_mean_over_the_benchmarks_that_they_ran_in():
+def test_models_are_ordered_by_first_ranks_then_by_second_ones():
     models = leaderboard(benchmarks(PARTS))
-    assert [(model.name, model.standing, len(model.rows)) for model in models] == [
-        ("bert", 1, 1), ("prior", 1, 1), ("minilm", 0.25, 2), ("bm25", 0, 1),
+    assert [(model.name, [row.rank for _, row in model.rows]) for model in models] == [
+        ("BERT", [1]), ("Prior", [1]), ("MiniLM", [2, 2]), ("BM25", [3]),
     ]  # fmt: skip
 
 
-def test_a_model_with_several_rows_stands_by_its_best_one():
+def test_what_is_first_in_three_benchmarks_comes_before_what_is_first_in_one():
+    def benchmark(name, *best_first):
+        scores = zip(best_first, ("9.0", "8.0", "7.0", "6.0"), strict=False)
+        return exhibit([line(system, "f1", score, system) for system, score in scores], [], column="f1")
+
+    parts = [Part("easy", [benchmark("easy", "single", "weak")])]
+    parts += [Part(f"p{n}", [benchmark("p", "oracle", "bm25", "weak")]) for n in range(3)]
+    parts += [Part("hard", [benchmark("hard", "bm25", "weak", "other", "oracle")])]
+    assert [model.name for model in leaderboard(benchmarks(parts))] == [
+        "oracle", "bm25", "single", "weak", "other"
+    ]  # fmt: skip
+
+
+def test_a_user_s_model_goes_by_its_name_wherever_it_ran_and_has_the_rank_of_its_best_row():
     lines = [
-        line("m, long", "NDCG", "5.0", "m"),
-        line("m, short", "NDCG", "7.0", "m"),
-        line("n", "NDCG", "6.0", "n"),
+        line("Chance=1/3 / Oracle, long", "f1", "7.0", "own-oracle"),
+        line("Chance=1/3 / Oracle, short", "f1", "9.0", "bm25+own-oracle"),
+        line("Chance=1/3 / BM25 / None", "f1", "8.0", "bm25"),
     ]
-    models = leaderboard(benchmarks([Part("one", [exhibit(lines, [], column="NDCG")])]))
-    assert [(model.name, model.rows[0][1].system) for model in models] == [("m", "m, short"), ("n", "n")]
+    parts = [Part("a", [exhibit(lines, [], column="f1")])]
+    parts += [Part("b", [exhibit([line("Oracle", "f1", "5.0", "own-oracle"),
+                                  line("BM25", "f1", "4.0", "bm25-okapi")], [], column="f1")])]  # fmt: skip
+    models = leaderboard(benchmarks(parts), {"own-oracle": "Oracle"})
+    assert [(model.name, [row.system for _, row in model.rows]) for model in models] == [
+        ("Oracle", ["Chance=1/3 / Oracle, short", "Oracle"]),
+        ("BM25", ["Chance=1/3 / BM25 / None", "BM25"]),
+    ]
 
 
-def test_who_ran_alone_has_no_standing_and_comes_last():
+def test_a_name_is_without_what_all_rows_of_its_benchmark_begin_or_end_with():
+    def named(*systems):
+        lines = [line(system, "f1", f"{9 - at}.0", "m") for at, system in enumerate(systems)]
+        (found,) = benchmarks([Part("p", [exhibit(lines, [], column="f1")])])
+        return [*short_names(found).values()]
+
+    assert named("3 / all / A", "3 / all / B / None") == ["A", "B"]
+    assert named("A (AUPR)", "B, joined (AUPR)") == ["A", "B, joined"]
+    assert named("A (x)", "B (y)", "C") == ["A (x)", "B (y)", "C"]
+    assert named("None", "A / B") == ["None", "A / B"]
+    assert named("A", "B") == ["A", "B"]
+    assert named("A / B (AUPR)") == ["A / B (AUPR)"]
+
+
+def test_rows_of_one_key_and_two_names_are_two_models():
+    # As `minilm` is a fine-tuned encoder in one paper, and in another a linear model over its vectors.
+    parts = [Part(name, [exhibit([line(f"MiniLM, {name}", "f1", "7.0", "minilm"),
+                                  line("BM25", "f1", "6.0", "bm25")], [], column="f1")])
+             for name in ("tuned", "frozen")]  # fmt: skip
+    models = leaderboard(benchmarks(parts))
+    assert [model.name for model in models] == ["MiniLM, frozen", "MiniLM, tuned", "BM25"]
+
+
+def test_who_ran_alone_has_no_rank():
     alone = exhibit([line("z", "NDCG", "5.0", "a-first")], [], column="NDCG")
-    models = leaderboard(benchmarks([*PARTS, Part("three", [alone])]))
-    assert models[-1].name == "a-first" and math.isnan(models[-1].standing)
+    (found,) = benchmarks([Part("three", [alone])])
+    assert found.rows[0].rank == 0 and found.unranked and leaderboard([found]) == []
 
 
 def test_of_a_column_with_two_contests_only_the_named_one_s_rows_are_taken():
@@ -149,19 +221,19 @@ def test_of_a_column_with_two_contests_only_the_named_one_s_rows_are_taken():
 def test_the_leaderboard_as_csv_has_a_line_a_row():
     rows = list(csv.DictReader(io.StringIO(standings.to_csv(benchmarks(PARTS)))))
     assert len(rows) == 7
-    first = {"paper": "one", "units": "57 queries", "system": "BERT", "model": "bert", "level": "True"}
+    first = {"paper": "one", "units": "57 queries", "system": "BERT", "model": "bert", "rank": "1"}
     assert first.items() <= rows[0].items()
 
 
 def test_a_benchmark_says_what_it_can_tell_apart():
     one, two = reliability.reliability(benchmarks(PARTS))
     assert one == Reliability(
-        "one", "table1", "NDCG", "57 queries", best="BERT", width=12.0, seeded="BERT", seeds=2.0,
-        second="MiniLM", lead=1.0, adjusted=0.6, apart=False, detectable=3.0, printed_lead=3.5, floor="BM25",
-        floor_reaches=60 / 80,
+        "one", "table1", "NDCG", "57 queries", best="BERT", width=12 / 76, seeded="BERT", seeds=2 / 76,
+        second="MiniLM", lead=1 / 76, adjusted=0.6, apart=False, detectable=3 / 76, printed_lead=3.5 / 76,
+        floor="BM25", floor_reaches=60 / 80,
     )  # fmt: skip
     assert one.tells_printed_apart
-    assert (two.best, two.lead, two.apart, two.floor) == ("Prior", 0.1, True, "Prior")
+    assert (two.best, two.lead, two.apart, two.floor) == ("Prior", 0.1 / 0.20, True, "Prior")
     # Half the floor's loss is printed.
     assert two.floor_reaches == pytest.approx(0.5)
     assert math.isnan(two.width) and math.isnan(two.printed_lead) and two.tells_printed_apart is None
@@ -170,8 +242,28 @@ def test_a_benchmark_says_what_it_can_tell_apart():
 def test_a_benchmark_in_which_one_row_ran_says_its_interval_and_no_more():
     alone = exhibit([line("z", "NDCG", "5.0", "z", low="4.0", high="6.5")], [], column="NDCG")
     (found,) = reliability.reliability(benchmarks([Part("one", [alone])]))
-    assert (found.width, found.second, found.units) == (2.5, "", "") and math.isnan(found.lead)
-    assert reliability.to_csv([found]).splitlines()[1].startswith("one,table1,NDCG,,z,2.5,")
+    assert (found.width, found.second, found.units) == (0.5, "", "") and math.isnan(found.lead)
+    assert reliability.to_csv([found]).splitlines()[1].startswith("one,table1,NDCG,,z,0.5,")
+
+
+def test_what_a_benchmark_can_tell_does_not_depend_on_the_unit_of_its_scores():
+    def scored(scale):
+        def of(value):
+            return f"{value * scale}"
+
+        lines = [line("a", "f1", of(0.5), "a", low=of(0.25), high=of(0.75)), line("b", "f1", of(0.25), "b")]
+        compared = [pair("f1", "a", "b", 0.25 * scale, detectable=0.125 * scale)]
+        return reliability.reliability(benchmarks([Part("p", [exhibit(lines, compared, column="f1")])]))
+
+    assert scored(1) == scored(100)
+    (found,) = scored(1)
+    assert (found.width, found.lead, found.detectable) == (1.0, 0.5, 0.25)
+
+
+def test_where_nothing_is_detectable_no_lead_in_print_is():
+    pairs = [replace(each, detectable=math.inf) for each in NDCG.pairs]
+    (one,) = reliability.reliability(benchmarks([Part("one", [replace(NDCG, pairs=pairs)])]))
+    assert one.detectable == math.inf and one.tells_printed_apart is False
 
 
 def test_a_headline_is_a_column_or_a_row():
@@ -197,7 +289,13 @@ def test_the_papers_headlines_are_printed():
     assert found >= 5
 
 
-def test_where_nothing_could_be_tested_only_the_best_is_level_with_itself():
+def test_where_nothing_could_be_tested_it_is_said_to_be_untested():
     few = exhibit(NDCG.lines, [replace(each, untested=FEW) for each in NDCG.pairs[:3]], column="NDCG")
-    (found,) = benchmarks([Part("one", [few], comparable=False)])
-    assert [row.level for row in found.rows] == [True, False, False]
+    (found,) = benchmarks([Part("one", [few])])
+    assert [row.beside_best for row in found.rows] == [BEST, UNTESTED, UNTESTED, ""]
+
+
+def test_a_row_on_other_units_is_untested_and_one_that_no_test_could_tell_apart_has_too_few():
+    pairs = [replace(NDCG.pairs[0], untested=OTHERS), replace(NDCG.pairs[1], adjusted=1, detectable=math.inf)]
+    (found,) = benchmarks([Part("one", [exhibit(NDCG.lines, [*pairs, NDCG.pairs[2]], column="NDCG")])])
+    assert [row.beside_best for row in found.rows[:3]] == [BEST, UNTESTED, standings.FEW]

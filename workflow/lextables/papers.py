@@ -74,13 +74,15 @@ class Headline(Entry):
 
     It stands in a ``column``, whose rows are then the systems, or in a ``row``, whose columns are.
     ``contest`` is what the table compares it by, where that is not the column's or row's own name
-    (`cells.Score`), and ``lower`` says that a lower score is better.
+    (`cells.Score`), and ``lower`` says that a lower score is better.  ``chance`` are rows that know nothing,
+    such as random answers: they have no rank, and where none of the others is better nothing has.
     """
 
     column: str = ""
     row: str = ""
     contest: str = ""
     lower: bool = False
+    chance: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _in_one_place(self) -> "Headline":

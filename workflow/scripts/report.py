@@ -39,7 +39,7 @@ with job(snakemake.log[0]):
                 for part in shown
                 if rooms.has(part.name, "exhibits")
             },
-            comparing=comparing.pages(shown),
+            comparing=comparing.pages(shown, config),
             made_by=words(made_by()),
             date=day(),
         ),

@@ -4,14 +4,15 @@ What they show is counted by `lextables.tables.standings` and `lextables.tables.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from lextables import own
 from lextables.report import sheets
 from lextables.report.layout import Page
 from lextables.report.sheets import Sheet
 from lextables.tables import reliability as reliable
 from lextables.tables import standings
-from lextables.tables.comparison import short
 from lextables.tables.reliability import Reliability
 from lextables.tables.render import label
 from lextables.tables.report import Part
@@ -19,39 +20,40 @@ from lextables.tables.standings import Benchmark, Model, Row
 
 LEADERBOARD, RELIABILITY = "leaderboard.html", "reliability.html"
 NONE, LEVEL = "–", "*"
+IN_EITHER = (standings.BEST, standings.LEVEL)
 
 
-def pages(parts: Sequence[Part]) -> list[Page]:
-    """Return both pages; none where no row of a headline ran."""
-    benchmarks = standings.benchmarks(parts)
-    models = standings.leaderboard(benchmarks)
-    if not models:
-        return []
+def pages(parts: Sequence[Part], config: Mapping[str, Any]) -> list[Page]:
+    """Return both pages, of ``config``'s models by their names; a page of which nothing ran is left out."""
+    benchmarks = [one for one in standings.benchmarks(parts) if not one.rows[0].printed]
+    extras = [*(config.get("extra_models") or ()), *(config.get("extra_predictions") or ())]
+    models = standings.leaderboard(benchmarks, {own.key(extra["name"]): extra["name"] for extra in extras})
     told = reliable.reliability(benchmarks)
-    return [leaderboard(models, benchmarks), reliability(told, benchmarks)]
+    found = [leaderboard(models, benchmarks)] if models else []
+    return [*found, reliability(told, benchmarks)] if told else found
 
 
 def leaderboard(models: Iterable[Model], benchmarks: Sequence[Benchmark]) -> Page:
-    """Return the page of the models, best first, and of the benchmarks that they ran in."""
-    benchmarks = [one for one in benchmarks if not one.rows[0].printed]
-    columns = [_benchmark(one) for one in benchmarks]
+    """Return the page of the models' ranks, and of the benchmarks that they ran in."""
+    ranked = [one for one in benchmarks if not one.unranked]
+    columns = [_benchmark(one) for one in ranked]
     rows = []
     for model in models:
         scores = {_benchmark(benchmark): _score(row) for benchmark, row in model.rows}
-        across = [scores.get(column, "") for column in columns]
-        rows.append([model.name, _number(model.standing, ".2f"), str(len(model.rows)), *across])
+        rows.append([model.name, str(len(model.rows)), *(scores.get(column, "") for column in columns)])
     overall = Sheet(
-        "Models over all tasks",
-        "Standing is the share of the other rows of a benchmark that a model’s best row scores better than, "
-        "averaged over the benchmarks that it ran in: 1 is the first everywhere. So read how many these "
-        f"are, and which. {LEVEL}: no test tells it from the best that ran. In brackets stands the 95 % "
-        "interval over the units of the test set.",
-        ["Model", "Standing", "Benchmarks", *columns],
+        "Ranks by benchmark",
+        "A model’s rank in each benchmark that it ran in, by its best row there, and the score. Models with "
+        "more first ranks come first, then those with more second ranks, and so on. This order is no score: "
+        "few models ran in every benchmark. "
+        f"{LEVEL}: no test tells it from the best that ran.",
+        ["Model", "Benchmarks", *columns],
         rows,
     )
-    each = [_rows_of(one) for one in benchmarks]
-    lead = "One score of each paper’s main tables, for every model that ran here."
-    return sheets.page(LEADERBOARD, "Leaderboard", lead, [overall, *each])
+    each = [_rows_of(one) for one in ranked]
+    lead = "One score of each paper’s main tables, for every model that ran here on the paper’s data."
+    notes = [f"Not ranked: {_benchmark(one)} ({one.unranked})." for one in benchmarks if one.unranked]
+    return sheets.page(LEADERBOARD, "Leaderboard", lead, [overall, *each], notes)
 
 
 def _rows_of(benchmark: Benchmark) -> Sheet:
@@ -61,26 +63,21 @@ def _rows_of(benchmark: Benchmark) -> Sheet:
             row.score,
             f"[{row.low}, {row.high}]" if row.low and row.high else NONE,
             row.seeds or NONE,
-            _how(row, first=not at),
+            str(row.rank or NONE),
+            row.beside_best or "printed, not run here",
         ]
-        for at, row in enumerate(benchmark.rows)
+        for row in benchmark.rows
     ]
     better = "a lower score is better" if benchmark.lower else "a higher score is better"
     over = f"over {benchmark.units}; " if benchmark.units else ""
     return Sheet(
         _benchmark(benchmark),
         f"{benchmark.measure}, {over}{better}.",
-        ["System", "Score", "95 % interval", "Of its seeds", "How it stands"],
+        ["System", "Score", "95 % interval", "Of its seeds", "Rank", "Beside the best"],
         rows,
-        ["How it stands"],
+        ["Beside the best"],
         place=f"tables/{benchmark.paper}-{benchmark.table}.html",
     )
-
-
-def _how(row: Row, first: bool) -> str:
-    if row.printed:
-        return "printed, not run here"
-    return "the best that ran" if first else "not told from the best" if row.level else ""
 
 
 def reliability(found: Iterable[Reliability], benchmarks: Iterable[Benchmark]) -> Page:
@@ -90,26 +87,36 @@ def reliability(found: Iterable[Reliability], benchmarks: Iterable[Benchmark]) -
         "Benchmark": lambda one: f"{shorts[one.paper]}, {label(one.table)}: {one.measure}",
         "Over": lambda one: one.units or NONE,
         "Best": lambda one: one.best,
-        "Width of its interval": lambda one: _number(one.width),
-        "Width over seeds": lambda one: _number(one.seeds),
+        "Width of its interval": lambda one: _number(one.width, ".1%"),
+        "Width over seeds": lambda one: _number(one.seeds, ".1%"),
         "Second": lambda one: one.second or NONE,
-        "Behind by": lambda one: _number(one.lead),
-        "Told apart": lambda one: "" if math.isnan(one.adjusted) else "yes" if one.apart else "no",
+        "Behind by": lambda one: _number(one.lead, ".1%"),
+        "Told apart": _told_apart,
         "p, corrected": lambda one: _number(one.adjusted, ".2g"),
-        "Least difference found": lambda one: _number(one.detectable),
-        "Lead in print": lambda one: _number(one.printed_lead),
-        "Lead in print is found": lambda one: {None: NONE, True: "yes", False: "no"}[one.tells_printed_apart],
+        "Detectable difference": lambda one: _number(one.detectable, ".1%"),
+        "Lead in print": lambda one: _number(one.printed_lead, ".1%"),
+        "Lead in print is detectable": lambda one: {None: NONE, True: "yes", False: "no"}[
+            one.tells_printed_apart
+        ],
         "The floor reaches": lambda one: _number(one.floor_reaches, ".0%"),
     }
     rows = [[of(one) for of in columns.values()] for one in found]
     sheet = Sheet("What each benchmark can tell", "", list(columns), rows, ["Over", "Best", "Second"])
     lead = "How far a difference between two systems can be relied on, benchmark by benchmark."
     notes = [
+        "Lengths and differences are shares of the best row’s score, so that benchmarks can be compared.",
         "The interval is the 95 % sampling interval of the best row over the benchmark’s units.",
-        "The least difference found is the paired test’s with 80 % power, by itself and uncorrected.",
+        "The detectable difference is found in four cases of five after the correction for all pairs of the "
+        "table; it is the median over its pairs, and “none” where the units are too few for so many pairs.",
         "The floor is the best row that needs no large model, as a share of the best printed score.",
     ]
     return sheets.page(RELIABILITY, "Reliability", lead, [sheet], notes)
+
+
+def _told_apart(one: Reliability) -> str:
+    if math.isnan(one.adjusted):
+        return "untested" if one.second else NONE
+    return "yes" if one.apart else "no"
 
 
 def _benchmark(benchmark: Benchmark) -> str:
@@ -117,11 +124,8 @@ def _benchmark(benchmark: Benchmark) -> str:
 
 
 def _score(row: Row) -> str:
-    interval = f" [{row.low}, {row.high}]" if row.low and row.high else ""
-    return f"{row.score}{LEVEL if row.level else ''}{interval}"
+    return f"{row.rank}: {row.score}{LEVEL if row.beside_best in IN_EITHER else ''}"
 
 
-def _number(value: float, form: str = "") -> str:
-    if math.isnan(value):
-        return NONE
-    return format(value, form) if form else short(value)
+def _number(value: float, form: str) -> str:
+    return NONE if math.isnan(value) else "none" if math.isinf(value) else format(value, form)

@@ -2,9 +2,10 @@
 
 Two systems are compared by what each unit of the test set (a query, a contract) adds to their scores, the
 mean over runs that differ in their seed.  The test flips the signs of the differences at random (all 2^n ways
-where these are no more than the resamples), two-sided; Holm's correction is over all pairs of a contest.  The
-interval is Student's of the differences.  `bench/measure_comparison.py` prints how often the test is wrong
-where nothing differs, and how often it finds what it is said to find.
+where these are no more than the resamples), two-sided; Holm's correction is over all tested pairs of a
+contest, which are its family of tests.  The interval is Student's of the differences.  A detectable
+difference is one that is found after the correction.  `bench/measure_comparison.py` prints how often the
+tests are wrong where nothing differs, and how often they find what is called detectable.
 
 scipy.stats and networkx are imported where they are used: most tables have nothing to compare, and few units
 want no resamples.
@@ -17,7 +18,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations, pairwise, product
 
 import numpy as np
@@ -31,8 +32,10 @@ from lextables.tables.published import PublishedCell
 ALPHA = 0.05
 POWER = 0.8
 RESAMPLES = 9_999
-RESAMPLES_A_PAIR = 200  # the least p-value that can be drawn, times all pairs, stays below ALPHA
+RESAMPLES_A_PAIR = 400  # of all pairs, so that ALPHA divided by the pairs is 20 resamples, 10 a side
 LEAST_UNITS = 6  # of five, the 2 of 32 most unlike ways make 6 %
+SIMULATED_UNITS = 14  # up to here the test's few p-values cost power, which is simulated
+SIMULATED_SETS = 500
 _AT_ONCE = 10_000_000  # resampled differences in memory at a time
 _DECIMALS = 12  # what rounding in a sum moves is no difference
 
@@ -50,9 +53,10 @@ class Pair:
     ``measure`` names the contest in the reader's words.  ``difference`` is the score of ``one`` less that of
     ``other``, in the table's unit, ``low`` to ``high`` its paired 95 % interval.  ``p`` is the paired test's
     and ``adjusted`` the same after Holm over all pairs of the contest.  ``units`` says over how many of which
-    unit (`57 queries`), and ``detectable`` is the smallest difference that the test finds with 80 % power, by
-    itself and uncorrected.  ``untested`` says why there is no test, and is empty where there is one; without
-    one the interval, p and, but for printed values, ``detectable`` are NaN.
+    unit (`57 queries`), and ``detectable`` is the smallest difference that is found with 80 % power after the
+    correction (`detectable`); it is infinite where no difference that a score can have is.  ``untested``
+    says why there is no test, and is empty where there is one; without one the interval, p and, but for
+    printed values, ``detectable`` are NaN.
     """
 
     measure: str
@@ -75,12 +79,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Contest:
-    """The pairs of one measure: ``systems`` are best first, ``groups`` those that no pair tells apart.
+    """The pairs of one measure: ``systems`` are best first.
 
-    A system may be in several groups, and is in one at least.  ``pairs`` are those that were tested, none
-    where the units are too few, and ``apart`` those that were scored on different units.  ``detectable`` is
-    the smallest difference that can be found with 80 % power between two printed rows, going by the pairs
-    that are here (NaN without any), and ``printed`` are the neighbours in print, best first.
+    ``groups`` are the largest sets of systems of which every two were tested and none differ; a system may be
+    in several, and is in one at least, maybe alone.  ``pairs`` are those that were tested, ``untested`` those
+    that were not, and ``printed`` the neighbours in print, best first.
     """
 
     measure: str
@@ -88,9 +91,41 @@ class Contest:
     systems: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     pairs: tuple[Pair, ...]
-    detectable: float
     printed: tuple[Pair, ...] = ()
-    apart: tuple[Pair, ...] = ()
+    untested: tuple[Pair, ...] = ()
+
+    @cached_property
+    def detectable(self) -> float:
+        """The median of what the pairs can detect, which stands for two printed rows too; NaN without any."""
+        return _median_detectable(self.pairs)
+
+    @property
+    def can_find(self) -> bool:
+        """Whether there is a test that finds some difference after the correction."""
+        return any(pair.detectable < math.inf for pair in self.pairs)
+
+    @property
+    def power(self) -> str:
+        """Say which difference the tests find after their correction; empty where no pair says it."""
+        if math.isnan(self.detectable):
+            return ""
+        tests = f"{len(self.pairs)} test{'' if len(self.pairs) == 1 else 's'}"
+        if not self.can_find:
+            return f"{self.units} are too few for {tests}: no difference is found in four cases of five"
+        finite = [pair.detectable for pair in self.pairs if 0 < pair.detectable < math.inf]
+        least, median, most = map(short, (min(finite), self.detectable, max(finite)))
+        by_pair = f" (by pair {least} to {most})" if least != most else ""
+        lost = sum(pair.detectable == math.inf for pair in self.pairs)
+        but = f", and none by {lost} of {tests}, whose units are too few" if lost else ""
+        return f"a difference of {median}{by_pair} is found in four cases of five{but}"
+
+    def untested_against(self, system: str) -> list[str]:
+        """The systems that this one was not tested against, best first."""
+        rivals = {
+            name for pair in self.untested for name in (pair.one, pair.other)
+            if system in (pair.one, pair.other)
+        }  # fmt: skip
+        return [name for name in self.systems if name in rivals and name != system]
 
 
 def to_csv(pairs: Iterable[Pair]) -> str:
@@ -164,9 +199,9 @@ def _contest(
     )
     tested = [pair for pair in pairs if not pair.untested]
     if tested:
-        units, detectable = tested[0].units, _typical(tested)
+        units, median = _all_units(tested), _median_detectable(tested)
         for one, other in pairwise(printed):
-            yield replace(_untested(one, other, units, PRINTED), detectable=detectable)
+            yield replace(_untested(one, other, units, PRINTED), detectable=median)
     floor = [_Entrant(cell.score.system, cell.value, {}, cell) for cell in ran if cell.floor]
     if printed and floor:
         yield _untested(printed[0], _best_first(floor)[0], "", FLOOR)
@@ -201,7 +236,7 @@ def _tested(entrants: Sequence[_Entrant]) -> Iterator[Pair]:
     for one, other in both:
         names, units = (one.name, other.name), _counted(one)
         if names in p_values:
-            yield _pair(one, other, p_values[names], adjusted[names], units)
+            yield _pair(one, other, p_values[names], adjusted[names], units, len(p_values))
         elif one.units.keys() == other.units.keys():
             yield _untested(one, other, units, FEW)
         else:
@@ -218,12 +253,15 @@ def _counted(entrant: _Entrant) -> str:
     return f"{n} groups of {units}" if grouped else f"{n} {units}"
 
 
-def _pair(one: _Entrant, other: _Entrant, p: float, adjusted: float, units: str) -> Pair:
+def _pair(one: _Entrant, other: _Entrant, p: float, adjusted: float, units: str, tests: int) -> Pair:
     differences = np.array(_differences(one, other))
     mean = float(differences.mean())
     low, high = mean_interval(differences) or (mean, mean)
+    score, found = one.cell.score, detectable(differences, tests)
+    if not score.lower and found > score.scale:  # from 0 to 1 before it is scaled, but for a loss
+        found = math.inf
     return Pair(
-        one.cell.score.contest,
+        score.contest,
         one.name,
         other.name,
         mean,
@@ -232,7 +270,7 @@ def _pair(one: _Entrant, other: _Entrant, p: float, adjusted: float, units: str)
         p,
         adjusted,
         units,
-        detectable(differences),
+        found,
     )
 
 
@@ -299,23 +337,51 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return np.minimum(adjusted, 1).tolist()
 
 
-def detectable(differences: np.ndarray) -> float:
-    """Return the mean difference that a test at 5 % finds with 80 % power, from (units,) as far spread as
-    these.
+def detectable(differences: np.ndarray, tests: int) -> float:
+    """Return the smallest mean difference that is found in 80 % of test sets after Holm's correction.
 
-    Student's quantiles of both, times the standard error: within 1 % of the noncentral t's from ten units on.
+    ``differences`` (units,) say how far the differences spread, and ``tests`` how many are corrected for.
+    Holm's correction finds whatever has a p-value below 5 % divided by the tests, and more where other
+    pairs differ too: so the difference is found in 80 % of test sets at least.
     """
-    from scipy.special import stdtrit
-
-    units = len(differences)
-    error = differences.std(ddof=1) / math.sqrt(units)
-    return float((stdtrit(units - 1, 1 - ALPHA / 2) + stdtrit(units - 1, POWER)) * error)
+    size = effect(len(differences), tests)
+    return size if size == math.inf else size * float(differences.std(ddof=1))
 
 
-def _typical(pairs: Iterable[Pair]) -> float:
-    """The median of what pairs can detect; rows that are one and the same say nothing of it."""
+@cache
+def effect(units: int, tests: int) -> float:
+    """Return the mean, in standard deviations, of which 80 % of samples of normal differences have a p-value
+    of `sign_flip` below 5 % divided by ``tests``.
+
+    It is infinite where no sample has: the least of all p-values is 2 / 2^units.  Of few units it is
+    simulated with a fixed seed, since there are few p-values; of more it is the paired t-test's, within 5 %.
+    """
+    level = ALPHA / tests
+    if 2 / 2**units >= level:
+        return math.inf
+    if units > SIMULATED_UNITS:
+        from scipy.special import nctdtrinc, stdtrit
+
+        return float(nctdtrinc(units - 1, 1 - POWER, stdtrit(units - 1, 1 - level / 2)) / math.sqrt(units))
+    from scipy.optimize import bisect
+
+    noise = np.random.default_rng(0).normal(size=(units, SIMULATED_SETS))
+    # The other half of all ways to set the signs has the same means with the other sign.
+    signs = np.array([(1.0, *rest) for rest in product((1.0, -1.0), repeat=units - 1)])
+    sums, steps = signs @ noise, signs.sum(axis=1, keepdims=True)
+
+    def missing(mean: float) -> float:
+        far = abs(sums + mean * steps)
+        return POWER - float(((far >= far[0] - 10**-_DECIMALS).mean(axis=0) < level).mean())
+
+    return float(bisect(missing, 0, 10, xtol=1e-3))
+
+
+def _median_detectable(pairs: Iterable[Pair]) -> float:
+    """The median of what pairs can detect; infinite where none can, NaN where all rows are the same."""
     found = [pair.detectable for pair in pairs if pair.detectable > 0]
-    return statistics.median(found) if found else math.nan
+    finite = [value for value in found if value < math.inf]
+    return statistics.median(finite) if finite else math.inf if found else math.nan
 
 
 # From pairs to what a reader is told.
@@ -336,25 +402,28 @@ def _of(measure: str, pairs: Sequence[Pair]) -> Contest:
     tested = tuple(pair for pair in here if not pair.untested)
     return Contest(
         measure,
-        (tested or here)[0].units,
+        _all_units(tested or here),
         systems,
-        _groups(systems, [(pair.one, pair.other) for pair in tested if pair.differs]),
+        _groups(systems, [(pair.one, pair.other) for pair in tested if not pair.differs]),
         tested,
-        _typical(tested),
         tuple(pair for pair in pairs if pair.untested == PRINTED),
-        tuple(pair for pair in here if pair.untested == OTHERS),
+        tuple(pair for pair in here if pair.untested),
     )
 
 
-def _groups(systems: tuple[str, ...], different: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
-    """Return the largest sets of systems of which no two are ``different``, best first."""
-    if not different:
-        return (systems,)
+def _all_units(pairs: Iterable[Pair]) -> str:
+    """Over how many of which unit the pairs are, each that there is."""
+    return " or ".join(dict.fromkeys(pair.units for pair in pairs))
+
+
+def _groups(systems: tuple[str, ...], level: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+    """Return the largest sets of systems of which every two are ``level``, best first."""
     import networkx
 
-    graph = networkx.complete_graph(len(systems))
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(len(systems)))
     place = {name: at for at, name in enumerate(systems)}
-    graph.remove_edges_from((place[one], place[other]) for one, other in different)
+    graph.add_edges_from((place[one], place[other]) for one, other in level)
     found = sorted(map(sorted, networkx.find_cliques(graph)))
     return tuple(tuple(systems[at] for at in group) for group in found)
 
@@ -362,7 +431,8 @@ def _groups(systems: tuple[str, ...], different: Sequence[tuple[str, str]]) -> t
 SHOWN = 4  # measures of which a table says more than that they are in the file
 METHOD = (
     "Which rows differ: paired tests that flip signs by unit, two-sided, at 5 % after Holm's correction "
-    "over all pairs of a measure. Each pair is in the table's file comparison.csv."
+    "over all tests of a measure. What is said to be found is found after that correction. "
+    "Each pair is in the table's file comparison.csv."
 )
 
 
@@ -378,13 +448,14 @@ def sentences(contests: Sequence[Contest], data_note: str = "") -> list[str]:
         said += [_leading(one), *_in_print(one)]
     if len(tested) > SHOWN:
         said.append(f"{_measures(tested[SHOWN:])} compared in that file too.")
-    few = [one for one in contests if not one.pairs and not one.apart]
+    few = [one for one in contests if not one.pairs and {pair.untested for pair in one.untested} == {FEW}]
     if few:
         units = few[0].units.partition(" ")[2]
         said.append(f"{_measures(few)} not tested: a test wants {LEAST_UNITS} {units} at least.")
-    apart = dict.fromkeys(name for one in contests for pair in one.apart for name in (pair.one, pair.other))
+    apart = sum(pair.untested == OTHERS for one in contests for pair in one.untested)
     if apart:
-        said.append(f"Not all scored on the same units, and so not all compared: {_listed([*apart])}.")
+        pairs = sum(len(one.pairs) + len(one.untested) for one in contests)
+        said.append(f"{apart} of {pairs} pairs are untested, since their rows are scored on different units.")
     return said
 
 
@@ -397,25 +468,33 @@ def _measures(contests: Sequence[Contest]) -> str:
 
 
 def _leading(contest: Contest) -> str:
-    """Say what leads, what is not told apart from it, and what difference can be found."""
+    """Say what leads, what is not told apart from it or not tested, and what difference can be found."""
+    if not contest.can_find:
+        return f"{contest.measure}: {contest.power}."
     best, *others = contest.systems
+    untested = contest.untested_against(best)
     level = [name for name in others if any({best, name} <= set(group) for group in contest.groups)]
-    if not level:
-        words = f"{best} is ahead of {'all others' if len(others) > 1 else others[0]}"
-    elif len(contest.groups) == 1 and len(others) > 1:
-        among = "rows on the same units" if contest.apart else f"{len(contest.systems)} rows"
-        words = f"no two of the {among} are told apart"
+    behind = [name for name in others if name not in {*untested, *level}]
+    if len(contest.pairs) > 1 and not any(pair.differs for pair in contest.pairs):
+        words = f"no two of the {len(contest.systems)} rows are told apart"
+        if contest.untested:
+            words = f"none of {len(contest.pairs)} tests tells two rows apart"
     else:
-        words = f"{best} is not told apart from {_listed(level)}"
-    power = ""
-    if contest.detectable > 0:
-        power = f"; a difference of {short(contest.detectable)} is found in four cases of five"
+        clauses = []
+        if level:
+            clauses.append(f"not told apart from {_listed(level)}")
+        elif behind:
+            clauses.append(f"ahead of {_listed(behind) if untested or not behind[1:] else 'all others'}")
+        if untested:
+            clauses.append(f"not tested against {_listed(untested)}")
+        words = f"{best} is {' and '.join(clauses)}"
+    power = f"; {contest.power}" if contest.power else ""
     return f"{contest.measure}, {contest.units}: {words}{power}."
 
 
 def _in_print(contest: Contest) -> Iterator[str]:
-    """Say whether the leads in print are as large as that."""
-    if not contest.printed or math.isnan(contest.detectable):
+    """Say whether the leads in print are as large as what the median pair can detect."""
+    if not contest.printed or not contest.detectable < math.inf:
         return
     first, n = contest.printed[0], len(contest.printed)
     small = [abs(pair.difference) < contest.detectable for pair in contest.printed]

@@ -17,13 +17,14 @@ from lextables.tables.standings import Benchmark, Row
 class Reliability:
     """What one benchmark can tell; a number is NaN, and a text empty, where nothing here says it.
 
-    ``best`` is the best row that ran and ``width`` the length of its 95 % interval over ``units``.  ``seeds``
-    is the length of the longest 95 % prediction interval that the seeds of a row have, ``seeded``.
+    Lengths and differences are shares of the best row's score, since benchmarks score in fractions, per cent
+    and nats.  ``best`` is the best row that ran and ``width`` the length of its 95 % interval over ``units``.
+    ``seeds`` is the length of the longest 95 % prediction interval that the seeds of a row have, ``seeded``.
     ``second`` is the runner-up, ``lead`` how far it lies behind with the p-value ``adjusted`` for all pairs,
     and ``apart`` whether the two differ.  ``detectable`` is the smallest difference that is found with 80 %
-    power, and ``printed_lead`` how far the printed best leads the next in print.  ``floor`` is the best row
-    of the table's floor, and ``floor_reaches`` its score as a share of the best printed one (of a loss: what
-    share of the floor's the printed one is).
+    power after the correction (`comparison.detectable`), and ``printed_lead`` how far the printed best leads
+    the next in print.  ``floor`` is the best row of the table's floor, and ``floor_reaches`` its score as a
+    share of the best printed one (of a loss: what share of the floor's the printed one is).
     """
 
     paper: str
@@ -52,8 +53,9 @@ class Reliability:
 
 
 def reliability(found: Iterable[Benchmark]) -> list[Reliability]:
-    """Return what each benchmark in which a row ran can tell, in their order."""
-    return [_of(one) for one in found if not one.rows[0].printed]
+    """Return what each benchmark in which a row ran can tell, in their order; those of other data than the
+    paper's tell nothing of it."""
+    return [_of(one) for one in found if not one.rows[0].printed and not one.data_note]
 
 
 def _of(benchmark: Benchmark) -> Reliability:
@@ -63,21 +65,26 @@ def _of(benchmark: Benchmark) -> Reliability:
     seeded = max((row for row in ran if row.seeds), key=_seeds, default=None)
     top = _pair(contest.pairs, best, second) if contest and second else None
     printed = contest.printed[0] if contest and contest.printed else None
+    score = abs(number(best.score)) or math.nan
+
+    def share(difference: float) -> float:
+        return abs(difference) / score
+
     return Reliability(
         benchmark.paper,
         benchmark.table,
         benchmark.measure,
         benchmark.units,
         best.system,
-        float(best.high) - float(best.low) if best.low and best.high else math.nan,
+        share(float(best.high) - float(best.low)) if best.low and best.high else math.nan,
         seeded.system if seeded else "",
-        _seeds(seeded) if seeded else math.nan,
+        share(_seeds(seeded)) if seeded else math.nan,
         second.system if second else "",
-        abs(top.difference) if top else math.nan,
+        share(top.difference) if top else math.nan,
         top.adjusted if top else math.nan,
         bool(top and top.differs),
-        contest.detectable if contest else math.nan,
-        abs(printed.difference) if printed else math.nan,
+        share(contest.detectable) if contest else math.nan,
+        share(printed.difference) if printed else math.nan,
         benchmark.floor.other if benchmark.floor else "",
         _reached(benchmark),
     )

@@ -26,7 +26,8 @@ from lextables.version import words
 class Exhibit:
     """A table or figure: its entry in the registry, its lines, its drawing, its files, its compared rows.
 
-    ``files`` are paths below the results, by their kind.
+    ``files`` are paths below the results, by their kind, and ``sources`` the provenance of the files that its
+    data set was made from.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Exhibit:
     svg: str
     files: Mapping[str, str]
     pairs: Sequence[Pair] = ()
+    sources: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -143,16 +145,23 @@ def read_part(
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
     paper = Shown.model_validate({key: value for key, value in raw.items() if key in Shown.model_fields})
-    tables, census = results / "tables" / name, results / "data" / name / "census.json"
+    tables, census = results / "tables" / name, _census(results, name)
     shown = paper.tables
     if earlier:
-        shown = {table: entry for table, entry in shown.items() if _stands(tables, table, entry)}
+        shown = {
+            table: entry
+            for table, entry in shown.items()
+            if _stands(tables, table, entry) and _census(results, entry.of or name).exists()
+        }
     if earlier and not (shown and census.exists()):
         return None
-    counts = json.loads(census.read_text(encoding="utf-8"))
-    counts["sources"] = reworded(counts["sources"], words or {})
-    note = render.data_note(counts["sources"])
-    exhibits = [_read_exhibit(tables, table, entry, note) for table, entry in shown.items()]
+    counts = _counts(census, words)
+    of_data = {
+        of: _counts(_census(results, of or name), words) for of in {each.of for each in shown.values()}
+    }
+    exhibits = [
+        _read_exhibit(tables, table, entry, of_data[entry.of]["sources"]) for table, entry in shown.items()
+    ]
     last = max((tables / f"{exhibit.name}.csv").stat().st_mtime for exhibit in exhibits)
     return Part(
         name,
@@ -165,6 +174,16 @@ def read_part(
     )
 
 
+def _census(results: Path, dataset: str) -> Path:
+    return results / "data" / dataset / "census.json"
+
+
+def _counts(census: Path, words: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A data set's census with its sources in ``words``."""
+    counts = json.loads(census.read_text(encoding="utf-8"))
+    return counts | {"sources": reworded(counts["sources"], words or {})}
+
+
 def _tasks(name: str, registry: Mapping[str, Any]) -> dict[str, str]:
     """{data set of the paper: the kind of its task}, its own first."""
     tasks = {dataset: entry["task"] for dataset, entry in registry.get("tasks", {}).items()}
@@ -175,9 +194,11 @@ def _stands(folder: Path, name: str, entry: TableEntry) -> bool:
     return all((folder / f"{name}.{kind}").exists() for kind in (["csv", "svg"] if entry.kind else ["csv"]))
 
 
-def _read_exhibit(folder: Path, name: str, entry: TableEntry, note: str) -> Exhibit:
-    """``note``: what was said of the data with each of its values."""
-    lines = from_csv((folder / f"{name}.csv").read_text(encoding="utf-8"), note)
+def _read_exhibit(
+    folder: Path, name: str, entry: TableEntry, sources: Sequence[Mapping[str, Any]]
+) -> Exhibit:
+    text = (folder / f"{name}.csv").read_text(encoding="utf-8")
+    lines = from_csv(text, render.data_note(sources))  # each value had the note
     svg = (folder / f"{name}.svg").read_text(encoding="utf-8") if entry.kind else ""
     suffixes = ("csv", "md", "html", "svg")[: 4 if svg else 3]
     files = {suffix: f"tables/{folder.name}/{name}.{suffix}" for suffix in suffixes}
@@ -185,7 +206,7 @@ def _read_exhibit(folder: Path, name: str, entry: TableEntry, note: str) -> Exhi
     pairs = pairs_from_csv(compared.read_text(encoding="utf-8")) if compared.exists() else []
     if pairs:
         files["comparison.csv"] = f"tables/{folder.name}/{name}.comparison.csv"
-    return Exhibit(name, entry, lines, svg, files, pairs)
+    return Exhibit(name, entry, lines, svg, files, pairs, sources)
 
 
 def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:

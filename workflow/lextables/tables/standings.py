@@ -1,14 +1,13 @@
 """One leaderboard of models over the tasks of all papers, from the tables that the report reads.
 
 Of each table that names a headline (`papers.Headline`) it takes that score of every row that ran here, and,
-where the data are the paper's, of every printed row that did not.  A model is the same in two papers where
-its runs go by the same name.
+where the data are the paper's, of every printed row that did not.  Rows are ranked within a benchmark, and no
+mean is taken over benchmarks: few models run in all of them, and some are easier than others.
 """
 
 import csv
 import io
 import math
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -16,6 +15,8 @@ from typing import Any, Protocol
 
 from lextables import spreadsheet
 from lextables.papers import TableEntry
+from lextables.sources.registry import SAMPLE
+from lextables.tables import render
 from lextables.tables.cells import SPREAD, Line
 from lextables.tables.comparison import FLOOR, Contest, Pair, contests
 from lextables.tables.published import number
@@ -28,6 +29,7 @@ class Exhibit(Protocol):
     entry: TableEntry
     lines: Sequence[Line]
     pairs: Sequence[Pair]
+    sources: Sequence[Mapping[str, Any]]
 
 
 class Part(Protocol):
@@ -39,9 +41,6 @@ class Part(Protocol):
     @property
     def short(self) -> str: ...
 
-    @property
-    def sources(self) -> Sequence[Mapping[str, Any]]: ...
-
 
 @dataclass(frozen=True)
 class Row:
@@ -49,9 +48,9 @@ class Row:
 
     ``model`` is the name that its runs go by, and empty for a row that is ``printed`` and did not run here.
     ``seeds`` is the 95 % prediction interval of its seeds, where it was trained with three or more.
-    ``level`` says that no test tells it from the best that ran.  ``standing`` is the share of the other rows
-    that ran which it scores better than, from 0, the last, to 1, the first; NaN for a printed row and where
-    one alone ran.
+    ``beside_best`` says whether the tests tell it from the best that ran, in words; empty where printed.
+    ``rank`` is its place among the rows that ran, from 1, the same for equal scores; 0 for a printed row, for
+    one that knows nothing, and where fewer than two have a rank.
     """
 
     system: str
@@ -60,9 +59,13 @@ class Row:
     low: str
     high: str
     seeds: str
-    level: bool
-    standing: float
+    beside_best: str
+    rank: int
     printed: bool
+
+
+BEST, LEVEL, BEHIND = "the best that ran", "not told from the best", "behind the best"
+UNTESTED, FEW = "not tested against the best", "too few units to be told from the best"
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ class Benchmark:
 
     ``contest`` is what the table compares them by, None where fewer than two rows ran, and ``floor`` the best
     printed value with the best of the table's floor, None where one is missing.  ``lower`` says that a lower
-    score is better.
+    score is better.  ``data_note`` says that the data are not the paper's; it is empty for the sample, whose
+    pages all say so.
     """
 
     paper: str
@@ -82,6 +86,14 @@ class Benchmark:
     contest: Contest | None
     floor: Pair | None
     lower: bool
+    data_note: str = ""
+
+    @property
+    def unranked(self) -> str:
+        """Why it has no place in the leaderboard; empty where it has."""
+        if self.data_note or any(row.rank for row in self.rows):
+            return self.data_note
+        return "fewer than two rows ran that know something, or random answers score best"
 
     @property
     def units(self) -> str:
@@ -91,10 +103,9 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Model:
-    """A model with its best row in each benchmark that it ran in; ``standing`` is the mean of theirs."""
+    """A model with its best row in each benchmark in which it is ranked."""
 
     name: str
-    standing: float
     rows: tuple[tuple[Benchmark, Row], ...]
 
 
@@ -118,74 +129,95 @@ def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     names = contest.systems if contest else [name for name, line in lines.items() if line.runs]
     ran = {name: lines[name] for name in names if name in lines and _value(lines[name]) is not None}
     sign = 1 if headline.lower else -1
-    rows = [*_ran(dict(sorted(ran.items(), key=lambda one: sign * _value(one[1]))), contest)]
-    if all(source["comparable"] for source in part.sources):
+    best_first = dict(sorted(ran.items(), key=lambda one: sign * _value(one[1])))
+    rows = [*_ran(best_first, contest, headline.chance)]
+    note = render.data_note(exhibit.sources)
+    if not note:
         printed = {
             name: value for name, line in lines.items()
             if not line.runs and (value := number(line.published)) is not None
         }  # fmt: skip
         rows += [
-            Row(name, "", lines[name].published, "", "", "", False, math.nan, True)
+            Row(name, "", lines[name].published, "", "", "", "", 0, True)
             for name in sorted(printed, key=lambda name: sign * printed[name])
         ]
     floors = (pair for pair in exhibit.pairs if (pair.measure, pair.untested) == (headline.measure, FLOOR))
     floor = next(floors, None)
+    sample = all(source["variant"] == SAMPLE for source in exhibit.sources if not source["comparable"])
     return Benchmark(
-        part.name, part.short, exhibit.name, headline.measure, tuple(rows), contest, floor, headline.lower
-    )
+        part.name, part.short, exhibit.name, headline.measure, tuple(rows), contest, floor, headline.lower,
+        "" if sample else note,
+    )  # fmt: skip
 
 
 def _value(line: Line) -> float | None:
     return number(line.reproduced or line.ours)
 
 
-def _ran(lines: Mapping[str, Line], contest: Contest | None) -> Iterator[Row]:
-    """The rows that ran, of ``lines`` best first."""
+def _ran(lines: Mapping[str, Line], contest: Contest | None, chance: Sequence[str]) -> Iterator[Row]:
+    """The rows that ran, of ``lines`` best first; ``chance`` are those that know nothing."""
     best = next(iter(lines), "")
-    tested = contest is not None and bool(contest.pairs)  # too few units tell nothing from anything
-    level = {name for group in contest.groups if best in group for name in group} if tested else {best}
-    values = [_value(line) for line in lines.values()]
+    values = [_value(line) for name, line in lines.items() if name not in chance]
+    beaten = all(_value(lines[name]) != _value(lines[best]) for name in chance if name in lines)
     for name, line in lines.items():
-        # Rows that score alike stand alike: each is better than those after all of them.
-        after = len(values) - max(at for at, value in enumerate(values) if value == _value(line)) - 1
-        standing = after / (len(values) - 1) if len(values) > 1 else math.nan
+        ranked = beaten and len(values) > 1 and name not in chance
+        rank = values.index(_value(line)) + 1 if ranked else 0
         model = line.runs.split()[0].split("/")[3]
         seeds = next(
             (found[2] for clause in line.reason.split("; ") if (found := SPREAD.fullmatch(clause))), ""
         )
         score = line.reproduced or line.ours
-        yield Row(name, model, score, line.low, line.high, seeds, name in level, standing, False)
+        beside = BEST if name == best else _beside(name, best, contest)
+        yield Row(name, model, score, line.low, line.high, seeds, beside, rank, False)
 
 
-def leaderboard(found: Iterable[Benchmark]) -> list[Model]:
-    """Return the models that ran, by their mean standing, the best first; of equals who ran in more
-    benchmarks.
+def _beside(name: str, best: str, contest: Contest | None) -> str:
+    """Whether the tests of a contest tell a row from the best one."""
+    pairs = contest.pairs if contest else ()
+    pair = next((pair for pair in pairs if {pair.one, pair.other} == {name, best}), None)
+    if pair is None:
+        return UNTESTED
+    return BEHIND if pair.differs else FEW if pair.detectable == math.inf else LEVEL
 
-    A model that has several rows in a benchmark, as other queries or other training make them, stands there
-    by its best.  The mean is over the benchmarks that it ran in, so that one which ran in a single easy field
-    stands high: the benchmarks belong beside the mean.
+
+def leaderboard(found: Iterable[Benchmark], names: Mapping[str, str] | None = None) -> list[Model]:
+    """Return the models that ran, ordered by how many first ranks they have, then second ones, and so on.
+
+    ``names`` are a user's models, {the name that runs go by: the user's name}, which are one model wherever
+    they ran.  Of other rows those are one model that have one name in two benchmarks.  A model with several
+    rows in a benchmark, as other queries or other training make them, has the rank of its best.
     """
     rows: dict[str, list[tuple[Benchmark, Row]]] = defaultdict(list)
     for one in found:
         best: dict[str, Row] = {}
-        for row in one.rows:
-            if not row.printed:
-                best.setdefault(row.model, row)
-        for model, row in best.items():
-            rows[model].append((one, row))
-    models = [
-        Model(name, _mean([row.standing for _, row in those]), tuple(those)) for name, those in rows.items()
-    ]
-    return sorted(models, key=lambda one: (-_or_last(one.standing), -len(one.rows), one.name))
+        for row in () if one.unranked else one.rows:
+            if row.rank:
+                of_user = (name for key, name in (names or {}).items() if key in row.model.split("+"))
+                best.setdefault(next(of_user, "") or short_names(one)[row.system], row)
+        for name, row in best.items():
+            rows[name].append((one, row))
+    last = max((row.rank for those in rows.values() for _, row in those), default=0)
+
+    def order(model: Model) -> tuple[Any, ...]:
+        ranks = [row.rank for _, row in model.rows]
+        return [-ranks.count(rank) for rank in range(1, last + 1)], model.name
+
+    return sorted((Model(name, tuple(those)) for name, those in rows.items()), key=order)
 
 
-def _mean(standings: Iterable[float]) -> float:
-    known = [value for value in standings if not math.isnan(value)]
-    return statistics.fmean(known) if known else math.nan
+def short_names(benchmark: Benchmark) -> dict[str, str]:
+    """{system: its name without what all rows of the benchmark begin or end with, or parts called None}.
 
-
-def _or_last(standing: float) -> float:
-    return -1.0 if math.isnan(standing) else standing
+    The beginning is in whole parts, as ``3 labels / BM25`` has them, and the end in brackets.
+    """
+    ends = {row.system.partition(" (")[2] for row in benchmark.rows}
+    end = f" ({ends.pop()}" if len(benchmark.rows) > len(ends) == 1 else ""
+    parts = {row.system: row.system.removesuffix(end).split(" / ") for row in benchmark.rows}
+    while len(parts) > 1 and all(len(each) > 1 for each in parts.values()):
+        if len({each[0] for each in parts.values()}) > 1:
+            break
+        parts = {name: each[1:] for name, each in parts.items()}
+    return {name: " / ".join(part for part in each if part != "None") or name for name, each in parts.items()}
 
 
 def to_csv(found: Iterable[Benchmark]) -> str:
