@@ -25,7 +25,6 @@ def embed(
         Call(
             "/embeddings",
             {"model": model, "input": unique[at : at + batch_size], "encoding_format": "float"},
-            0,
         )
         for at in range(0, len(unique), batch_size)
     ]

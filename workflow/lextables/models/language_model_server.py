@@ -88,11 +88,11 @@ class ServerLanguageModel:
     def _call(self, prompt: Prompt, more: str, top: int) -> Call:
         told = {"logprobs": True, "top_logprobs": top} if self._endpoint == "chat" else {"logprobs": top}
         body = self._body(prompt, more) | {"max_tokens": 1, "temperature": 0} | told
-        return Call(PATHS[self._endpoint], body, 1)
+        return Call(PATHS[self._endpoint], body)
 
     def _writing(self, request: Request) -> Call:
         how = {"max_tokens": request.max_tokens, "temperature": request.temperature, "seed": request.seed}
-        return Call(PATHS[self._endpoint], self._body(request.prompt, "") | how, request.max_tokens)
+        return Call(PATHS[self._endpoint], self._body(request.prompt, "") | how)
 
     def _written(self, call: Call) -> Written:
         return read_text(self._api.ask(call, read_text))
