@@ -253,6 +253,59 @@ def test_probabilities_of_an_older_llama_cpp():
     assert read_tokens(answered) == {b"A": pytest.approx(math.log(0.75))}
 
 
+@pytest.mark.parametrize("endpoint", ["chat", "completions"])
+@pytest.mark.parametrize(
+    ("likeliest", "words"),
+    [
+        ({"A": math.inf}, "inf is no log-probability"),
+        ({"A": -1.0, "B": math.nan}, "nan is no log-probability"),
+        ({"A": 5}, "5 is no log-probability"),
+        ({"A": 0.01}, "0.01 is no log-probability"),
+        ({"A": 1e6}, "1000000.0 is no log-probability"),
+        ({"A": True}, "True is no log-probability"),
+        ({"A": "-1"}, "'-1' is no log-probability"),
+        ({"A": -(10**400)}, "OverflowError"),
+        ({"A": -0.1, "B": -0.1, "C": -0.1}, "add up to 2.715"),
+    ],
+)  # fmt: skip
+def test_what_is_no_probability_is_said_and_not_kept(likeliest, words, endpoint, tmp_path):
+    tokens = [{"token": token, "logprob": value} for token, value in likeliest.items()]
+    taken = next(iter(likeliest.items()))
+    if endpoint == "chat":
+        told = {"content": [tokens[0] | {"top_logprobs": tokens}]}
+        choice = {"message": {"content": "A"}, "logprobs": told}
+    else:
+        told = {"tokens": [taken[0]], "token_logprobs": [taken[1]], "top_logprobs": [likeliest]}
+        choice = {"text": "A", "logprobs": told}
+    with serving(always(200, {"choices": [choice], "usage": {"prompt_tokens": 9}})) as server:
+        with pytest.raises(BadInput) as fault:
+            model_of(server, tmp_path, endpoint).weigh([CHOICE])
+        assert len(server.asked) == 1
+    assert str(fault.value).startswith(f"served at {server.base}: ") and words in str(fault.value)
+    assert not list(tmp_path.glob("*/*.json.gz"))
+
+
+def test_log_probabilities_may_be_rounded_and_minus_infinity(tmp_path):
+    likeliest = {"A": 1e-6, "B": -math.inf, "C": -9999.0}
+    tokens = [{"token": token, "logprob": value} for token, value in likeliest.items()]
+    # A server may tell another number of the token that was taken than stands among the likeliest.
+    told = {"content": [{"token": "A", "logprob": -0.5, "top_logprobs": tokens}]}
+    assert read_tokens({"choices": [{"logprobs": told}]}) == {b"A": pytest.approx(1e-6)}
+
+
+@pytest.mark.parametrize("share", [1.5, -0.1, math.nan, math.inf, "0.5"])
+def test_what_is_no_probability_of_an_older_llama_cpp(share):
+    places = [{"content": "A", "probs": [{"tok_str": "A", "prob": share}]}]
+    with pytest.raises(ValueError, match="is no probability"):
+        read_tokens({"choices": [{"text": "A"}], "completion_probabilities": places})
+
+
+def test_the_bytes_of_a_token_are_a_list():
+    place = {"token": "A", "bytes": 10**10, "logprob": -1.0}  # as many zeros, were it taken for a length
+    with pytest.raises(TypeError):
+        read_tokens({"choices": [{"logprobs": {"content": [place]}}]})
+
+
 @pytest.mark.parametrize(
     "logprobs", [None, {}, {"content": None}, {"content": []}, {"tokens": ["A"], "top_logprobs": None}]
 )
@@ -633,11 +686,13 @@ def test_a_key_stands_nowhere_even_where_a_server_sends_it_back(tmp_path, caplog
     answers = in_turn(
         always(500, {"error": {"message": echo}}, Retry_After="0.01"),
         always(200, told((SECRET, 1.0))),
+        always(200, json.dumps(told((SECRET, 1.0))).replace("sk-", "\\u0073k-").encode()),
         always(401, {"error": {"message": echo}}),
     )
     with serving(answers) as server:
         model = model_of(server, tmp_path)
         assert SECRET not in model.write([Request(PROMPT, 3)])[0].text
+        assert SECRET not in model.write([Request(PROMPT, 4)])[0].text
         with pytest.raises(BadInput) as fault:
             model.weigh([Choice(PROMPT, ("C",))])
     import traceback

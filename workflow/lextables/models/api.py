@@ -295,12 +295,14 @@ class Api:
             raise self._refused(error) from None
         except openai.APIConnectionError as error:
             raise self._not_now(str(error.__cause__) or type(error.__cause__).__name__) from None
-        text = response.text
+        text = self._clean(response.text)
         try:
-            answered = json.loads(self._clean(text))
+            if "\\u" in text:  # a way to write the key, too
+                text = self._clean(canonical(json.loads(text)))
+            answered = json.loads(text)
             check(answered)
         except (*_FORM, RecursionError) as error:
-            fault = f"{type(error).__name__}: {error}; it begins {self._clean(text[:60])!r}"
+            fault = f"{type(error).__name__}: {error}; it begins {text[:60]!r}"
             raise BadInput(
                 f"the answer is not of the form of OpenAI's API ({fault})",
                 where=f"{self._model} at {self._base}",
