@@ -16,7 +16,8 @@ from lextables.errors import BadInput
 
 _IMPORTED = ("torch.", "sentence_transformers.")
 _MODULES = """Asym BoW CLIPModel CNN Dense Dropout LayerNorm LogitScore LSTM Normalize Pooling Router
-    StaticEmbedding Transformer WeightedLayerPooling WordEmbeddings WordWeights PhraseTokenizer WhitespaceTokenizer"""
+    StaticEmbedding Transformer WeightedLayerPooling WordEmbeddings WordWeights PhraseTokenizer
+    WhitespaceTokenizer"""
 _ACTIVATIONS = """CELU ELU GELU Hardsigmoid Hardswish Hardtanh Identity LeakyReLU LogSigmoid LogSoftmax
     Mish PReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softplus Softsign Tanh"""
 _KNOWN = re.compile(
