@@ -75,6 +75,7 @@ def test_a_document_without_a_text_may_be_answered_about_and_need_not(taken):
         (lines(SOLD=[0.3, 0.3, 0.4]), "jsonl", "mine, line 1: 3 probabilities where 'SOLD' has 2 options"),
         (lines(SOLD={"No": 0.5, "Perhaps": 0.5}), "jsonl", "the question 'SOLD' has no option 'Perhaps'"),
         (lines(SOLD={"0": 0.5, "2": 0.5}), "jsonl", "the question 'SOLD' has no option '2'"),
+        (lines(SOLD={"9" * 5000: 1}), "jsonl", "the question 'SOLD' has no option '999"),
         (lines(SOLD={"No": 0.5, "0": 0.5}), "jsonl", "'No' is given twice for 'SOLD' about 'd00'"),
         (lines(SOLD={"No": 1}), "jsonl", "the option 'Yes' of 'SOLD' has no probability for 'd00'"),
         (lines(SOLD=[0.3, 0.3]), "jsonl", "of 'SOLD' for 'd00' add up to 0.6, and not to one"),

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from language_model_server import reply, serving
 from lextables.errors import BadInput
 from lextables.models.api import KEY
 from lextables.models.embedding_api import embed
@@ -70,6 +71,26 @@ def test_vectors_follow_their_texts(api, monkeypatch, tmp_path):
     )
     # The refused batch is sent again, a text that repeats is embedded once, and what is kept never again.
     assert [request["input"] for _, _, request in asked] == [["a", "ab"], ["a", "ab"], ["abc"]]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e400, 0.0, [1.0], None, "x"])
+def test_vectors_that_are_none_are_said_and_not_kept(number, tmp_path):
+    answered = {"data": [{"index": 0, "embedding": [number, 0.0]}], "usage": {"prompt_tokens": 1}}
+    with (
+        serving(lambda handler, path, asked: reply(handler, 200, answered)) as server,
+        pytest.raises(BadInput, match="not of the form of OpenAI's API"),
+    ):
+        embed(server.base, "m", ["a"], kept=tmp_path, limits=Limits())
+    assert not list(tmp_path.glob("*/*.json.gz"))
+
+
+def test_vectors_of_different_lengths_are_said(tmp_path):
+    def answer(handler, path, asked):
+        vector = [1.0] * (2 + len(asked["input"][0]))
+        reply(handler, 200, {"data": [{"index": 0, "embedding": vector}], "usage": {"prompt_tokens": 1}})
+
+    with serving(answer) as server, pytest.raises(BadInput, match="m gave vectors of different lengths"):
+        embed(server.base, "m", ["a", "bb"], kept=tmp_path, limits=Limits(), batch_size=1)
 
 
 def test_no_key_no_call(monkeypatch, tmp_path):

@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import re
+import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,6 +89,7 @@ def as_file(content):
 def one_sentence(error, sentence):
     assert str(error.value).startswith(f"mine.txt{sentence}")
     assert str(error.value).endswith(".") and "\n" not in str(error.value)
+    assert len(str(error.value)) < 900
 
 
 # Rankings
@@ -175,6 +177,12 @@ CSV = "query_id,document_id,score\n"
         ("[1, 2]", "jsonl", ", line 1: is no JSON object; "),
         ("[" * 100000, "jsonl", ", line 1: not JSON ("),
         ("1" * 5000, "jsonl", ", line 1: not JSON ("),
+        (f"{TREC}cap Q0 d1 {'9' * 5000} -8 x", "trec", ", line 4: the rank '999"),
+        (f"{TREC}{'x' * 3000} Q0 d1 1 1 x", "trec", ", line 4: there is no query 'xxx"),
+        (f"{TREC}cap Q0 {'x' * 3000} 1 1 x", "trec", ", line 4: there is no document 'xxx"),
+        (f"{TREC}cap Q0 d1 2 {'1' * 5000} x", "trec", ", line 4: the score '111"),
+        (CSV.encode("utf-16-le"), "csv", ": it holds the character NUL, as a text in UTF-16 does; save "),
+        (f"{'a' * 5000},{'a' * 5000}\n", "csv", ", row 1: the column 'aaa"),
     ],
 )  # fmt: skip
 def test_a_ranking_that_cannot_be_used(ranked, content, form, sentence):
@@ -272,7 +280,11 @@ def with_rent(*entries):
         (with_rent("Ada"), ", question 'c__Rent', prediction 0: is a str and not a dict"),
         (json.dumps(NBEST)[:-40], ": not JSON ("),
         ('{"c__Rent": [], "c__Rent": []}', ": 'c__Rent' appears twice in one object"),
-        ("[]", ": is a list and not a dict of question ids"),
+        ("[1]", ': is a list and not a dict of question ids; write it as {"question id": [{"text"'),
+        ('{"c__Rent": [1]}', ", question 'c__Rent', prediction 0: is a int and not a dict with text and "),
+        ('{"c__Rent": 1}', ", question 'c__Rent': is a int and not a list of predictions; write it as"),
+        (json.dumps(NBEST | {"x" * 3000: []}), ": there is no question 'xxx"),
+        ('{"a":' * 5000, ": not JSON ("),
         (json.dumps(NBEST).encode("utf-16"), ", line 1: the byte 0xff is not UTF-8"),
     ],
 )  # fmt: skip
@@ -355,6 +367,13 @@ def said(**record):
         (said(probabilities=[[1], 0]), "jsonl", ", line 1: the probability [1] is not a finite number"),
         (said(example_id=1), "jsonl", ", line 1: example_id is no text; write it as text"),
         (said()[:-5], "jsonl", ", line 1: not JSON ("),
+        (f"{said(probabilities=[0.9, 0.9])}\n{said(example_id='e2', probabilities=[1, 0, 0])}", "jsonl",
+         ", line 1: the probabilities of the example 'e1' add up to 1.8"),
+        (said(probabilities={"No": "x" * 3000}), "jsonl", ", line 1: the probability 'xxx"),
+        (said(probabilities={"x" * 3000: 1}), "jsonl", ", line 1: the head of 'e1' has no answer 'xxx"),
+        (said(probabilities=[True, False]), "jsonl", ", line 1: the probability True is not a finite number"),
+        (said(probabilities=[10**400, 0]), "jsonl", ", line 1: the probability 100"),
+        (said(head_id="x" * 3000), "jsonl", ", line 1: the example 'e1' is of the head 'h1' and "),
     ],
 )  # fmt: skip
 def test_probabilities_that_cannot_be_used(weighed, content, form, sentence):
@@ -364,6 +383,30 @@ def test_probabilities_that_cannot_be_used(weighed, content, form, sentence):
 
 
 # The file itself
+
+
+@pytest.mark.parametrize(
+    ("columns", "rest", "says"),
+    [
+        ("{}", "\ne1,{}", "has no answer 'c0'"),
+        ("{},c9", "", "the column 'c9' stands twice"),
+    ],
+)
+def test_many_columns_take_no_longer_than_their_number(weighed, columns, rest, says):
+    names = ",".join(f"c{number}" for number in range(100_000))
+    content = f"example_id,{columns.format(names)}{rest.format(names)}"
+    begun = time.process_time()
+    with pytest.raises(BadInput, match=says):
+        weighed(content, "csv")
+    assert time.process_time() - begun < 10
+
+
+def test_many_names_in_one_object_take_no_longer_than_their_number(weighed):
+    names = ",".join(f'"c{number}": 0' for number in range(200_000))
+    begun = time.process_time()
+    with pytest.raises(BadInput, match="'c199999' appears twice in one object"):
+        weighed(f'{{{names}, "c199999": 0}}', "jsonl")
+    assert time.process_time() - begun < 10
 
 
 def test_a_file_is_known_by_what_it_holds(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from sentence_transformers.sentence_transformer.modules import Dense
 from transformers import dynamic_module_utils
 
 from lextables.errors import BadInput
@@ -130,6 +131,93 @@ def test_a_module_of_a_sentence_encoder_is_not_the_folders_own(encoder, marker, 
     with pytest.raises(ValueError, match="trust_remote_code"):
         bi_encoder.load(str(folder), CPU)
     assert not marker.exists()
+
+
+HARMFUL = "torch.utils.collect_env.main"
+LOADED = {
+    "bi-encoder": LOADERS["bi-encoder"],
+    "cross-encoder": LOADERS["cross-encoder"],
+    "inspection": lambda folder: inspection.check(folder, "bi-encoder", "Mine"),
+}
+
+
+def named(encoder, tmp_path, files):
+    """An encoder with other modules and configurations, {path: content} or changes of its own config."""
+    folder = tmp_path / "model"
+    shutil.copytree(encoder, folder)
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        held = json.loads((folder / name).read_text()) if (folder / name).is_file() else {}
+        (folder / name).write_text(json.dumps(held | content if isinstance(content, dict) else content))
+    return folder
+
+
+def modules(*types):
+    paths = ["", *(f"{number}_Module" for number in range(1, len(types)))]
+    return [{"idx": i, "name": str(i), "path": paths[i], "type": kind} for i, kind in enumerate(types)]
+
+
+USUAL = "sentence_transformers.models."
+
+
+@pytest.mark.parametrize("kind", LOADED)
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"config.json": {"sentence_transformers": {"activation_fn": HARMFUL}}},
+        {"config.json": {"sbert_ce_default_activation_function": HARMFUL}},
+        {"config.json": {"sbert_ce_default_activation_function": "torch.nn.modules.activation.torch.seed"}},
+        {"modules.json": modules("sentence_transformers.base.modules.dense.torch")},
+        {"modules.json": modules(f"{USUAL}Transformer", "sentence_transformers.util.import_from_string")},
+        {
+            "modules.json": modules(f"{USUAL}Transformer", f"{USUAL}Pooling", f"{USUAL}Dense"),
+            "2_Module/config.json": {"activation_function": "torch.utils.collect_env.namedtuple"},
+        },
+        {
+            "modules.json": modules(f"{USUAL}Router"),
+            "router_config.json": {"types": {"query_0_X": "sentence_transformers.util.misc.json"}},
+        },
+        {
+            "modules.json": modules(f"{USUAL}WordEmbeddings"),
+            "wordembedding_config.json": {"tokenizer_class": "sentence_transformers.util.misc.importlib"},
+        },
+        {"sentence_bert_config.json": {"model_args": {"weights_only": False}}},
+        {"sentence_bert_config.json": {"model_kwargs": {"use_safetensors": False}}},
+        {"sentence_bert_config.json": {"modality_config": {"text": {"method": "push_to_hub"}}}},
+        {"config.json": {"attn_implementation": "someone/kernel"}},
+    ],
+    ids=[
+        "activation", "old activation", "attribute", "module", "function", "dense", "router", "words",
+        "pickle", "no safetensors", "method", "kernel",
+    ],
+)  # fmt: skip
+def test_a_name_in_a_models_files_chooses_no_code(encoder, tmp_path, monkeypatch, kind, files):
+    folder = named(encoder, tmp_path, files)
+    monkeypatch.setattr("torch.utils.collect_env.main", lambda: pytest.fail("it was called"))
+    with pytest.raises(BadInput, match="which would choose code to run; name a module or activation"):
+        LOADED[kind](str(folder))
+
+
+def test_a_name_below_a_link_chooses_no_code(encoder, tmp_path):
+    folder = named(encoder, tmp_path, {"modules.json": modules(f"{USUAL}Transformer", f"{USUAL}Dense")})
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/config.json").write_text(json.dumps({"activation_function": HARMFUL}))
+    (folder / "1_Module").symlink_to(tmp_path / "elsewhere")
+    (folder / "loop").symlink_to(folder)
+    with pytest.raises(BadInput, match="which would choose code to run"):
+        bi_encoder.load(str(folder), CPU)
+
+
+def test_names_of_the_usual_kind_are_loaded(encoder, tmp_path):
+    activation = {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}}
+    dtype = {"torch_dtype": "float32", "_attn_implementation": "sdpa"}
+    folder = named(encoder, tmp_path, {"config.json": activation | dtype})
+    assert isinstance(LOADED["cross-encoder"](str(folder)).activation_fn, torch.nn.Identity)
+    model = bi_encoder.load(str(folder), CPU)
+    size = model.get_embedding_dimension()
+    model.append(Dense(size, 4, activation_function=torch.nn.GELU()))
+    model.save(str(tmp_path / "saved"))
+    assert bi_encoder.load(str(tmp_path / "saved"), CPU).get_embedding_dimension() == 4
 
 
 def test_a_users_model_of_pickles_is_refused_in_a_sentence(encoder, marker, tmp_path):

@@ -40,7 +40,6 @@ CHOICE = Choice(PROMPT, ("A", "B"))
 @pytest.fixture(autouse=True)
 def with_a_key(monkeypatch):
     monkeypatch.setenv(api.KEY, SECRET)
-    monkeypatch.setattr(api, "FIRST_WAIT", 0.01)
 
 
 def model_of(server, folder, endpoint="chat", model="served", **limits):
@@ -254,6 +253,59 @@ def test_probabilities_of_an_older_llama_cpp():
     assert read_tokens(answered) == {b"A": pytest.approx(math.log(0.75))}
 
 
+@pytest.mark.parametrize("endpoint", ["chat", "completions"])
+@pytest.mark.parametrize(
+    ("likeliest", "words"),
+    [
+        ({"A": math.inf}, "inf is no log-probability"),
+        ({"A": -1.0, "B": math.nan}, "nan is no log-probability"),
+        ({"A": 5}, "5 is no log-probability"),
+        ({"A": 0.01}, "0.01 is no log-probability"),
+        ({"A": 1e6}, "1000000.0 is no log-probability"),
+        ({"A": True}, "True is no log-probability"),
+        ({"A": "-1"}, "'-1' is no log-probability"),
+        ({"A": -(10**400)}, "OverflowError"),
+        ({"A": -0.1, "B": -0.1, "C": -0.1}, "add up to 2.715"),
+    ],
+)  # fmt: skip
+def test_what_is_no_probability_is_said_and_not_kept(likeliest, words, endpoint, tmp_path):
+    tokens = [{"token": token, "logprob": value} for token, value in likeliest.items()]
+    taken = next(iter(likeliest.items()))
+    if endpoint == "chat":
+        told = {"content": [tokens[0] | {"top_logprobs": tokens}]}
+        choice = {"message": {"content": "A"}, "logprobs": told}
+    else:
+        told = {"tokens": [taken[0]], "token_logprobs": [taken[1]], "top_logprobs": [likeliest]}
+        choice = {"text": "A", "logprobs": told}
+    with serving(always(200, {"choices": [choice], "usage": {"prompt_tokens": 9}})) as server:
+        with pytest.raises(BadInput) as fault:
+            model_of(server, tmp_path, endpoint).weigh([CHOICE])
+        assert len(server.asked) == 1
+    assert str(fault.value).startswith(f"served at {server.base}: ") and words in str(fault.value)
+    assert not list(tmp_path.glob("*/*.json.gz"))
+
+
+def test_log_probabilities_may_be_rounded_and_minus_infinity(tmp_path):
+    likeliest = {"A": 1e-6, "B": -math.inf, "C": -9999.0}
+    tokens = [{"token": token, "logprob": value} for token, value in likeliest.items()]
+    # A server may tell another number of the token that was taken than stands among the likeliest.
+    told = {"content": [{"token": "A", "logprob": -0.5, "top_logprobs": tokens}]}
+    assert read_tokens({"choices": [{"logprobs": told}]}) == {b"A": pytest.approx(1e-6)}
+
+
+@pytest.mark.parametrize("share", [1.5, -0.1, math.nan, math.inf, "0.5"])
+def test_what_is_no_probability_of_an_older_llama_cpp(share):
+    places = [{"content": "A", "probs": [{"tok_str": "A", "prob": share}]}]
+    with pytest.raises(ValueError, match="is no probability"):
+        read_tokens({"choices": [{"text": "A"}], "completion_probabilities": places})
+
+
+def test_the_bytes_of_a_token_are_a_list():
+    place = {"token": "A", "bytes": 10**10, "logprob": -1.0}  # as many zeros, were it taken for a length
+    with pytest.raises(TypeError):
+        read_tokens({"choices": [{"logprobs": {"content": [place]}}]})
+
+
 @pytest.mark.parametrize(
     "logprobs", [None, {}, {"content": None}, {"content": []}, {"tokens": ["A"], "top_logprobs": None}]
 )
@@ -409,52 +461,191 @@ def _spent(folder):
     return sum({entry["id"]: entry["tokens"] for entry in entries}.values())
 
 
-def test_half_a_body_and_no_answer_at_all_are_asked_for_again(tmp_path, monkeypatch):
+def half(handler, path, asked):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b'{"choices": [')
+    handler.close_connection = True
+
+
+def hangs(handler, path, asked):
+    time.sleep(1)
+    handler.close_connection = True
+
+
+def gone(handler, path, asked):
+    handler.close_connection = True
+
+
+def drips(handler, path, asked):
+    """A byte now and then without end, as in headers or a body."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    while True:
+        handler.wfile.write(b"x")
+        time.sleep(0.05)
+
+
+def drips_in_its_body(handler, path, asked):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    drips(handler, path, asked)
+
+
+@pytest.mark.parametrize(
+    "bad", [half, always(200, b'{"choices": ['), hangs, gone, drips, drips_in_its_body],
+    ids=["half", "broken", "hangs", "gone", "drips", "drips in its body"],
+)  # fmt: skip
+def test_half_a_body_and_no_answer_at_all_are_asked_for_again(bad, tmp_path, monkeypatch):
     monkeypatch.setattr(api, "TIMEOUT", 0.5)
-
-    def half(handler, path, asked):
-        handler.send_response(200)
-        handler.send_header("Content-Length", "1000")
-        handler.end_headers()
-        handler.wfile.write(b'{"choices": [')
-        handler.close_connection = True
-
-    def broken(handler, path, asked):
-        reply(handler, 200, b'{"choices": [')
-
-    def hangs(handler, path, asked):
-        time.sleep(1)
-        handler.close_connection = True
-
-    def gone(handler, path, asked):
-        handler.close_connection = True
-
-    with serving(in_turn(half, broken, hangs, gone, always(200, YES))) as server:
+    begun = time.time()
+    with serving(in_turn(bad, always(200, YES))) as server:
         (weighed,) = model_of(server, tmp_path).weigh([CHOICE])
-        assert len(server.asked) == 5
+        assert len(server.asked) == 2
     assert probabilities(weighed) == pytest.approx([0.75, 0.25])
-    # What nobody heard may have been paid: it counts at the most that it can have cost.
-    assert _spent(tmp_path) > 4 * 256
+    assert time.time() - begun < 5
+    # What nobody heard may have been paid: it counts once, at the most that it can have cost.
+    assert 256 < _spent(tmp_path) < 2 * 512
+
+
+HTML = b"<!DOCTYPE html><title>Log in</title>"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "words", "charged"),
+    [
+        (HTML, {"Content_Type": "text/html"}, "form of OpenAI's API .* it begins '<!DOCTYPE html>", False),
+        (b"", {}, "form of OpenAI's API", False),
+        (b'{"choices": [],}', {}, "form of OpenAI's API", True),
+        (b"data: {}", {}, "form of OpenAI's API .* it begins 'data: {}'", True),
+        (b"[" * 100_000, {}, "form of OpenAI's API .RecursionError", True),
+        (b'{"usage": {"prompt_tokens": 1e999}}', {}, "form of OpenAI's API", True),
+        (b'{"usage": {"prompt_tokens": ' + b"1" * 5000 + b"}}", {}, "form of OpenAI's API", True),
+        (gzip.compress(bytes(300 << 20)), {"Content_Encoding": "gzip"}, "more than 32 MiB", True),
+        (bytes(33 << 20), {}, "more than 32 MiB", True),
+        (b"x", {"Content_Encoding": "zstd"}, "packed by zstd", True),
+        (b"x", {"Content_Encoding": "gzip, gzip"}, "packed by gzip, gzip", True),
+    ],
+    ids=["page", "empty", "comma", "events", "nested", "inf", "digits", "bomb", "long", "zstd", "twice"],
+)
+def test_a_mistake_that_stays_is_asked_once_and_charged_once_at_most(body, headers, words, charged, tmp_path):
+    with serving(always(200, body, **headers)) as server:
+        with pytest.raises(BadInput, match=words) as fault:
+            model_of(server, tmp_path, "completions").weigh([CHOICE])
+        assert len(server.asked) == 1
+    assert len(str(fault.value)) < 700 and not isinstance(fault.value, NotNow)
+    assert (256 < _spent(tmp_path) < 512) if charged else _spent(tmp_path) == 0
+    assert not list(tmp_path.glob("*/*.json.gz"))
+
+
+def test_what_an_answer_takes_in_memory_is_bounded(tmp_path):
+    """The bomb is 300 MB, and is not unpacked further than to the bound."""
+    with serving(always(200, gzip.compress(bytes(300 << 20)), Content_Encoding="gzip")) as server:
+        code = f"""
+            import resource
+            from lextables.models.asked import opened
+            from lextables.models.language_model import Choice, Message
+            from lextables.models.limits import Limits
+            named = {{"model": "m", "weights": "m", "revision": None, "api": {server.base!r}}}
+            model = opened(named, {str(tmp_path)!r}, Limits(), "cpu")
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            try:
+                model.weigh([Choice((Message("user", "?"),), ("A", "B"))])
+            except Exception as error:
+                print(error)
+            print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        """
+        run = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    *_, said, grown = run.stdout.splitlines()
+    assert "more than 32 MiB" in said
+    assert int(grown) < 250 * 1024
+
+
+def test_a_request_that_was_never_sent_is_not_charged(tmp_path, monkeypatch):
+    monkeypatch.setattr(api, "ATTEMPTS", 2)
+    with serving(always(200, YES)) as server:
+        pass  # nobody listens there any more
+    with pytest.raises(NotNow, match="gave no answer"):
+        model_of(server, tmp_path).weigh([CHOICE])
+    assert _spent(tmp_path) == 0
+
+
+@pytest.mark.parametrize("key", [f"{SECRET}\n", f" {SECRET}", f"{SECRET}é", f"{SECRET}\u200b", "sk\r\nX: y"])
+def test_a_key_with_a_stray_character_is_refused_before_anything_is_charged(key, tmp_path, monkeypatch):
+    monkeypatch.setenv(api.KEY, key)
+    with serving(always(200, YES)) as server:
+        with pytest.raises(BadInput, match=f"{api.KEY}: the key has a blank, a line end or") as fault:
+            model_of(server, tmp_path).weigh([CHOICE])
+        assert server.asked == []
+    assert key.strip() not in str(fault.value)
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
+def test_a_short_key_mangles_no_answer(tmp_path, monkeypatch):
+    monkeypatch.setenv(api.KEY, "A")
+    with serving(always(200, YES)) as server:
+        assert model_of(server, tmp_path).write([Request(PROMPT, 3)])[0].text == "A"
+
+
+def test_processes_that_ask_the_same_at_once_ask_it_once(tmp_path):
+    """Also when one of them is killed while others wait for its answer."""
+
+    def slowly(handler, path, asked):
+        time.sleep(0.02)
+        reply(handler, 200, YES)
+
+    with serving(slowly) as server:
+        code = f"""
+            from lextables.models.asked import opened
+            from lextables.models.language_model import Choice, Message
+            from lextables.models.limits import Limits
+            named = {{"model": "m", "weights": "m", "revision": None, "api": {server.base!r}}}
+            choices = [Choice((Message("user", f"{{n}}?"),), ("A", "B")) for n in range(40)]
+            for _ in range(2):  # two in one process have no more in common than two processes
+                model = opened(named, {str(tmp_path)!r}, Limits(concurrency=4), "cpu")
+                model.weigh(choices)
+        """
+        runs = [
+            subprocess.Popen(
+                [sys.executable, "-c", textwrap.dedent(code)],
+                env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for _ in range(3)
+        ]
+        while len(server.asked) < 4 and runs[0].poll() is None:
+            time.sleep(0.01)
+        runs[0].kill()
+        assert [run.wait(60) for run in runs][1:] == [0, 0]
+        # Four calls at most were under way in the one that was killed.
+        assert 40 <= len(server.asked) <= 44
+    assert len(list(tmp_path.glob("*/*.json.gz"))) == 40
 
 
 def test_a_server_that_is_always_busy_is_given_up_in_words(tmp_path, caplog):
-    with serving(always(429, {"error": {"message": "slow down"}})) as server:
+    busy = always(429, {"error": {"message": "slow down"}}, Retry_After="0.01")
+    with serving(busy) as server:
         with pytest.raises(NotNow) as fault:
             model_of(server, tmp_path).weigh([CHOICE])
         assert len(server.asked) == api.ATTEMPTS
     assert str(fault.value) == (
-        f"{server.base}: served gave no answer in {api.ATTEMPTS} tries, at last: status 429 (slow down);"
-        " try again later; what is answered is kept."
+        f"{server.base}: served gave no answer, though it was asked up to {api.ATTEMPTS} times, at last:"
+        " status 429 (slow down; Retry-After: 0.01); try again later; what is answered is kept."
     )
-    assert "asked again in" in caplog.text
+    assert f"{server.base}/chat/completions: status 429" in caplog.text
 
 
 def test_who_asks_to_wait_for_hours_is_not_waited_for(tmp_path):
-    with (
-        serving(always(429, {"error": {"message": "tomorrow"}}, Retry_After="7200")) as server,
-        pytest.raises(NotNow, match="asks to wait 7,200 seconds"),
-    ):
-        model_of(server, tmp_path).weigh([CHOICE])
+    with serving(always(429, {"error": {"message": "tomorrow"}}, Retry_After="7200")) as server:
+        with pytest.raises(NotNow, match="Retry-After: 7200"):
+            model_of(server, tmp_path).weigh([CHOICE])
+        assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -493,13 +684,15 @@ def test_a_key_stands_nowhere_even_where_a_server_sends_it_back(tmp_path, caplog
     caplog.set_level(logging.DEBUG, logger="lextables")
     echo = f"the key {SECRET} is wrong"
     answers = in_turn(
-        always(500, {"error": {"message": echo}}),
+        always(500, {"error": {"message": echo}}, Retry_After="0.01"),
         always(200, told((SECRET, 1.0))),
+        always(200, json.dumps(told((SECRET, 1.0))).replace("sk-", "\\u0073k-").encode()),
         always(401, {"error": {"message": echo}}),
     )
     with serving(answers) as server:
         model = model_of(server, tmp_path)
         assert SECRET not in model.write([Request(PROMPT, 3)])[0].text
+        assert SECRET not in model.write([Request(PROMPT, 4)])[0].text
         with pytest.raises(BadInput) as fault:
             model.weigh([Choice(PROMPT, ("C",))])
     import traceback

@@ -1,5 +1,6 @@
 """Keys and passwords stand in no log, no traceback and no sentence, whoever says them."""
 
+import json
 import os
 import subprocess
 import sys
@@ -50,11 +51,65 @@ def test_a_job_says_no_secret_on_the_screen_or_in_its_log(tmp_path, error):
     assert not any(secret in said for secret in (KEY, TOKEN, PASSWORD))
 
 
+SECRETS = """
+OPENAI_API_KEY ANTHROPIC_API_KEY HF_TOKEN HUGGING_FACE_HUB_TOKEN APIKEY apiKey WANDB_API_KEY_2
+API_KEY_MISTRAL KEY PGPASSWORD MYSQL_PWD MYSQL_ROOT_PASSWORD DB_PASS SMTPPASS REDIS_PASSWD GPG_PASSPHRASE
+RESTIC_PASSWORD2 AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID GITHUB_TOKEN GITHUB_PAT GH_TOKEN
+NPM_AUTH npm_config__authToken AZURE_STORAGE_CONNECTION_STRING AZURE_CLIENT_SECRET AccountKey
+GOOGLE_CREDENTIALS SECRET_KEY_BASE SSH_PRIVATE_KEY PRIVATEKEY SLACK_WEBHOOK_URL SESSION_COOKIE ACCESSTOKEN
+GITHUB_TOKEN_B64 CLIENTSECRET PROXY_AUTH LICENSEKEY
+""".split()
+HARMLESS = """
+PATH PWD OLDPWD HOME TOKENIZERS_PARALLELISM KEYBOARD KEYMAP MONKEY TURKEY HOTKEY KEYRING_BACKEND MAX_TOKENS
+TOKENIZER SSH_AUTH_SOCK XAUTHORITY GIT_AUTHOR_NAME COMPASS BYPASS_PROXY PASSENGER_APP_ENV
+TOX_TESTENV_PASSENV PATTERN XDG_PATH LEXTABLES_GIVEN SPACY_PIPELINE KEY_ORDER AUTHOR OMP_NUM_THREADS
+CUDA_VISIBLE_DEVICES SLURM_JOB_PARTITION
+""".split()
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_is_known_by_the_name_of_its_variable(monkeypatch, name):
+    monkeypatch.setenv(name, "correct horse")
+    assert redacted("it is correct horse") == f"it is ({name})"
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_is_no_secret_stays_in_a_log(monkeypatch, name):
+    monkeypatch.setenv(name, "correct horse")
+    assert redacted("it is correct horse") == "it is correct horse"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'pa"ss\\w/örd 1',
+        json.dumps({"password": 'pa"ss\\w/örd 1'}),
+        repr({"password": 'pa"ss\\w/örd 1', "'": 1}),
+        "postgresql://me:pa%22ss%5Cw%2F%C3%B6rd%201@host/db",
+        "?password=pa%22ss%5Cw%2F%C3%B6rd%201&x=1",
+    ],
+)
+def test_a_secret_is_found_as_it_is_written(monkeypatch, said):
+    monkeypatch.setenv("PGPASSWORD", 'pa"ss\\w/örd 1')
+    assert "rd" not in redacted(said).replace("password", "")
+
+
+def test_a_secret_of_several_lines_is_found_in_each(monkeypatch):
+    monkeypatch.setenv("SSH_PRIVATE_KEY", "-----BEGIN KEY-----\nMIIEabcdefgh\n")
+    assert redacted("MIIEabcdefgh") == "(SSH_PRIVATE_KEY)"
+
+
+def test_a_file_that_holds_a_secret_is_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path))
+    assert redacted(f"cannot read {tmp_path}/x") == f"cannot read {tmp_path}/x"
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
         ("https://me:pass@host/v1 and http://me@host", "https://(login)@host/v1 and http://(login)@host"),
         ("https://host/a@b, Jane jane@host.org", "https://host/a@b, Jane jane@host.org"),
+        ("http://me:p@ss:w@host/x", "http://(login)@host/x"),
         ("a monkey, none", "a monkey, none"),
     ],
 )

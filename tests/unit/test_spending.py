@@ -72,7 +72,8 @@ def test_what_a_call_did_cost_is_what_its_answer_says():
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
     assert cost_of(usage, price) == Cost(pytest.approx((600 * 2.5 + 400 * 1.25 + 100 * 10) / 1e6), 1100)
     assert cost_of({"prompt_tokens": 5, "total_tokens": 5}, None) == Cost(0, 5)
-    for nothing in (None, {}, {"prompt_tokens": None}, {"prompt_tokens": -1}, "usage"):
+    odd = ({"prompt_tokens": value} for value in (None, -1, 1e10, 10**400, float("inf"), float("nan")))
+    for nothing in (None, {}, "usage", {"prompt_tokens": 1, "completion_tokens": 1e12}, *odd):
         assert cost_of(nothing, price) is None
     assert cost(price, 1_000_000, 0).dollars == 2.5
 

@@ -1,5 +1,11 @@
 """The one kind of error that a user is meant to read."""
 
+LONGEST = 400  # characters of each part of a sentence: what it quotes may be as long as a file
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+
 
 class BadInput(Exception):
     """Input that cannot be used, said in one sentence: what is wrong, where, and what to do.
@@ -10,9 +16,9 @@ class BadInput(Exception):
     """
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
-        self.what, self.where, self.do = what, where, do
-        sentence = f"{where}: {what}" if where else what
-        super().__init__(f"{sentence}; {do}." if do else f"{sentence}.")
+        self.what, self.where, self.do = map(_short, (what, where, do))
+        sentence = f"{self.where}: {self.what}" if where else self.what
+        super().__init__(f"{sentence}; {self.do}." if do else f"{sentence}.")
 
 
 class NotNow(BadInput):

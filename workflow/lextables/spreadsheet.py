@@ -2,14 +2,24 @@
 
 Names and texts come from strangers, and a formula can send away what stands beside it.  As OWASP advises
 ("CSV Injection") such a text gets an apostrophe in front, which `text` takes away again; a number gets none.
+
+A spreadsheet may strip what stands before the sign of a formula (blanks, invisible characters, quotes).  It
+may also begin a new cell within a text: at a semicolon or tab where these part its cells, and then at a line
+end.  So an apostrophe also comes after each of these that such a sign follows.
 """
 
-import re
 from typing import Any
 
-_FORMULA = re.compile(r"'*[=+\-@＝＋－＠\t\n]")
-_MARKED = re.compile(r"'+[=+\-@＝＋－＠\t\n]")
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?%?|[+-](inf|nan)", re.IGNORECASE)
+import regex
+
+_SIGN = r"[=+\-@＝＋－＠]"
+_STRIPPED = r"\p{C}\p{Z}\"'"
+_FORMULA = regex.compile(rf"'*[\t\n]|[{_STRIPPED};]*{_SIGN}")
+_MARKED = regex.compile(f"'(?:{_FORMULA.pattern})")
+_NUMBER = regex.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?%?|[+-](inf|nan)", regex.IGNORECASE)
+_FOLLOWS = rf"(?V1)(?<=[;\t\n])MARK(?=[[{_STRIPPED}]--[\t\n]]*{_SIGN})"
+_UNMARKED_WITHIN = regex.compile(_FOLLOWS.replace("MARK", ""))
+_MARKED_WITHIN = regex.compile(_FOLLOWS.replace("MARK", "'"))
 
 
 def cell(value: Any) -> Any:
@@ -20,9 +30,12 @@ def cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     value = value.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{value}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
+    if _NUMBER.fullmatch(value):
+        return value
+    return _UNMARKED_WITHIN.sub("'", f"'{value}" if _FORMULA.match(value) else value)
 
 
 def text(cell: str) -> str:
     """Return the text that `cell` was given."""
+    cell = _MARKED_WITHIN.sub("", cell)
     return cell[1:] if _MARKED.match(cell) else cell

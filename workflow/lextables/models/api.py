@@ -4,16 +4,15 @@ The key comes from the environment and stands in no setting, file, log or senten
 it back.
 """
 
-import email.utils
+import asyncio
 import json
 import logging
 import os
-import random
+import re
 import threading
-import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +21,7 @@ import openai
 from tqdm import tqdm
 
 from lextables.errors import BadInput, NotNow
-from lextables.models.kept_calls import Calls, canonical, digest
+from lextables.models.kept_calls import Calls, canonical
 from lextables.models.limits import Limits
 from lextables.models.spending import (
     NOTHING,
@@ -36,25 +35,42 @@ from lextables.models.spending import (
     on_loopback,
     price_of,
 )
+from lextables.redaction import SHORTEST
 
 KEY = "OPENAI_API_KEY"
 ATTEMPTS = 8
-FIRST_WAIT, LONGEST_WAIT = 1.0, 120.0  # seconds
-TIMEOUT = 600.0  # seconds; a long text on a server without a GPU takes minutes
+TIMEOUT = 600.0  # seconds for a whole answer; a long text on a server without a GPU takes minutes
+CONNECT_TIMEOUT = 30.0  # seconds until a server takes a request
+MAX_BYTES = 32 << 20  # of an answer, unpacked: 256 texts as vectors of 4,096 numbers take 23 MB
 # What a server puts around a prompt, in tokens, and more.
 AROUND = 256
 CHARACTERS_A_TOKEN = 4  # of English, about
-_FORM = (KeyError, IndexError, TypeError, AttributeError, ValueError)
+# Faults by which a request has not reached the server.
+_NOT_SENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.LocalProtocolError,
+    httpx2.UnsupportedProtocol,
+)
+_RETRYING = ("retry-after", "retry-after-ms", "x-should-retry")  # headers that the client goes by
+_NO_MONEY = b"insufficient_quota"
+_FORM = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError)
 Answer = TypeVar("Answer")
 _log = logging.getLogger("lextables")
 
 
 class Call(NamedTuple):
-    """One call: its path below the base address, its body, and how many tokens its answer may have."""
+    """One call: its path below the base address, and its body."""
 
     path: str
     body: Mapping[str, Any]
-    answer: int
+
+    @property
+    def answer(self) -> int:
+        """How many tokens its answer may have."""
+        return self.body.get("max_tokens", 0)
 
 
 class Refused(BadInput):
@@ -65,35 +81,125 @@ class Refused(BadInput):
         self.said = said
 
 
+class Metered(httpx2.BaseTransport):
+    """Sends each request in its turn and within the budget, and bounds the time and the size of its answer.
+
+    ``most`` is what a request may cost at most, ``actual`` what it did by its answer, None where that does
+    not tell.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        pace: Pace,
+        most: Callable[[httpx2.Request], Cost],
+        actual: Callable[[bytes], Cost | None],
+    ) -> None:
+        self._ledger, self._pace, self._most, self._actual = ledger, pace, most, actual
+        self._lock, self._loop, self._client = threading.Lock(), None, None
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Return the answer; raises `Exhausted` before sending where the budget ends."""
+        most, charged = self._most(request), NOTHING
+        number = self._ledger.reserve(most)
+        try:
+            self._pace.wait()
+            # It may be answered, and so paid, even where nothing is heard of it.
+            charged = most
+            response = self._sent(request)
+            if response.is_success and not _is_page(response.content):
+                charged = self._actual(response.content) or most
+            else:
+                charged = NOTHING
+            if not response.is_success:
+                _log.warning("%s: status %d", request.url, response.status_code)
+            return response
+        except httpx2.RequestError as error:
+            if isinstance(error, _NOT_SENT):
+                charged = NOTHING
+            _log.warning("%s: %s", request.url, error)
+            raise
+        finally:
+            self._ledger.settle(number, charged)
+
+    def _sent(self, request: httpx2.Request) -> httpx2.Response:
+        with self._lock:
+            if self._loop is None:
+                # What is asynchronous can be ended at any time, whatever a server sends or does not.
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, daemon=True).start()
+                # An address that sends elsewhere would be handed the texts, if not the key.
+                self._client = httpx2.AsyncClient(follow_redirects=False)
+        return asyncio.run_coroutine_threadsafe(self._answer(request), self._loop).result()
+
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                answer = await self._client.send(request, stream=True)
+                try:
+                    body = await _body(answer)
+                finally:
+                    await answer.aclose()
+        except TimeoutError:
+            raise httpx2.ReadTimeout(f"no whole answer within {TIMEOUT:g} s", request=request) from None
+        if answer.is_success and body.startswith(b"{") and not body.endswith(b"}"):
+            raise httpx2.RemoteProtocolError("half an answer", request=request)
+        headers = {name: answer.headers[name] for name in _RETRYING if name in answer.headers}
+        if _NO_MONEY in body:
+            headers["x-should-retry"] = "false"
+        return httpx2.Response(answer.status_code, headers=headers, content=body, request=request)
+
+
+async def _body(answer: httpx2.Response) -> bytes:
+    """The body of an answer without white space around it; `BadInput` for one that is too large."""
+    body, where = bytearray(), str(answer.request.url)
+    packed = answer.headers.get("content-encoding", "gzip").lower()
+    if packed not in ("gzip", "identity"):
+        raise BadInput(f"the answer is packed by {packed:.40}, which was not asked for", where=where)
+    async for chunk in answer.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_BYTES:
+            what = f"the answer has more than {MAX_BYTES >> 20} MiB, which no answer needs"
+            raise BadInput(what, where=where, do="name another server in llm")
+    return bytes(body).strip()
+
+
+def _is_page(body: bytes) -> bool:
+    """Whether a body is empty or HTML: what something else than an API sends, and nobody pays for."""
+    return not body or body.startswith(b"<")
+
+
 class Api:
     """One model of one server, with what it answered before in the folder ``kept``."""
 
     def __init__(self, base: str, model: str, kept: str | Path, limits: Limits) -> None:
         """`BadInput` where the server needs a key and there is none, or the model has no price."""
-        key = os.environ.get(KEY) or ("none" if on_loopback(base) else "")
+        key, where = (
+            os.environ.get(KEY) or ("none" if on_loopback(base) else ""),
+            f"environment variable {KEY}",
+        )
         if not key:
-            raise BadInput(
-                f"{model} needs a key for {base}",
-                where=f"environment variable {KEY}",
-                do="set it, or empty llm",
-            )
+            raise BadInput(f"{model} needs a key for {base}", where=where, do="set it, or empty llm")
+        if not re.fullmatch("[!-~]+", key):
+            what = "the key has a blank, a line end or another character that no key has"
+            raise BadInput(what, where=where, do="set it to the key alone")
         self._price = price_of(model, base, limits, load_prices())
-        self._secret = key if key != "none" else ""
+        # As it stands in JSON; a short one may be any word, as in the log.
+        self._secret = json.dumps(key)[1:-1] if len(key) >= SHORTEST else ""
         self._base, self._model, self._limits = base, model, limits
         self._calls, self._ledger = Calls(kept), Ledger(kept, limits)
-        self._pace = Pace(kept, limits.requests_a_minute)
-        # An address that sends elsewhere would be handed the texts, if not the key.
+        metered = Metered(self._ledger, Pace(kept, limits.requests_a_minute), self._most, self._actual)
         self._client = openai.OpenAI(
             base_url=base,
             api_key=key,
-            max_retries=0,
-            timeout=TIMEOUT,
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            max_retries=ATTEMPTS - 1,
+            timeout=httpx2.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
+            default_headers={"Accept-Encoding": "gzip"},
+            http_client=httpx2.Client(transport=metered, follow_redirects=False),
         )
         for name in ("httpx", "httpx2"):  # a line in the log for each call
             logging.getLogger(name).setLevel(logging.WARNING)
         self._told = False
-        self._turns: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def kept(self, call: Call) -> Any | None:
         """Return what was answered to a call before; None where it was not made."""
@@ -105,12 +211,7 @@ class Api:
         ``check`` reads of it what it is asked for, and so finds an answer of another form.  Raises `Refused`
         where the server never will, `NotNow` where it does not now, `Exhausted` where the budget ends.
         """
-        asked = self._asked(call)
-        with self._turns[digest(asked)]:
-            if (answered := self._calls.kept(asked)) is None:
-                answered = self._made(call, check)
-                self._calls.keep(asked, answered)
-        return answered
+        return self._calls.answered(self._asked(call), partial(self._made, call, check))
 
     def all(self, first: Sequence[Call], asks: Sequence[Callable[[], Answer]], what: str) -> list[Answer]:
         """Return what each of ``asks``, which call `ask`, gives; several are under way at once.
@@ -140,9 +241,16 @@ class Api:
     def _asked(self, call: Call) -> dict[str, Any]:
         return {"api": self._base.rstrip("/"), "path": call.path, "body": call.body}
 
-    def _most(self, call: Call) -> Cost:
+    def _most(self, request: httpx2.Request) -> Cost:
         # No tokenizer makes more tokens of a text than it has bytes.
-        return cost(self._price, len(canonical(call.body).encode()) + AROUND, call.answer)
+        answer = json.loads(request.content).get("max_tokens", 0)
+        return cost(self._price, len(request.content) + AROUND, answer)
+
+    def _actual(self, body: bytes) -> Cost | None:
+        try:
+            return cost_of(json.loads(body)["usage"], self._price)
+        except (*_FORM, RecursionError):
+            return None
 
     def expect(self, requests: int, characters: int) -> None:
         """Say what is about to be asked, all in all and at most: calls that are kept cost nothing."""
@@ -181,58 +289,40 @@ class Api:
         )
 
     def _made(self, call: Call, check: Callable[[Any], object]) -> Any:
-        most, fault = self._most(call), ""
-        for attempt in range(ATTEMPTS):
-            number = self._ledger.reserve(most)
-            self._pace.wait()
-            try:
-                response = self._client.post(call.path, cast_to=httpx2.Response, body=dict(call.body))
-                answered = json.loads(self._clean(response.text))
-            except openai.APIStatusError as error:
-                self._ledger.settle(number, NOTHING)
-                fault, wait = self._refused(error), _wait(error, attempt)
-            except (openai.APIError, ValueError) as error:
-                # It may have been answered, and so paid, on the way.
-                self._ledger.forfeit(number, most)
-                fault, wait = _unheard(error), _wait(error, attempt)
-            except BaseException:
-                self._ledger.forfeit(number, most)
-                raise
-            else:
-                self._settle(number, answered, most)
-                self._check(answered, check)
-                return answered
-            _log.warning("%s: %s; asked again in %.1f s", self._base, fault, wait)
-            if attempt + 1 < ATTEMPTS:
-                time.sleep(wait)
-        raise NotNow(
-            f"{self._model} gave no answer in {ATTEMPTS} tries, at last: {fault}",
+        try:
+            response = self._client.post(call.path, cast_to=httpx2.Response, body=dict(call.body))
+        except openai.APIStatusError as error:
+            raise self._refused(error) from None
+        except openai.APIConnectionError as error:
+            raise self._not_now(str(error.__cause__) or type(error.__cause__).__name__) from None
+        text = self._clean(response.text)
+        try:
+            if "\\u" in text:  # a way to write the key, too
+                text = self._clean(canonical(json.loads(text)))
+            answered = json.loads(text)
+            check(answered)
+        except (*_FORM, RecursionError) as error:
+            fault = f"{type(error).__name__}: {error}; it begins {text[:60]!r}"
+            raise BadInput(
+                f"the answer is not of the form of OpenAI's API ({fault})",
+                where=f"{self._model} at {self._base}",
+                do="name the base address of an OpenAI-compatible API in llm, as a rule it ends in /v1",
+            ) from None
+        return answered
+
+    def _not_now(self, fault: str) -> NotNow:
+        return NotNow(
+            f"{self._model} gave no answer, though it was asked up to {ATTEMPTS} times, at last: {fault}",
             where=self._base,
             do="try again later; what is answered is kept",
         )
 
-    def _settle(self, number: str, answered: Any, most: Cost) -> None:
-        usage = answered.get("usage") if isinstance(answered, Mapping) else None
-        if (actual := cost_of(usage, self._price)) is None:
-            self._ledger.forfeit(number, most)
-        else:
-            self._ledger.settle(number, actual)
-
-    def _check(self, answered: Any, check: Callable[[Any], object]) -> None:
-        try:
-            check(answered)
-        except _FORM as error:
-            raise BadInput(
-                f"the answer is not of the form of OpenAI's API ({type(error).__name__}: {error})",
-                where=self._base,
-                do="name the base address of an OpenAI-compatible API in llm, as a rule it ends in /v1",
-            ) from None
-
-    def _refused(self, error: openai.APIStatusError) -> str:
-        """Say what a status means that may pass; `Refused` for one that will not."""
+    def _refused(self, error: openai.APIStatusError) -> BadInput:
+        """What a status means: `NotNow` for one that may pass, `Refused` for one that will not."""
         status, said = error.status_code, self._said(error)
-        if (status in (408, 409, 429) and "insufficient_quota" not in said) or status >= 500:
-            return f"status {status} ({said})"
+        if (status in (408, 409, 429) and _NO_MONEY.decode() not in said) or status >= 500:
+            wait = error.response.headers.get("retry-after")
+            return self._not_now(f"status {status} ({said}{(wait and f'; Retry-After: {wait:.40}') or ''})")
         if status in (401, 403):
             what, do = "refuses the key", f"set {KEY} to a key of this server"
         elif status < 400:
@@ -241,12 +331,12 @@ class Api:
             what, do = "knows no such model or no such path", "mend the model's name, or llm"
         else:
             what, do = "refuses the request", "mend what it names"
-        raise Refused(
+        return Refused(
             said,
             what=f"the server {what} (status {status}: {said})",
             where=f"{self._model} at {self._base}",
             do=do,
-        ) from None
+        )
 
     def _said(self, error: openai.APIStatusError) -> str:
         body = error.body
@@ -261,37 +351,3 @@ class Api:
 
 def _answered(one: Any) -> bool:
     return one.done() and not one.cancelled() and one.exception() is None
-
-
-def _unheard(error: Exception) -> str:
-    if isinstance(error, openai.APITimeoutError):
-        return f"no answer within {TIMEOUT:g} s"
-    return "half an answer" if isinstance(error, ValueError) else "the connection failed"
-
-
-def _wait(error: Exception, attempt: int) -> float:
-    """Seconds until the next try: as many as the server asks for, else twice as many each time, give or take.
-
-    `NotNow` where it asks for more than anybody waits.
-    """
-    asked = _retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
-    if asked is None:
-        return min(FIRST_WAIT * 2**attempt, LONGEST_WAIT) * random.uniform(0.75, 1.25)
-    if asked > LONGEST_WAIT:
-        raise NotNow(
-            f"the server asks to wait {asked:,.0f} seconds", do="try again then; what is answered is kept"
-        ) from None
-    return asked
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a header Retry-After, which has them or a date; None where it has neither."""
-    written = headers.get("retry-after", "")
-    try:
-        return max(0.0, float(written))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(written).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return None

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from lextables.fingerprint import fingerprint
-from lextables.models import device, loading
+from lextables.models import device, loading, named_code
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.onednn import linear_by_onednn
 from lextables.models.throughput import READING, count_lengths, measured
@@ -29,8 +29,9 @@ COUNTED = 256
 def load(folder: str, where: torch.device, max_length: int | None = None) -> SentenceTransformer:
     """Load a sentence-transformers model, cutting texts at ``max_length`` tokens if given.
 
-    Raises `BadInput` for one that lacks weights, which would be drawn at random.
+    Raises `BadInput` for one that names code to run, or lacks weights, which would be drawn at random.
     """
+    named_code.check(folder)
     if body := loading.transformer(folder):
         loading.check_whole(folder, loading.absent(body, "bi-encoder"))
     model = SentenceTransformer(folder, device=str(where))

@@ -15,7 +15,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 from transformers import set_seed
 
-from lextables.models import loading
+from lextables.models import loading, named_code
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.in_parts import InParts
 from lextables.models.micro_batches import in_parts_that_fit
@@ -31,8 +31,10 @@ def load(
 ) -> CrossEncoder:
     """Load a cross-encoder.  With ``fresh_head`` one without a relevance head gets one, drawn with ``seed``.
 
-    Raises `BadInput` for a model that is to be used as it is and lacks its head, or any other weights.
+    Raises `BadInput` for a model that names code to run, and for one that is to be used as it is and lacks
+    its head, or any other weights.
     """
+    named_code.check(folder)
     if not fresh_head:
         loading.check_whole(folder, loading.absent(folder, "cross-encoder"))
     set_seed(seed)

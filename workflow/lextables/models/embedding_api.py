@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lextables.errors import BadInput
 from lextables.models.api import Api, Call
 from lextables.models.limits import Limits
 
@@ -25,14 +26,16 @@ def embed(
         Call(
             "/embeddings",
             {"model": model, "input": unique[at : at + batch_size], "encoding_format": "float"},
-            0,
         )
         for at in range(0, len(unique), batch_size)
     ]
     answers = api.all(
         calls, [partial(api.ask, call, partial(_vectors, call)) for call in calls], "texts to embed"
     )
-    matrix = np.concatenate([_vectors(call, answer) for call, answer in zip(calls, answers, strict=True)])
+    parts = [_vectors(call, answer) for call, answer in zip(calls, answers, strict=True)]
+    if len({part.shape[1] for part in parts}) > 1:
+        raise BadInput(f"{model} gave vectors of different lengths", where=base, do="ask another server")
+    matrix = np.concatenate(parts)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     position = {text: index for index, text in enumerate(unique)}
     return matrix[[position[text] for text in texts]]
@@ -43,4 +46,7 @@ def _vectors(call: Call, answered: Any) -> np.ndarray:
     items = sorted(answered["data"], key=lambda item: item["index"])
     if [item["index"] for item in items] != list(range(len(call.body["input"]))):
         raise ValueError("not one vector for each text")
-    return np.asarray([item["embedding"] for item in items], dtype=np.float32)
+    vectors = np.asarray([item["embedding"] for item in items], dtype=np.float32)
+    if vectors.ndim != 2 or not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
+        raise ValueError("a vector is of zeros alone, or holds a number that is not finite")
+    return vectors

@@ -25,6 +25,7 @@ from lextables.config import ExtraModel
 from lextables.content import Contents
 from lextables.errors import BadInput
 from lextables.fingerprint import ROOT, fingerprint
+from lextables.models import named_code
 from lextables.models.weights import gguf_file, model_files, modules_of, reads_gguf
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -109,6 +110,7 @@ def check(folder: str | Path, kind: str, name: str, tokens: int = 0) -> None:
 
     ``tokens`` are the most that it is to read at once.
     """
+    named_code.check(folder)
     try:
         try:
             _check_files(Path(folder), kind)

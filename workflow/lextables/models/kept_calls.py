@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from lextables.atomic import replacing
 from lextables.models.language_model import Choice, LanguageModel, Prompt, Request, Weighed, Written
+from lextables.models.spending import locked
 
 Asked = TypeVar("Asked", Choice, Request)
 Answered = TypeVar("Answered")
@@ -64,6 +65,26 @@ class Calls:
             _log.warning("%s is damaged and is asked for again", path)
             return None
         return record["answered"]
+
+    def answered(self, asked: Mapping[str, Any], ask: Callable[[], Any]) -> Any:
+        """Return what was answered to ``asked``, by ``ask`` where nothing whole is kept.
+
+        Of all threads and processes one asks at a time, and the others then find its answer; the lock of one
+        that is killed goes with it.
+        """
+        if (known := self.kept(asked)) is not None:
+            return known
+        path = self.path(asked)
+        lock = path.with_name(f".{path.name}.lock")
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with lock.open("a") as file:
+            locked(file, lock)
+            if (known := self.kept(asked)) is None:
+                known = ask()
+                self.keep(asked, known)
+            # Now that the answer is kept, whoever locks another file of this name finds it.
+            lock.unlink(missing_ok=True)
+        return known
 
     def keep(self, asked: Mapping[str, Any], answered: Any) -> None:
         """Keep an answer, which is JSON and not None."""

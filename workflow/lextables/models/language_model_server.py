@@ -30,6 +30,8 @@ BYTES_A_TOKEN = 3
 # that most draws are another, and those of the model itself are told beside it.
 DRAWN = {"temperature": 2.0, "top_p": 1, "min_p": 0}
 DRAWS = 8
+# By how much rounding may carry probabilities, one or their sum, beyond 1.
+TOLERANCE = 1e-3
 # Tokens that a message adds to its text, at most.
 AROUND_A_MESSAGE = 8
 
@@ -88,11 +90,11 @@ class ServerLanguageModel:
     def _call(self, prompt: Prompt, more: str, top: int) -> Call:
         told = {"logprobs": True, "top_logprobs": top} if self._endpoint == "chat" else {"logprobs": top}
         body = self._body(prompt, more) | {"max_tokens": 1, "temperature": 0} | told
-        return Call(PATHS[self._endpoint], body, 1)
+        return Call(PATHS[self._endpoint], body)
 
     def _writing(self, request: Request) -> Call:
         how = {"max_tokens": request.max_tokens, "temperature": request.temperature, "seed": request.seed}
-        return Call(PATHS[self._endpoint], self._body(request.prompt, "") | how, request.max_tokens)
+        return Call(PATHS[self._endpoint], self._body(request.prompt, "") | how)
 
     def _written(self, call: Call) -> Written:
         return read_text(self._api.ask(call, read_text))
@@ -196,6 +198,8 @@ def read_tokens(answered: Mapping[str, Any]) -> dict[bytes, float] | None:
     """Return the log-probabilities of the first token of an answer, by the token's bytes; None if there are
     none.
 
+    Raises ValueError for what is no probability, and for some that add up to more than one.
+
     Servers write them in three forms: a list of tokens (OpenAI's chat, vLLM's, llama.cpp's), lists side by
     side (completions of OpenAI, vLLM and llama-cpp-python), and probabilities (llama.cpp's server of before
     2025).
@@ -225,21 +229,32 @@ def _listed(place: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
     others = place.get("top_logprobs") or place.get("probs") or place.get("top_probs") or []
     seen = set()
     for token in (*others, place):
-        probability = token.get("logprob")
-        if probability is None and (share := token.get("prob")):
-            probability = math.log(share)
-        if probability is None:
-            continue
+        share = token.get("prob")
+        if token.get("logprob") is not None:
+            share = _share(token["logprob"])
+        elif share is not None and not (_is_number(share) and 0 <= share <= 1 + TOLERANCE):
+            raise ValueError(f"{share!r} is no probability")
         # Two tokens may have the same bytes; the one that was taken stands among the others as well.
-        about = (token.get("id"), _spelled(token), float(probability))
-        if about not in seen:
-            seen.add(about)
-            yield about[1:]
+        name = (token.get("id"), _spelled(token))
+        if share is not None and (name, share) not in seen and not (token is place and name in seen):
+            seen |= {name, (name, share)}
+            yield name[1], share
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _share(log_probability: Any) -> float:
+    """The probability of which this is the logarithm, which is minus infinity of none at all."""
+    if not (_is_number(log_probability) and log_probability <= TOLERANCE):
+        raise ValueError(f"{log_probability!r} is no log-probability")
+    return math.exp(log_probability)
 
 
 def _spelled(token: Mapping[str, Any]) -> bytes:
     if token.get("bytes") is not None:
-        return bytes(token["bytes"])
+        return bytes([*token["bytes"]])
     return str(token.get("token", token.get("tok_str", token.get("content", "")))).encode()
 
 
@@ -247,13 +262,15 @@ def _side_by_side(told: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
     likeliest = told["top_logprobs"][0] or {}
     taken = told["tokens"][0]
     if taken not in likeliest and told["token_logprobs"][0] is not None:
-        yield taken.encode(), float(told["token_logprobs"][0])
+        yield taken.encode(), _share(told["token_logprobs"][0])
     for token, log_probability in likeliest.items():
-        yield token.encode(), float(log_probability)
+        yield token.encode(), _share(log_probability)
 
 
 def _together(found: Iterator[tuple[bytes, float]]) -> dict[bytes, float]:
     sums: dict[bytes, float] = {}
-    for token, log_probability in found:
-        sums[token] = sums.get(token, 0.0) + math.exp(log_probability)
+    for token, share in found:
+        sums[token] = sums.get(token, 0.0) + share
+    if (total := sum(sums.values())) > 1 + TOLERANCE:
+        raise ValueError(f"the probabilities of the next token add up to {total:.4g}")
     return {token: math.log(share) for token, share in sums.items() if share > 0}

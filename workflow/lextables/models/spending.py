@@ -27,6 +27,7 @@ from lextables.models.limits import Limits
 
 PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000
+MOST_TOKENS = 1_000_000_000  # that an answer is believed to have taken
 
 
 class Price(BaseModel):
@@ -114,9 +115,10 @@ def cost_of(usage: Any, price: Price | None) -> Cost | None:
     try:
         sent, received = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
         again = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-    return cost(price, sent, received, again) if sent >= again >= 0 and received >= 0 else None
+    sound = MOST_TOKENS >= sent >= again >= 0 and MOST_TOKENS >= received >= 0
+    return cost(price, sent, received, again) if sound else None
 
 
 class Ledger:

@@ -6,7 +6,8 @@ import json
 import math
 import os
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,8 @@ class File:
         """
         rows = strict_csv.rows(self.text.encode().splitlines(keepends=True), self.name)
         place, header = next(rows)
-        for column in header:
-            if header.count(column) > 1:
-                raise BadInput(f"the column {column!r} stands twice", where=place, do="drop one of the two")
+        if (column := _twice(header)) is not None:
+            raise BadInput(f"the column {column!r} stands twice", where=place, do="drop one of the two")
         if len(header) == 1 and any(mark in header[0] for mark in OTHER_MARKS):
             what = "no comma parts the columns here, as in a csv that Excel wrote in some languages"
             raise BadInput(what, where=place, do="save it with commas between, and points in numbers")
@@ -112,6 +112,9 @@ def text_of(data: bytes, name: str) -> str:
         place = f"{name}, line {len(error.object[: error.start + 1].splitlines())}"
         byte = error.object[error.start]
         raise BadInput(f"the byte 0x{byte:02x} is not UTF-8", where=place, do="save it as UTF-8") from None
+    if "\0" in text:
+        what = "it holds the character NUL, as a text in UTF-16 does"
+        raise BadInput(what, where=name, do="save it as UTF-8")
     if not text.strip():
         raise BadInput("the file is empty", where=name, do="write it again")
     return text
@@ -126,8 +129,7 @@ def parsed(text: str, where: str) -> Any:
     def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
         if len(record) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = _twice(name for name, _ in pairs)
             raise BadInput(f"{twice!r} appears twice in one object", where=where, do="drop one of the two")
         return record
 
@@ -135,6 +137,10 @@ def parsed(text: str, where: str) -> Any:
         return json.loads(text, object_pairs_hook=named_once)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"not JSON ({error})", where=where, do="write it again") from None
+
+
+def _twice(names: Iterable[str]) -> str | None:
+    return next((name for name, times in Counter(names).items() if times > 1), None)
 
 
 def named(record: dict[str, Any], name: str, where: str) -> str:

@@ -16,6 +16,7 @@ from lextables.tasks.given import PROBABILITY, File, Taken, named, probability_o
 __all__ = ["PREDICTIONS", "predictions"]
 DOCUMENT, QUESTION, OPTION = "document_id", "question_id", "option"
 PROBABILITIES = "probabilities"
+LONGEST_PLACE = 9  # digits
 
 
 class Said(NamedTuple):
@@ -78,7 +79,7 @@ def _place(option: str, options: Sequence[str], said: Said) -> int:
     """The place of an option among the question's: a text comes before a number."""
     if option in options:
         return options.index(option)
-    if option.isdecimal() and int(option) < len(options):
+    if option.isdecimal() and len(option) <= LONGEST_PLACE and int(option) < len(options):
         return int(option)
     fault = f"the question {said.question!r} has no option {option!r}"
     raise BadInput(fault, where=said.place, do=f"choose from {_listed(options)}, or name its place from 0")

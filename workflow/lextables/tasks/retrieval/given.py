@@ -17,6 +17,7 @@ from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
 
 __all__ = ["PREDICTIONS", "predictions"]
 TREC = ("query", "Q0", "document", "rank", "score", "tag")
+LONGEST_RANK = 18  # digits
 COLUMNS = ("query_id", "document_id", "score")
 
 
@@ -100,7 +101,7 @@ def _trec(file: File) -> Iterator[Hit]:
         if fixed.upper() not in ("Q0", "0"):
             what = f"{fixed!r} stands where Q0 should"
             raise BadInput(what, where=place, do=f"give {', '.join(TREC)}, with no blank after Q0 in any")
-        if not rank.isdecimal():
+        if not rank.isdecimal() or len(rank) > LONGEST_RANK:
             raise BadInput(f"the rank {rank!r} is not a whole number", where=place, do="correct it")
         yield Hit(place, query, document, number(score, "score", place), int(rank))
 

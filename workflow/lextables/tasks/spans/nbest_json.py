@@ -9,6 +9,7 @@ from lextables.errors import BadInput
 from lextables.metrics.spans import Nbest, nbest_columns
 from lextables.tasks.given import parsed, text_of
 
+FORM = 'write it as {"question id": [{"text": "…", "probability": 0.5}, …], …}'
 FARTHEST = 2**31  # words: no contract has as many
 
 
@@ -23,14 +24,16 @@ def released_nbest(content: Any, where: str) -> Nbest:
     """
     if not isinstance(content, Mapping):
         found = type(content).__name__
-        raise BadInput(f"is a {found} and not a dict of question ids", where=where, do="see `released_nbest`")
+        raise BadInput(f"is a {found} and not a dict of question ids", where=where, do=FORM)
     for question_id, entries in content.items():
         place = f"{where}, question {question_id!r}"
         if not isinstance(entries, list):
-            raise BadInput(f"is a {type(entries).__name__} and not a list of predictions", where=place)
+            raise BadInput(
+                f"is a {type(entries).__name__} and not a list of predictions", where=place, do=FORM
+            )
         for rank, entry in enumerate(entries):
             if fault := _fault(entry):
-                raise BadInput(fault, where=f"{place}, prediction {rank}")
+                raise BadInput(fault, where=f"{place}, prediction {rank}", do=FORM)
     return nbest_columns(content, "text", "token_doc_start", "token_doc_end", where)
 
 
