@@ -1,5 +1,8 @@
 """The one kind of error that a user is meant to read."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class BadInput(Exception):
     """Input that cannot be used, said in one sentence: what is wrong, where, and what to do.
@@ -13,6 +16,19 @@ class BadInput(Exception):
         self.what, self.where, self.do = what, where, do
         sentence = f"{where}: {what}" if where else what
         super().__init__(f"{sentence}; {do}." if do else f"{sentence}.")
+
+
+@contextmanager
+def loading_weights() -> Iterator[None]:
+    """Raise `BadInput` for what a library raises while it loads weights; errors of code stay as they are."""
+    try:
+        yield
+    except (BadInput, MemoryError, AssertionError, AttributeError, NameError, TypeError):
+        raise
+    except Exception as error:  # each library has errors of its own
+        first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        said = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        raise BadInput(f"the weights do not load ({said})", do="copy or fetch them again") from error
 
 
 class NotNow(BadInput):
