@@ -119,10 +119,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Plan:
-    """All runs of a paper, and ``rows``: {table: the rows in it that come from runs, as plain values}."""
+    """All runs of a paper, and ``rows``: {table: the rows in it that come from runs, as plain values}.
+
+    ``names`` are those of all rows, also of the excluded ones.
+    """
 
     specs: dict[Run, Spec]
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
 
     def folders(self, table: str) -> list[str]:
         """The folders of the runs that ``table`` shows, sorted; none for a table made from data alone."""
