@@ -279,6 +279,16 @@ def test_the_sample_asks_about_three_hits_a_query():
     assert [given["way"] for given in found] == ["pointwise"] * 3 + ["pairwise"]
 
 
+def test_a_server_of_ones_own_fills_no_row_of_openais_embeddings():
+    found = {}
+    for llm in ("http://127.0.0.1:8000/v1", "https://api.openai.com/v1"):
+        rows = [s for s in systems(llm=llm, data="release", models="available") if "OpenAI" in s.row]
+        assert len(rows) == 2
+        found[llm] = [bool(row.runs) for row in rows]
+        assert all(row.runs or "and llm names 127.0.0.1" in row.reason for row in rows)
+    assert [*found.values()] == [[False, False], [True, True]]
+
+
 def test_what_openai_serves_answers_our_prompt_in_rows_of_our_own():
     rows = {
         (s.row, s.about["pairwise"]): s

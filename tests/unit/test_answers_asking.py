@@ -124,6 +124,28 @@ def test_a_window_that_holds_no_whole_document_is_told_before_anything_is_asked(
     assert not model.weighed
 
 
+class Served(FakeModel):
+    """A server's model: many tokens by an estimate, few for certain."""
+
+    def tokens(self, prompt):
+        return 1000 * super().tokens(prompt)
+
+    def fewest_tokens(self, prompt):
+        return super().tokens(prompt)
+
+
+def test_a_server_is_asked_about_what_its_window_may_hold_and_the_longest_comes_first(data, tmp_path):
+    rows = [*read(data[2])]
+    rows[-1]["text"] += " And much more is said of them." * 9
+    write(PARAGRAPHS, rows, data[2])
+    model = Served(lawyer, window=200)
+    record, _ = answers(data, model, tmp_path)
+    assert record["pairs"] == 3
+    assert ["never sold" in text_of(prompt) for prompt in model.weighed] == [True, False, False]
+    with pytest.raises(BadInput, match=r"has 100 tokens, and two\.example takes 1\d\d or more"):
+        answers(data, Served(lawyer, window=100), tmp_path)
+
+
 def test_paragraphs_are_cut_to_the_window_and_that_is_counted(data, tmp_path):
     whole = FakeModel(lawyer)
     answers(data, whole, tmp_path, documents="retrieved")

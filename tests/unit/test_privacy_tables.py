@@ -205,6 +205,12 @@ def test_losses_stand_by_category_and_question_and_those_of_our_own_beside(data,
     assert ("N-1", "Claude 3") not in found and found["N-2", 'Claude 3 "haiku"'] is None
 
 
+def test_a_row_of_ours_that_is_not_run_stands_with_its_reason(data, tmp_path):
+    rows = [system("Mine", reason="no key")]
+    assert computed(data, "table2", rows, tmp_path)["overall", "Mine"] is None
+    assert computed(data, "table_b", rows, tmp_path)["N-1", "Mine"] is None
+
+
 def test_marks_stand_by_question_with_f1_of_the_others(data, tmp_path):
     marks = {("F1", "question: N-1"): 0.2, ("recall", "question: N-1"): 0.6, ("F1", "all"): 0.1}
     scores(tmp_path, "words", marks | {("accuracy", "all"): 0.9})

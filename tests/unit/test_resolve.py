@@ -89,6 +89,30 @@ def test_folder_before_package_before_hub(tmp_path):
     assert here == {"mirror:enc": {"folder": str(folder)}}
 
 
+@pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.kind.endswith("-api")])
+@pytest.mark.parametrize(
+    ("llm", "there"),
+    [
+        ("https://{host}/v1", True),
+        ("https://eu.{host}/v1", True),
+        ("http://127.0.0.1:8000/v1", False),
+        ("http://localhost:8000/v1", False),
+        ("http://[::1]:8000/v1", False),
+        ("http://10.0.0.7:8000/v1", False),
+        ("https://gateway.example.org/v1", False),
+        ("https://not{host}/v1", False),
+        ("https://{host}.example.org/v1", False),
+    ],
+)
+def test_a_published_model_of_a_server_is_found_at_its_provider_alone(name, llm, there):
+    (host,) = MODELS[name].hosts
+    config = Config(papers=("acord",), data="release", models="available", llm=llm.format(host=host))
+    found = find(name, config, MODELS, [])
+    assert isinstance(found, Weights) == there
+    if not there:
+        assert f"{name} is served by {host} alone, and llm names " in found.reason
+
+
 def test_reasons(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     bare = ENCODER.model_copy(update={"package": None})

@@ -108,6 +108,7 @@ class Config(BaseModel):
     review_model: str = Field(default="auto", min_length=1)
     extra_models: tuple[ExtraModel, ...] = ()
     extra_predictions: tuple[ExtraPredictions, ...] = ()
+    exclude_rows: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     # What every library takes for a seed.
     seeds: tuple[Annotated[int, Field(strict=True, ge=0, lt=2**32)], ...] = Field(
         default=(0, 1, 2), min_length=1
@@ -130,7 +131,7 @@ class Config(BaseModel):
         return (value,) if isinstance(value, str) else value
 
     @field_validator(
-        *("papers", "caselaw", "extra_models", "extra_predictions"),
+        *("papers", "caselaw", "extra_models", "extra_predictions", "exclude_rows"),
         *("edgar_quarters", "edgar_forms", "edgar_exhibits"),
         mode="before",
     )
@@ -163,6 +164,10 @@ class Config(BaseModel):
         if served and not self.llm:
             raise ValueError(f"{served[0]} is a language-model-api, and llm names no server")
         return self
+
+    def excluded(self, paper: str) -> set[str]:
+        """The names of the rows of a paper that are left out; any paper's, where no paper is named."""
+        return {name.removeprefix(f"{paper}/") for name in self.exclude_rows}
 
     def heading(self, gpu: bool) -> str:
         """One line for the head of a plan: what the keys that decide most came to, and why for ``auto``."""

@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
-from lextables import damage, disk
+from lextables import damage, disk, not_run
 from lextables.errors import BadInput, NotNow
 from lextables.leases import lent
 from lextables.redaction import Redacting, redacted
@@ -34,6 +34,7 @@ GARBAGE = (700, 10, 10)  # Python's usual pace of collections, which `sitecustom
 class Ending(StrEnum):
     """How a job failed: the word that its log's last line starts with, before a colon and the sentence."""
 
+    NOT_RUN = "not run"  # it fills rows of tables, which say why they are not run; the run goes on
     BAD_INPUT = "bad input"  # the same input would end the job again
     NOT_NOW = "not now"
     FAULT = "fault"
@@ -77,7 +78,10 @@ def on(stream: TextIO) -> Callable[[str], None]:
 def job(log: str | Path) -> Iterator[logging.Logger]:
     """Run a rule's work with a log at ``log``.
 
-    What fails the job is one sentence on standard error, and the last line of the log: that of a
+    A job that only fills rows of tables and meets a `BadInput`, or reads what such a job left, succeeds and
+    leaves the sentence in place of its outputs (`lextables.not_run`).
+
+    What else fails the job is one sentence on standard error, and the last line of the log: that of a
     `BadInput`, that the disk is full, that a file it reads was cut short, or what the error was and that the
     log has its traceback.
     """
@@ -100,12 +104,13 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
                 closing(Lines(logger.info)) as progress,
                 redirect_stdout(words),
                 redirect_stderr(progress),
+                _rows_left_out(log),
             ):
                 yield logger
     except NotNow as error:
         _end(Ending.NOT_NOW, str(error), log)
     except BadInput as error:
-        _end(Ending.BAD_INPUT, _damaged() or str(error), log)
+        _end(Ending.BAD_INPUT, disk.fault(error, log.parent) or _damaged() or str(error), log)
     except Exception as error:
         if sentence := disk.fault(error, log.parent) or _damaged():
             _end(Ending.BAD_INPUT, sentence, log)
@@ -113,13 +118,36 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
         _end(Ending.FAULT, f"{what} (the traceback is in {log}).", log)
 
 
-def _damaged() -> str | None:
-    """Say which of the files that other rules made for this one was cut short since, if one was.
+@contextmanager
+def _rows_left_out(log: Path) -> Iterator[None]:
+    """End a job of rows well where these are not run, with the reason in place of what it was to make."""
+    outputs = _files("output")
+    fills_rows = not_run.fills_rows(outputs)
+    why = not_run.inherited(_files("input")) if fills_rows else ""
+    if not why:
+        try:
+            yield
+            return
+        except BadInput as error:
+            if not fills_rows or disk.fault(error, log.parent) or _damaged():
+                raise
+            why = one_line(redacted(str(error)))
+            print(f"{log.parent}: {Ending.NOT_RUN}: {why}")
+            logging.getLogger("lextables").info("%s", traceback.format_exc().rstrip())
+    not_run.leave(outputs, why.rstrip("."))
+    logging.getLogger("lextables").warning("%s: %s", Ending.NOT_RUN, why)
+    sys.exit(0)
 
-    Snakemake puts what a script is given before its code.
-    """
+
+def _files(kind: str) -> list[str]:
+    """Return the job's files, ``input`` or ``output``: Snakemake puts them before a script's code."""
     given = getattr(sys.modules["__main__"], "snakemake", None)
-    made = [path for path in map(str, given.input if given else ()) if path.startswith("results/")]
+    return [*map(str, getattr(given, kind, ()))]
+
+
+def _damaged() -> str | None:
+    """Say which of the files that other rules made for this one was cut short since, if one was."""
+    made = [path for path in _files("input") if path.startswith("results/") and not not_run.reason(path)]
     if cut := damage.cut_short(made):
         return f"{cut}: this file was cut short; delete it, and run the same command again."
     return None

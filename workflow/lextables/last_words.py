@@ -15,7 +15,7 @@ from types import TracebackType
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from lextables import disk
+from lextables import disk, not_run
 from lextables.job import Ending, ending
 
 STOPPED = "Stopped.  What was finished stays, and the same command goes on from there."
@@ -61,7 +61,7 @@ class LastWords(logging.Handler):
         self.targets, self.locked, self.give_up, self.folder = targets, locked, give_up, folder
         self._faults: dict[int, str] = {}  # by job
         self._words: list[str] = []
-        self._stopped = False
+        self._stopped = self._closed = False
 
     def listen(self, logger: logging.Logger) -> None:
         """Hear what Snakemake logs, before it is shown; and be told when that is over."""
@@ -125,7 +125,11 @@ class LastWords(logging.Handler):
                 record.msg = sentence
 
     def close(self) -> None:
-        """Say what went wrong."""
+        """Say why rows are not run, and what went wrong."""
+        not_run_for = [] if self._closed else not_run.reasons(self.folder)
+        for why in not_run_for:
+            print(f"Not run: {why}.", file=sys.stderr)
+        self._closed = True
         words = [STOPPED] if self._stopped else [*self._words, *self._faults.values()]
         for sentence in dict.fromkeys(words):
             print(sentence, file=sys.stderr)

@@ -5,18 +5,22 @@ tables with the rows that they show.  A room whose reader or tables need more ad
 `Paper` (its module ``registry``); else a paper's file is all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from lextables.errors import BadInput
 from lextables.publication import Publication
 from lextables.registry import Entry
+from lextables.run import Run
 from lextables.sources.registry import Source
 from lextables.tasks.answers.plan import AnswersPlanner, AnswersTask
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
-from lextables.tasks.plan import Context, Plan, Planner, Row, shown
+from lextables.tasks.plan import Context, Plan, Planner, Row, Spec, shown
 from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 
@@ -28,6 +32,7 @@ PLANNERS: dict[str, type[Planner]] = {
     "answers": AnswersPlanner,
 }
 ALL = "all"
+EXCLUDED = "excluded in the configuration"
 
 
 class DataSet(Entry):
@@ -172,8 +177,12 @@ class Paper(Shown):
         return self
 
 
-def plan(paper: Paper, context: Context) -> Plan:
-    """Lay out the runs of a paper under a configuration, and the rows of each of its tables."""
+def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan:
+    """Lay out the runs of a paper under a configuration, and the rows of each of its tables.
+
+    Of the rows called ``excluded`` a published one is not run, and an additional one is left out, both with
+    the runs that no other row needs.
+    """
     planners = {name: PLANNERS[task.task](name, task, context) for name, task in paper.tasks.items()}
     for planner in planners.values():
         planner.others = planners
@@ -181,7 +190,50 @@ def plan(paper: Paper, context: Context) -> Plan:
         name: [*planner.rows(), *planner.given()] for name, planner in planners.items()
     }
     specs = {run: spec for planner in planners.values() for run, spec in planner.specs.items()}
-    return Plan(specs, {name: _shown(table, rows, planners) for name, table in paper.tables.items()})
+    every = [row for those in rows.values() for row in those]
+    needed = _runs_of((row for row in every if row.row not in excluded), specs)
+    for run in _runs_of((row for row in every if row.row in excluded), specs) - needed:
+        del specs[run]
+    rows = {name: [*_without(those, excluded)] for name, those in rows.items()}
+    tables = {name: _shown(table, rows, planners) for name, table in paper.tables.items()}
+    return Plan(specs, tables, frozenset(row.row for row in every))
+
+
+def check_excluded(names: Iterable[str], plans: Mapping[str, Plan], papers: Container[str]) -> None:
+    """Raise `BadInput` for a name in config key exclude_rows that no row of the planned papers has.
+
+    A name may begin with its paper's and a slash; those of ``papers`` that are not planned are not checked.
+    """
+    known = {name: name for plan in plans.values() for name in plan.names}
+    known |= {f"{paper}/{name}": name for paper, plan in plans.items() for name in plan.names}
+    for name in names:
+        paper = name.partition("/")[0]
+        if name in known or (paper in papers and paper not in plans):
+            continue
+        lower = {one.lower(): one for one in known}
+        near = [repr(lower[one]) for one in get_close_matches(name.lower(), lower, n=3)]
+        do = f"did you mean {' or '.join(near)}" if near else "take the name from the table"
+        raise BadInput(f"exclude_rows = {name!r} is no row of {', '.join(plans)}", where="config", do=do)
+
+
+def _runs_of(rows: Iterable[Row], specs: Mapping[Run, Spec]) -> set[Run]:
+    """The runs of these rows, and all that these go by."""
+    found: set[Run] = set()
+    waiting = [run for row in rows for runs in row.runs.values() for run in runs]
+    while waiting:
+        if (run := waiting.pop()) not in found:
+            found.add(run)
+            spec = specs[run]
+            waiting += [*spec.needs, *spec.sources, *([spec.choice] if spec.choice else [])]
+    return found
+
+
+def _without(rows: Iterable[Row], excluded: Container[str]) -> Iterator[Row]:
+    for row in rows:
+        if row.row not in excluded:
+            yield row
+        elif not row.own:
+            yield replace(row, runs={}, reason=EXCLUDED)
 
 
 def _shown(table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[str, Planner]) -> list[dict]:

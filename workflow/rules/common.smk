@@ -97,7 +97,8 @@ GIVEN = told(given.find, CONFIG, PAPERS, CONTENTS)
 os.environ[GIVEN_PLACES] = json.dumps(GIVEN.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows, ABSENT)
 # What a paper lacks stops no other: only those that are asked for are planned.
-PLANS = {name: told(papers.plan, PAPERS[name], CONTEXT) for name in CONFIG.papers}
+PLANS = {name: told(papers.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
+told(papers.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
 RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.

@@ -9,7 +9,7 @@ import shutil
 
 from snakemake.logging import logger
 
-from lextables import aftermath, cluster, disk, leases
+from lextables import aftermath, cluster, disk, leases, not_run
 from lextables.command_line import plans
 from lextables.console import Console
 from lextables.costs.screen import PlanScreen
@@ -34,10 +34,23 @@ def give_up(jobid):
             job._attempt = job.restart_times + 1
 
 
+def retry_what_is_not_run():
+    """Delete the outputs that say why a row is not run, and the first file of what shows them: both are remade."""
+    if not (dropped := not_run.drop(RESULTS)):
+        return
+    shown = [Path(PUBLISH, name, "README.md") for name in BUNDLES] + [Path(rules.crate.output[0])]
+    for paper in CONFIG.papers:
+        tables = (name for name in PAPERS[paper].tables if dropped & {*PLANS[paper].folders(name)})
+        shown += [Path(RESULTS, "tables", paper, f"{name}.csv") for name in tables]
+    for path in shown:
+        path.unlink(missing_ok=True)
+
+
 def put_right():
     """Nothing else works in this folder: clear away what killed processes left, and what a wrong clock did."""
     shutil.rmtree(".snakemake/scripts", ignore_errors=True)
     aftermath.drop_unfinished(RESULTS)
+    retry_what_is_not_run()
     # No rule declares the work, which may be a great many files.
     if number := aftermath.redate([RESULTS, HERE / "resources"], but=[f"{RESULTS}/work"]):
         logger.info(f"{number} files were dated in the future by a clock that was ahead, and are dated now.")

@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
+from lextables import not_run
 from lextables.atomic import write_text
 from lextables.cuad import linear_reading, marks, review
 from lextables.cuad.asking import LINEAR, question_id
 from lextables.cuad.contract_text import read_contract
 from lextables.dataset import read
+from lextables.errors import BadInput
 from lextables.job import job
 from lextables.run import loaded
 
 with job(snakemake.log[0]) as log:
+    if why := not_run.inherited(map(str, snakemake.input)):
+        raise BadInput(f"the model that reads the contract is not run: {why}")
     questions, categories = snakemake.input.data
     output, minimum = snakemake.output, snakemake.params.minimum
     contract = read_contract(snakemake.input.contract)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lextables import not_run
 from lextables.job import job
 from lextables.publish.bundle import About, PublishedRun, gather
 from lextables.publish.folder import write
@@ -9,8 +10,8 @@ from lextables.version import made_by, words
 
 with job(snakemake.log[0]):
     given, params = snakemake.input, snakemake.params
-    folders = [Path(path).parent for path in given.predictions]
-    runs = [PublishedRun(*of_run) for of_run in zip(folders, params.rows, strict=True)]
+    of_runs = zip(given.predictions, params.rows, strict=True)
+    runs = [PublishedRun(Path(path).parent, rows) for path, rows in of_runs if not not_run.reason(path)]
     bundle = gather(
         snakemake.wildcards.bundle,
         About.model_validate(params.about),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from lextables import rooms
+from lextables import not_run, rooms
 from lextables.job import job
 from lextables.report import comparing, datasets, site
 from lextables.tables import report
@@ -19,8 +19,9 @@ with job(snakemake.log[0]):
         report.read_part(paper, registry, root, wordings[paper], earlier=paper not in made)
         for paper, registry in registries.items()
     ]
-    runs = [report.read_run(path) for path in snakemake.input.runs]
-    runs += [report.read_run(root / path, earlier=True) for path in earlier if path.startswith("runs/")]
+    left = (root / path for path in earlier if path.startswith("runs/"))
+    runs = [report.read_run(path) for path in not_run.made(snakemake.input.runs)]
+    runs += [report.read_run(path, earlier=True) for path in not_run.made(left)]
     runs.sort(key=lambda run: run.place)
     said = {name: about for wording in wordings.values() for name, about in wording.items()}
     censuses = {*map(Path, [*snakemake.input.census, *snakemake.input.data])}

@@ -9,17 +9,17 @@ from lextables.rooms import load
 from lextables.tables import comparison, published, render
 from lextables.tables.asked import with_counts
 from lextables.tables.cells import build, to_csv
-from lextables.tables.inputs import Inputs, comparable, provenance
+from lextables.tables.inputs import Inputs, comparable, provenance, rows_that_ran
 
 with job(snakemake.log[0]):
     paper, name = snakemake.wildcards.paper, snakemake.wildcards.table
     registry = load(snakemake.input.paper)
     words, census = snakemake.params.words, Path(snakemake.input.census)
-    sources = provenance(census, words)
+    sources, root = provenance(census, words), Path(snakemake.params.root)
     inputs = Inputs(
         data=census.parent,
-        root=Path(snakemake.params.root),
-        rows=snakemake.params.rows,
+        root=root,
+        rows=rows_that_ran(snakemake.params.rows, root),
         published=[cell for cell in published.load(snakemake.input.published) if cell.table == name],
         paper=registry,
         name=name,

@@ -12,6 +12,7 @@ from sentence_transformers import SentenceTransformer
 from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
+from lextables.errors import loading_weights
 from lextables.fingerprint import fingerprint
 from lextables.models import device, loading, named_code
 from lextables.models.micro_batches import in_parts_that_fit
@@ -26,6 +27,7 @@ TOKENS = {"cpu": 2048, "cuda": 65536}
 COUNTED = 256
 
 
+@loading_weights()
 def load(folder: str, where: torch.device, max_length: int | None = None) -> SentenceTransformer:
     """Load a sentence-transformers model, cutting texts at ``max_length`` tokens if given.
 

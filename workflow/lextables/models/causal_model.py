@@ -9,6 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+from lextables.errors import loading_weights
 from lextables.models import loading
 from lextables.models.language_model import Prompt
 from lextables.models.tokenizer import load_tokenizer
@@ -24,6 +25,7 @@ class CausalModel:
     On a GPU the numbers are of the weights' own type; probabilities are taken in float32.
     """
 
+    @loading_weights()
     def __init__(self, place: str | Path, device: torch.device) -> None:
         file = gguf_file(place)
         named: dict[str, Any] = {"trust_remote_code": False} | ({"gguf_file": file.name} if file else {})

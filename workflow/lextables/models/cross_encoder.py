@@ -15,6 +15,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 from transformers import set_seed
 
+from lextables.errors import loading_weights
 from lextables.models import loading, named_code
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.in_parts import InParts
@@ -26,6 +27,7 @@ Pair = tuple[str, str]
 COUNTED = 256
 
 
+@loading_weights()
 def load(
     folder: str, device: torch.device, max_length: int, seed: int = 0, *, fresh_head: bool = False
 ) -> CrossEncoder:

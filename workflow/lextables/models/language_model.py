@@ -74,7 +74,10 @@ class LanguageModel(Protocol):
     window: int | None
 
     def tokens(self, prompt: Prompt) -> int:
-        """How many tokens a prompt has; of a server's model an upper bound by its characters."""
+        """How many tokens a prompt has.
+
+        A server's model has an estimate that is rather too high, and ``fewest_tokens``, which never is.
+        """
         ...
 
     def expect(self, requests: int, characters: int) -> None:

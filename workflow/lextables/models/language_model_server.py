@@ -9,13 +9,15 @@ import heapq
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
+from lextables.errors import BadInput
 from lextables.models.api import Api, Call, Refused
 from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
 from lextables.models.limits import Limits
+from lextables.models.token_count import TokenCounter
 
 Endpoint = Literal["chat", "completions"]
 PATHS: dict[Endpoint, str] = {"chat": "/chat/completions", "completions": "/completions"}
@@ -24,7 +26,7 @@ NEGLIGIBLE = 1e-4
 # How many tokens are asked for, and how many where a server refuses so many; 5 is OpenAI's most for
 # completions.
 TOPS = (20, 5)
-# Of English text a token has four or five; what is too long all the same is refused by the server.
+# Without a tokenizer: of English text a token has four or five.
 BYTES_A_TOKEN = 3
 # Where a model ends its answer at once, llama-cpp-python tells no probabilities: then a token is drawn, so
 # that most draws are another, and those of the model itself are told beside it.
@@ -61,10 +63,16 @@ class ServerLanguageModel:
         self._top, self._lock = 0, threading.Lock()
 
     def tokens(self, prompt: Prompt) -> int:
-        """About as many as the prompt has, rather more: the server alone has its tokenizer."""
-        return sum(
-            math.ceil(len(message.content.encode()) / BYTES_A_TOKEN) + AROUND_A_MESSAGE for message in prompt
-        )
+        """About as many as the prompt has, rather more: the server alone has its tokenizer.
+
+        Counted by GPT-2's vocabulary, which cuts English into more tokens than later ones; where that is not
+        installed, a token for each `BYTES_A_TOKEN`.
+        """
+        return sum(_tokens(message.content) + AROUND_A_MESSAGE for message in prompt)
+
+    def fewest_tokens(self, prompt: Prompt) -> int:
+        """No more than the prompt has: one for each word, since vocabularies join no words."""
+        return sum(len(message.content.split()) for message in prompt)
 
     def expect(self, requests: int, characters: int) -> None:
         """Say about how many tokens and dollars are to come, and what is spent."""
@@ -156,6 +164,19 @@ class ServerLanguageModel:
                 with self._lock:
                     self._top = min(max(self._top, at + 1), len(TOPS) - 1)
         return None
+
+
+@cache
+def _counter() -> TokenCounter | None:
+    try:
+        return TokenCounter()
+    except BadInput:  # not installed
+        return None
+
+
+def _tokens(text: str) -> int:
+    counter = _counter()
+    return counter.tokens(text) if counter else math.ceil(len(text.encode()) / BYTES_A_TOKEN)
 
 
 def _decided(text: bytes, wanted: Sequence[bytes]) -> bytes | None:

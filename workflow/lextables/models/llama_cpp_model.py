@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lextables.errors import loading_weights
 from lextables.models.language_model import Prompt
 
 # Tokens evaluated at once.
@@ -31,6 +32,7 @@ class LlamaCppModel:
     It holds ``window`` tokens, or where None is given as many as the file says that the model was trained on.
     """
 
+    @loading_weights()
     def __init__(self, file: str | Path, window: int | None, gpu: bool) -> None:
         import llama_cpp
 

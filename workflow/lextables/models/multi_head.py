@@ -31,7 +31,7 @@ from torch.nn import functional
 from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedModel, set_seed
 
 from lextables.atomic import replacing_folder
-from lextables.errors import BadInput
+from lextables.errors import BadInput, loading_weights
 from lextables.models.loading import check_whole, fresh, fresh_encoder
 
 HeadKind = Literal["family", "own"]
@@ -185,6 +185,7 @@ def _chosen(label: Labels, chosen: Sequence[int], size: int) -> torch.Tensor:
     return rows if rows.dim() == 1 else rows[:, :size]
 
 
+@loading_weights()
 def load(
     folder: str,
     sizes: Sequence[int],

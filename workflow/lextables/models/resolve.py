@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -49,6 +50,7 @@ class Model(BaseModel):
     Weights in an installed ``package`` are one folder or GGUF file of it; ``parts`` are several that hold
     them together.  ``gated`` are those that the hub gives only to who has agreed to their licence there.  A
     language model is asked at its ``endpoint`` and reads ``max_length`` tokens, its answer among them.
+    A server's model is the published one at the ``hosts`` of its provider alone.
     ``sample`` marks the panel of ``models: sample``; on the sample's data the entry ``stand_in`` runs there
     in the model's place.
     """
@@ -64,6 +66,7 @@ class Model(BaseModel):
     parameters: int | None = None
     max_length: int | None = None
     endpoint: Literal["chat", "completions"] | None = None
+    hosts: tuple[str, ...] = ()
     gated: bool = False
     sample: bool = False
     stand_in: str | None = None
@@ -151,6 +154,15 @@ def resolve(
         return Weights(model.hub, model.revision, "hub")
     gate = "is a gated model and " if model.gated else ""
     return Missing(f"{model.hub} {gate}is not available here")
+
+
+def served(model: Model, llm: str) -> bool:
+    """Whether the server at the address ``llm`` can be trusted to have the published ``model``.
+
+    Any other server may have another model of this name: one on this machine, a private host, a gateway.
+    """
+    host = (urlsplit(llm).hostname or "").rstrip(".")
+    return any(host == known or host.endswith(f".{known}") for known in model.hosts)
 
 
 def _assembled(name: str, model: Model) -> str | None:
@@ -250,6 +262,9 @@ def find(
             return replace(resolve_extra(extra, config.models), endpoint=extra.endpoint)
     model = models[name]
     found = resolve(name, model, config.models, mirrors, config.llm)
+    if isinstance(found, Weights) and found.found == API and not served(model, config.llm):
+        hosts = " or ".join(model.hosts) or "no known server"
+        return Missing(f"{name} is served by {hosts} alone, and llm names {urlsplit(config.llm).hostname}")
     if isinstance(found, Missing) or not model.kind.startswith("language-model"):
         return found
     read = models[model.stand_in] if found.found == STANDS_IN and model.stand_in else model

@@ -3,9 +3,11 @@
 import torch
 from transformers import AutoModelForQuestionAnswering, PreTrainedModel, set_seed
 
+from lextables.errors import loading_weights
 from lextables.models.loading import check_whole, fresh, fresh_encoder, quiet
 
 
+@loading_weights()
 def load(folder: str, device: torch.device, seed: int = 0, *, trained: bool = False) -> PreTrainedModel:
     """Return the model in ``folder`` in float32; one without a span head gets a fresh one, drawn by ``seed``.
 

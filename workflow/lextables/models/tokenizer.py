@@ -6,7 +6,10 @@ from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Tokenizer, models, normalizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
+from lextables.errors import loading_weights
 
+
+@loading_weights()
 def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
     """Return the tokenizer in ``folder``.
 

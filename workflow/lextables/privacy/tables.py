@@ -301,7 +301,17 @@ def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals
         for row, group in groups.items()
         for column, name in columns.items()
     ]  # fmt: skip
-    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
+    # A row of ours has no cell where it has no value, unless nothing of it is run.
+    idle = {
+        column
+        for column, name in columns.items()
+        if name in results.systems and not results.systems[name]["runs"]
+    }
+    return [
+        cell
+        for cell in cells
+        if cell.value is not None or cell.column in idle or (cell.row, cell.column) in asked
+    ]
 
 
 def _score(

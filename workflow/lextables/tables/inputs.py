@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lextables import not_run
 from lextables.dataset import Row, read
 from lextables.papers import Paper, TableEntry
 from lextables.sources.registry import reworded
@@ -55,6 +56,23 @@ class Inputs:
         for row in read(self.root / folder / "units.parquet"):
             found[row["metric"], row["group"]][row["unit"]] = row["value"]
         return found
+
+
+def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[str, Any]]:
+    """Return ``rows`` (`plan.Plan.rows`) without conditions of which a run is not run, but with its reason.
+
+    ``root`` is the folder that the folders of runs lie in.
+    """
+    found = []
+    for row in rows:
+        whys = {
+            condition: next(filter(None, (not_run.reason(root / run / "run.json") for run in runs)), "")
+            for condition, runs in row["runs"].items()
+        }
+        reason = "; ".join(dict.fromkeys(filter(None, (row["reason"], *whys.values()))))
+        runs = {condition: row["runs"][condition] for condition, why in whys.items() if not why}
+        found.append({**row, "runs": runs, "reason": reason})
+    return found
 
 
 def provenance(census: Path, words: Mapping[str, Any]) -> list[dict[str, Any]]:

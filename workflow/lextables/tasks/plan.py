@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 from lextables.config import Config
 from lextables.models import prompts
 from lextables.models.resolve import API, STANDS_IN, Missing, Model, Weights, find, model_settings
-from lextables.models.spending import on_loopback
 from lextables.registry import Entry
 from lextables.run import Run
 
@@ -120,10 +119,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Plan:
-    """All runs of a paper, and ``rows``: {table: the rows in it that come from runs, as plain values}."""
+    """All runs of a paper, and ``rows``: {table: the rows in it that come from runs, as plain values}.
+
+    ``names`` are those of all rows, also of the excluded ones.
+    """
 
     specs: dict[Run, Spec]
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
 
     def folders(self, table: str) -> list[str]:
         """The folders of the runs that ``table`` shows, sorted; none for a table made from data alone."""
@@ -249,8 +252,7 @@ class Planner(ABC):
     def language_model(self, model: str) -> dict[str, Any] | Missing:
         """The settings of a language model that is asked, or why it is not.
 
-        A registered one whose weights run here is asked where there is a GPU, or on the sample's data; one of
-        an API is not, where ``llm`` is a server of the user's own on this machine.
+        A registered one whose weights run here is asked where there is a GPU, or on the sample's data.
         """
         weights = self.context.weights(model)
         if isinstance(weights, Missing):
@@ -259,8 +261,6 @@ class Planner(ABC):
         here = weights.found != API
         if known and here and not self.context.gpu and config.data != "sample":
             return Missing(ASKED_ON_A_GPU)
-        if known and not here and on_loopback(config.llm):
-            return Missing(f"{model} is not served on this machine")
         return model_settings(model, weights) | ({} if here else {"api": config.llm})
 
     def asked_row(self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]) -> Row:

@@ -76,7 +76,8 @@ def answer(
 
     ``data`` are `collection.ANSWERED_FROM`.  The model reads ``settings["text"]``: `whole` documents, or the
     ``best`` paragraphs of each for a question.  `BadInput`, before anything is asked, where a whole document
-    is too long for its window.
+    is known to be too long for its window.  The longest is asked about first: a server, which alone knows how
+    many tokens it has, refuses it before anything is paid.
     """
     known = collection.load(data, names)
     asker, shown = Asker(model, settings), dict(texts(known, settings))
@@ -89,6 +90,7 @@ def answer(
     if settings["text"] == WHOLE and batches:
         longest = max(batches, key=lambda batch: len(shown[batch[0], batch[1][0]]))
         _check_window(model, asked(*longest), longest[0])
+        batches = [longest, *(batch for batch in batches if batch is not longest)]
     log.info("%d questions about %d documents for %s", len(shown), len(batches), model.name)
     asker.expect(shown.values())
     given, answered = {}, []
@@ -135,10 +137,13 @@ def _check_window(model: LanguageModel, asked: Iterable[Question], document: str
     """Raise `BadInput` where the model's window does not hold a document with each of its questions."""
     if model.window is None:
         return
-    tokens = ANSWER_TOKENS + max(model.tokens(question.prompt(model)[0]) for question in asked)
+    fewest = getattr(model, "fewest_tokens", None)
+    count = fewest or model.tokens
+    tokens = ANSWER_TOKENS + max(count(question.prompt(model)[0]) for question in asked)
     if tokens > model.window:
+        takes = f"{tokens} or more" if fewest else f"{tokens}"
         raise BadInput(
-            f"the window of {model.name} has {model.window} tokens, and {document} takes {tokens}",
+            f"the window of {model.name} has {model.window} tokens, and {document} takes {takes}",
             where="text: whole",
             do="let it read the paragraphs that are retrieved",
         )

@@ -28,7 +28,8 @@ class Panel(plan.Panel):
     `language-model` is asked about the ``text``: the whole document, or those paragraphs.
 
     A printed row that wants what the paper left ``unpublished`` says so in these words; of a language model
-    a row of ours stands beside it, by a prompt of ours.
+    a row of ours stands beside it, by a prompt of ours.  The name of a language model's row says where it is
+    asked about paragraphs.
     """
 
     kind: Literal["prior", "random", "linear", "vectors", "language-model"]
@@ -206,15 +207,16 @@ class AnswersPlanner(Planner):
         return self.row(part, panel, runs={self.MAIN: (run,)}, trained=trained)
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The row of a language model; a printed one, whose prompt is not public, has ours beside it."""
+        """The row of a language model; a printed one whose prompt is unpublished has ours beside it."""
         settings = self.asking(panel)
+        if panel.own and panel.text == "retrieved":
+            panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
             return [self.row(ANSWERS, panel, reason=panel.unpublished or settings.reason, asked=True)]
         found = []
         if panel.unpublished:
             found.append(self.row(ANSWERS, panel, reason=panel.unpublished, asked=True))
-            ours = own_name(panel.row, [plan.Difference(panel.unpublished, OUR_PROMPT)])
-            panel = panel.model_copy(update={"row": ours, "own": True})
+            panel = _named_for(panel, OUR_PROMPT).model_copy(update={"own": True})
         run = self.add(self.run(ASK, key, self.MAIN), settings)
         return [*found, self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True)]
 
@@ -232,8 +234,10 @@ class AnswersPlanner(Planner):
         return settings | best | {"prompt": self.context.prompt(asking.prompt)}
 
     def marked_when_asked(self, key: str, marker: Marker) -> Row:
-        """The row of a language model that is asked about paragraphs."""
+        """The row of a language model that is asked about paragraphs, by a prompt without the options."""
         settings, asking = self.language_model(marker.model), self.task.asking
+        if marker.own:
+            marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
             return self.row(MARKS, marker, reason=settings.reason, asked=True)
         settings |= {"kind": marker.kind, "prompt": self.context.prompt(asking.marks), "best": asking.marked}
@@ -250,3 +254,8 @@ class AnswersPlanner(Planner):
             about={"part": part},
             **fields,
         )
+
+
+def _named_for(panel: Panel | Marker, ours: str) -> Any:
+    """The panel with a row name that says how ``ours`` differs from the paper's way of asking."""
+    return panel.model_copy(update={"row": own_name(panel.row, [plan.Difference("", ours)])})

@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from lextables.atomic import replacing
-from lextables.errors import BadInput
+from lextables.errors import BadInput, loading_weights
 from lextables.models.checkpoints import arguments, train
 from lextables.models.in_parts import InParts
 from lextables.models.loading import check_whole, fresh_encoder, quiet, save
@@ -66,7 +66,7 @@ def pretrain(
     """
     # An encoder saved without its language-model head gets a fresh one.
     set_seed(seed)
-    with quiet():
+    with quiet(), loading_weights():
         tokenizer = load_tokenizer(folder)
         model, report = AutoModelForMaskedLM.from_pretrained(
             folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False

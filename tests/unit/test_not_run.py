@@ -1,0 +1,161 @@
+"""A job whose row cannot be computed leaves the reason in place of its outputs; so do jobs that read it."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from lextables import not_run
+from lextables.errors import BadInput, loading_weights
+from lextables.job import Ending, ending
+from lextables.leases import VARIABLE
+from lextables.tables.inputs import rows_that_ran
+
+ROOT = Path(__file__).parents[2]
+RUN = "results/runs/acord/ask/gpt/short/seed0"
+MADE = [f"{RUN}/predictions.parquet", f"{RUN}/run.json"]
+WHY = "the server refuses the key (status 401: no); set OPENAI_API_KEY"
+
+
+@pytest.fixture(autouse=True)
+def in_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(body, output, given=()):
+    """Run ``body`` as the script of a rule with these files."""
+    script = f"""
+from types import SimpleNamespace
+from lextables.errors import BadInput, NotNow
+from lextables.job import job
+snakemake = SimpleNamespace(input={list(map(str, given))!r}, output={list(output)!r})
+with job("log.txt"):
+{textwrap.indent(textwrap.dedent(body), "    ")}
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("kind", ["BadInput", "NotNow"])
+def test_a_job_of_a_row_leaves_the_reason_in_place_of_its_outputs(kind):
+    done = run(f"raise {kind}({WHY!r})", [*MADE, f"{RUN}/weights"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f".: not run: {WHY}.\n"
+    assert ending("log.txt") == (Ending.NOT_RUN, f"{WHY}.")
+    assert [not_run.reason(path) for path in [*MADE, f"{RUN}/weights"]] == [WHY] * 3
+    assert Path(RUN, "weights").is_dir()
+
+
+def test_what_goes_by_it_is_not_run_for_the_same_reason():
+    not_run.leave([*MADE, f"{RUN}/weights"], WHY)
+    scores = [f"{RUN}/scores.parquet", f"{RUN}/units.parquet"]
+    for given in (*MADE, f"{RUN}/weights"):
+        done = run("print('worked')", scores, [given])
+        assert (done.returncode, done.stdout) == (0, "")
+        assert [not_run.reason(path) for path in scores] == [WHY] * 2
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "results/data/acord/queries.parquet",
+        "results/runs/acord/given/own-mine/short/seed0/predictions.parquet",
+    ],
+)
+def test_other_jobs_fail(output):
+    done = run(f"raise BadInput({WHY!r})", [output])
+    assert (done.returncode, done.stderr) == (1, f"{WHY}.\n")
+    assert not Path(output).exists()
+
+
+def test_a_job_whose_run_was_killed_fails(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "leases/another-host-1")
+    done = run("print('worked')", MADE)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert not Path(RUN).exists()
+
+
+def test_a_fault_of_the_code_fails_the_job():
+    done = run("1 / 0", MADE)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
+    assert not Path(RUN).exists()
+
+
+def test_a_full_disk_and_a_damaged_input_fail_the_job():
+    full = """
+    try:
+        raise OSError(28, 'No space left on device')
+    except OSError as error:
+        raise BadInput('x') from error
+    """
+    assert "no space is left" in run(full, MADE).stderr
+    table = Path("results/data/acord/queries.parquet")
+    table.parent.mkdir(parents=True)
+    table.write_bytes(b"PAR1 and no more")
+    assert "was cut short" in run("raise BadInput('no such column')", MADE, [table]).stderr
+    assert not Path(RUN).exists()
+
+
+def test_a_reason_is_no_damage_to_a_job_that_shows_it():
+    not_run.leave(MADE, WHY)
+    done = run("raise BadInput('no such table')", ["results/tables/acord/table3.csv"], MADE)
+    assert done.stderr == "no such table.\n"
+
+
+def test_a_reason_is_read_from_what_leave_wrote_alone():
+    not_run.leave(MADE, "é" * 5000)
+    assert not_run.reason(MADE[0]) == "é" * not_run.LONGEST
+    other = Path("run.json")
+    for content in ("", "{", '{\n  "not_run": "x"\n}', "PAR1"):
+        other.write_text(content)
+        assert not_run.reason(other) == ""
+    assert not_run.reason("nowhere.json") == ""
+
+
+def test_the_next_run_finds_none_of_it():
+    whole = Path("results/runs/acord/ask/other/short/seed0/run.json")
+    whole.parent.mkdir(parents=True)
+    whole.write_text("{}")
+    features = "results/features/spans/cuad/roberta/1x1/train/features.json"
+    not_run.leave([*MADE, f"{RUN}/weights", features], WHY)
+    assert not_run.reasons("results") == [WHY]
+    dropped = not_run.drop("results")
+    assert dropped >= {RUN.removeprefix("results/"), "features/spans/cuad/roberta/1x1/train"}
+    assert [path for path in Path("results").rglob("*") if path.is_file()] == [whole]
+    assert not Path(RUN, "weights").exists()
+    assert (not_run.drop("results"), not_run.reasons("results")) == (set(), [])
+
+
+def test_a_table_shows_the_reason_and_the_conditions_that_ran():
+    seeds = [f"runs/acord/train/bert/p100/seed{seed}" for seed in range(2)]
+    small = "runs/acord/train/bert/p10/seed0"
+    for folder in (seeds[0], small):
+        Path("results", folder).mkdir(parents=True)
+        Path("results", folder, "run.json").write_text("{}")
+    not_run.leave([f"results/{seeds[1]}/run.json"], WHY)
+    row = {"row": "BERT", "reason": "", "runs": {"100": seeds, "10": [small]}}
+    other = {"row": "BM25", "reason": "no GPU", "runs": {"100": [small]}}
+    assert rows_that_ran([row, other], Path("results")) == [
+        row | {"reason": WHY, "runs": {"10": [small]}},
+        other,
+    ]
+
+
+def test_weights_that_do_not_load_are_a_sentence_and_an_error_of_code_is_none():
+    @loading_weights()
+    def load(error):
+        raise error
+
+    with pytest.raises(BadInput, match=r"the weights do not load \(OSError: no file\); copy or fetch them"):
+        load(OSError("\n no file\nand more"))
+    with pytest.raises(BadInput, match="torn"):
+        load(BadInput("torn"))
+    for bug in (AttributeError, TypeError, NameError, AssertionError):
+        with pytest.raises(bug):
+            load(bug("x"))
