@@ -10,6 +10,7 @@ import pytest
 import site_pages
 from lextables.config import Config
 from lextables.config import load as load_config
+from lextables.models.resolve import STANDS_IN
 from lextables.report import again, comparing, exhibits, layout, outcomes, site, tables, words
 from lextables.report.exhibits import Piece
 from lextables.tables import report
@@ -95,10 +96,33 @@ def test_what_is_made_of_other_data_is_counted_as_that_and_points_nowhere(result
         files, "index.html"
     )
     table = said(files, "tables/acord-table3.html")
-    assert "Sample data: not comparable with the paper." in table
+    assert "Sample data, written for lextables: the numbers say nothing about any paper or model" in table
     assert "52.5 [51.0, 54.0] printed: 52.5" in table
     assert "→" not in table.split("How to read a cell")[0]
     assert "✓" not in table
+
+
+def test_every_page_of_the_sample_says_what_its_data_models_and_licence_are(results):
+    write_results(results, {"variant": "sample", "comparable": False, "obtained_from": "mirror"})
+    path = results / f"{RUN}/seed0/run.json"
+    record = json.loads(path.read_text())
+    record["settings"]["found"] = STANDS_IN
+    path.write_text(json.dumps(record))
+    files = site.files(material(results, {"data": "sample", "models": "sample"}))
+    pages = [path for path in files if path.endswith(".html")]
+    assert {*KINDS} <= {*pages}
+    for page in pages:
+        assert "Sample data, written for lextables" in said(files, page), page
+        assert "Tiny models with random weights replace all-minilm-l6-v2." in said(files, page), page
+        assert said(files, page).count("Sample data") == 1, page
+        assert "CC BY 4.0" not in files[page], page
+    own = "acord/ACORD.zip: the variant “sample”, 3,131,196 bytes from resources/sample; Apache-2.0."
+    assert own in said(files, "data/acord.html") and own in said(files, "papers/acord.html")
+    assert "Sample data" not in said(site.files(material(results)), "index.html")
+
+
+def test_a_runs_scores_have_their_unit(results):
+    assert "shares from 0 to 1, losses in nats" in said(site.files(material(results)), f"{RUN}/seed0.html")
 
 
 def test_a_table_says_its_values_reasons_runs_and_commands(results):
