@@ -119,7 +119,8 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         ),
     ]
     scores = [f"Benchmark {n}: Recall@10, entail" for n in range(10)]
-    sheet = Sheet("Models", EVIL, ["Model", *scores], [[f"m{n}"] + ["0.750 [0.4, 0.9]"] * 10 for n in range(20)])
+    rows = [[f"m{n}", *["0.750 [0.4, 0.9]"] * len(scores)] for n in range(20)]
+    sheet = Sheet("Models", EVIL, ["Model", *scores], rows)
     found = {
         "config": {"data": "release", "models": "available", "papers": ["acord"]} | (config or {}),
         "root": root.as_posix(),

@@ -100,10 +100,13 @@ def test_a_table_that_is_wider_than_a_phone_says_so(chromium, report):
 
 # The width of an A4 sheet within the browser's margins, in pixels; and of one that is turned.
 PAPER, TURNED = 718, 1047
-ON_PAPER = """() => [getComputedStyle(document.body).page, ...[...document.querySelectorAll('.scroll')].map((box) => {
-    const [table, place] = [box.firstElementChild.getBoundingClientRect(), box.getBoundingClientRect()];
-    return [table.right, table.bottom - place.bottom];
-})]"""
+ON_PAPER = """() => {
+    const tables = [...document.querySelectorAll('.scroll')].map((box) => {
+        const [table, place] = [box.firstElementChild.getBoundingClientRect(), box.getBoundingClientRect()];
+        return [table.right, table.bottom - place.bottom];
+    });
+    return [getComputedStyle(document.body).page, ...tables];
+}"""
 
 
 @pytest.mark.parametrize("path", [*KINDS, "tables/acord-table_c1.html"])

@@ -1,13 +1,17 @@
 """The report as a site: every kind of page, what it says, links that hold, and no need of a network."""
 
+import html
 import json
 import re
 import shlex
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import site_pages
+from lextables.command_line import snakemake_path
 from lextables.config import Config
 from lextables.config import load as load_config
 from lextables.models.resolve import STANDS_IN
@@ -81,7 +85,7 @@ def test_the_first_page_counts_the_printed_values_and_says_what_it_was_made_of(r
         "Table 3 Retrieval <i> 1 match, 1 not run", "Table C-1 Queries 40 match",
         "the release (acord as published)", "those that this machine has: all-minilm-l6-v2",
         "3, in at most 10 min 3 s together", "lextables 0.2.0, of 2026-01-02",
-        "snakemake --cores 4 --config data=release models=available 'papers=[acord]'",
+        f"{snakemake_path()} --cores 4 --config data=release models=available 'papers=[acord]'",
         "All runs: python 3.11.2.",
     ):  # fmt: skip
         assert words_of_it in text
@@ -135,9 +139,9 @@ def test_a_table_says_its_values_reasons_runs_and_commands(results):
     ):  # fmt: skip
         assert words_of_it in text
     keys = "--config data=release 'mirror=../raw folder' models=available --"
-    assert f"snakemake --cores 4 {keys} acord_table3" in text
+    assert f"{snakemake_path()} --cores 4 {keys} acord_table3" in text
     runs = " ".join(f"{results.as_posix()}/{RUN}/seed{k}/scores.parquet" for k in range(3))
-    assert f"snakemake --cores 4 {keys} {runs}" in text
+    assert f"{snakemake_path()} --cores 4 {keys} {runs}" in text
 
 
 def test_rows_of_the_same_runs_have_one_command(results):
@@ -312,9 +316,25 @@ def test_a_command_brings_back_the_configuration(changed, tmp_path):
 
     config = Config(papers=("acord",), **changed)
     words_of_it = shlex.split(again.command(config.model_dump(mode="json"), "acord_table3"))
-    assert words_of_it[:3] == ["snakemake", "--cores", "4"] and words_of_it[-1] == "acord_table3"
+    assert words_of_it[:3] == [snakemake_path(), "--cores", "4"] and words_of_it[-1] == "acord_table3"
     keys = words_of_it[words_of_it.index("--config") + 1 : -2] if changed else []
     assert load_config(parse_config(keys) | {"papers": ["acord"]}, ["acord"], tmp_path) == config
+
+
+def test_every_command_of_the_site_begins_with_a_program_that_is_there(results, monkeypatch):
+    # As after `make run`: the environment is a folder of the one that the run works in.
+    monkeypatch.chdir(Path(sys.executable).parents[2])
+    count = 0
+    for path, text in site.files(material(results)).items():
+        for command in re.findall(r'class="command"><code>(.+?)</code>', text, re.DOTALL):
+            program = shlex.split(html.unescape(command))[0]
+            if program not in ("import", "from"):  # Python's, to load a data set
+                assert Path(program).is_file() and Path(program).name == "snakemake", path
+                count += 1
+    assert count >= 10
+    assert f"With datasets, after {snakemake_path()} --cores 4 publish" in said(
+        site.files(material(results)), "data/acord.html"
+    )
 
 
 # The picture
