@@ -63,3 +63,13 @@ def test_snakemake_is_named_as_it_can_be_started_here(tmp_path, monkeypatch, env
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr(sys, "executable", str((tmp_path / "work" / environment / "bin/python").resolve()))
     assert snakemake_path() == said
+
+
+def test_an_environment_that_is_linked_into_the_folder_is_named_by_the_link(tmp_path, monkeypatch):
+    (tmp_path / "shared/bin").mkdir(parents=True)
+    (tmp_path / "shared/bin/snakemake").touch()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/.venv").symlink_to(tmp_path / "shared")
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "shared/bin/python"))
+    assert snakemake_path() == ".venv/bin/snakemake"

@@ -46,7 +46,9 @@ def snakemake_path() -> str:
 
     An environment that lies outside of the working folder is taken to be active: `snakemake`.
     """
-    program = Path(sys.executable).with_name("snakemake")
+    program, installed = Path(sys.executable).with_name("snakemake"), Path(".venv/bin/snakemake")
+    if program.exists() and installed.exists() and installed.samefile(program):  # `.venv` may be a link
+        return installed.as_posix()
     return program.relative_to(Path.cwd()).as_posix() if program.is_relative_to(Path.cwd()) else program.name
 
 
