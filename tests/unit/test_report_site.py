@@ -14,9 +14,11 @@ import site_pages
 from lextables.command_line import snakemake_path
 from lextables.config import Config
 from lextables.config import load as load_config
+from lextables.dataset import write
 from lextables.models.resolve import STANDS_IN
 from lextables.report import again, comparing, exhibits, layout, outcomes, site, tables, words
 from lextables.report.exhibits import Piece
+from lextables.run import SCORES
 from lextables.tables import report
 from lextables.tables.cells import Cell, build
 from lextables.tables.comparison import Contest, Pair
@@ -126,7 +128,13 @@ def test_every_page_of_the_sample_says_what_its_data_models_and_licence_are(resu
 
 
 def test_a_runs_scores_have_their_unit(results):
-    assert "shares from 0 to 1, losses in nats" in said(site.files(material(results)), f"{RUN}/seed0.html")
+    scores = [("AUPR", 1.0), ("F1", float("nan")), ("answers left out", 1071.0), ("cross entropy", 1.5)]
+    rows = [{"metric": metric, "group": "all", "value": value, "n": 9} for metric, value in scores]
+    write(SCORES, rows, results / f"{RUN}/seed0/scores.parquet")
+    text = said(site.files(material(results)), f"{RUN}/seed0.html")
+    assert "shares from 0 to 1, losses in nats, counts as whole numbers" in text
+    for row in ("AUPR all 1.0000 9", "F1 all not defined 9", "left out all 1,071 9", "entropy all 1.5000 9"):
+        assert row in text
 
 
 def test_a_table_says_its_values_reasons_runs_and_commands(results):
@@ -163,7 +171,7 @@ def test_a_row_of_given_predictions_has_no_known_cost(results):
     assert "made of predictions given, at a cost that is not known" in said(files, "tables/acord-table3.html")
     run = said(files, f"{RUN}/seed2.html")
     assert "predictions given in <run>.txt (sha256:0123456789ab)" in run and "Time not known" in run
-    assert "3 runs (1 given): the longest took 3 min 21 s, the largest 1,001 MiB." in said(
+    assert "3 runs (1 submitted): the longest took 3 min 21 s, the largest 1,001 MiB." in said(
         files, "papers/acord.html"
     )
 
@@ -196,7 +204,7 @@ def test_a_run_says_how_near_it_came_to_what_its_device_can_do(results):
     for words_of_it in (
         "Tokens a second reading 7; training 12,345", "Padding reading 0.0 %; training 12.5 %",
         "Model FLOPs use training 41.2 % of 650 TFLOP/s in bfloat16", "Peak GPU memory training 70,000 MiB",
-        "Rows at once 8 of a batch of 32; memory ran out at update 2, 1,000",
+        "Micro-batch 8 of a batch of 32; memory ran out at update 2, 1,000",
     ):  # fmt: skip
         assert words_of_it in text
     assert "matrix_flops" not in text
@@ -209,9 +217,9 @@ def test_runs_that_read_one_another_are_linked(results):
     record["settings"]["of"] = ["runs/acord/retrieve/gone/short/seed0"]
     path.write_text(json.dumps(record))
     files = site.files(material(results))
-    assert "It goes by: read, bi+encoder, short, seed 0" in said(files, f"{RUN}/seed2.html")
-    assert "Read by: read, bi+encoder, short, seed 2" in said(files, f"{RUN}/seed0.html")
-    assert "Read by" not in said(files, f"{RUN}/seed1.html")
+    assert "Uses: read, bi+encoder, short, seed 0" in said(files, f"{RUN}/seed2.html")
+    assert "Used by: read, bi+encoder, short, seed 2" in said(files, f"{RUN}/seed0.html")
+    assert "Used by" not in said(files, f"{RUN}/seed1.html")
 
 
 def test_a_data_set_says_what_is_in_it_where_it_is_from_and_how_to_load_it(results):

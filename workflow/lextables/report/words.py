@@ -20,7 +20,8 @@ def banner(config: Mapping[str, Any], runs: Iterable[RunRecord]) -> str:
     """Return what stands above every page of the sample's results; empty for results of released data."""
     if config["data"] != SAMPLE:
         return ""
-    settings = [run.record["settings"] for run in runs]
+    # The model that pretraining makes is no other's stand-in.
+    settings = [run.record["settings"] for run in runs if run.experiment != "pretrain"]
     names = sorted({each["model"] for each in settings if each.get("found") == STANDS_IN})
     models = f" Tiny models with random weights replace {' and '.join(names)}." if names else ""
     return (
