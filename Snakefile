@@ -1,12 +1,12 @@
 # lextables: five legal-NLP papers, from raw sources to result tables.
 #
-#   snakemake --cores 4                     everything in config.yaml, ending in results/*/report/index.html
-#   snakemake --cores 4 acord               all tables of one paper
-#   snakemake --cores 4 acord_table_d3      one table
-#   snakemake --cores 4 data|tables|check   data sets with their census | tables | tables, then a summary
-#   snakemake plan [a target]               what it would take: jobs, hours, disk, downloads, dollars
-#   snakemake --cores 4 fetch               sources and weights, for jobs on machines without a network
-#   snakemake --cores 4 publish             data sets and predictions in the forms that other tools read
+#   .venv/bin/snakemake --cores 4                     everything in config.yaml, ending in results/*/report/index.html
+#   .venv/bin/snakemake --cores 4 acord               all tables of one paper
+#   .venv/bin/snakemake --cores 4 acord_table_d3      one table
+#   .venv/bin/snakemake --cores 4 data|tables|check   data sets with their census | tables | tables, then a summary
+#   .venv/bin/snakemake plan [a target]               what it would take: jobs, hours, disk, downloads, dollars
+#   .venv/bin/snakemake --cores 4 fetch               sources and weights, for jobs on machines without a network
+#   .venv/bin/snakemake --cores 4 publish             data sets and predictions in the forms that other tools read
 #
 # source -> data set -> features -> run -> predictions -> scores -> table -> report: each arrow is a kind of rule.
 

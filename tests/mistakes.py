@@ -1,6 +1,6 @@
 """The mistakes of `tests/workflow/mistakes.yaml`: what each is answered with, and the page that lists them.
 
-PYTHONPATH=tests python -m mistakes      writes docs/mistakes.md
+PYTHONPATH=tests .venv/bin/python -m mistakes      writes docs/mistakes.md
 """
 
 import re
@@ -24,7 +24,8 @@ def sentence(did: str, **place: Any) -> str:
 
     ``place`` says what stands for a word of it on this machine, such as ``data="/tmp/x"`` for `/data`.
     """
-    said = ALL[did]["says"]
+    # Each is made in a folder of its own, and the environment lies outside of it.
+    said = ALL[did]["says"].replace(".venv/bin/snakemake --", "snakemake --")
     for word, there in place.items():
         said = re.sub(rf"(?<!\w)/{word}\b", str(there), said)
     return re.escape(said).replace("…", ".+")
@@ -43,7 +44,7 @@ def page() -> str:
     for group in GROUPS:
         lines += ["", f"## {group['about']}", ""]
         for mistake in group["mistakes"]:
-            typed = f" (`{mistake['types']}`)" if "types" in mistake else ""
+            typed = f" (`.venv/bin/{mistake['types']}`)" if "types" in mistake else ""
             lines += [f"- Who {mistake['did']}{typed} reads:", "", f"      {mistake['says']}", ""]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -132,7 +132,7 @@ def test_what_cannot_be_known_is_left_to_a_person(state, prepare, words):
     freed, kept = settled(state)
     assert (freed, locked(state)) == ("", True)
     assert words in kept
-    assert kept.endswith("say snakemake --unlock.")
+    assert kept.endswith("snakemake --unlock.")
 
 
 def test_a_job_of_a_killed_run_does_not_begin(state, monkeypatch):

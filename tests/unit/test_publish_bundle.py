@@ -193,6 +193,23 @@ def test_a_sample_says_so_before_anything_else(made):
     metadata = mlcroissant.Dataset(place / "croissant.json").metadata
     assert metadata.description.startswith("A sample of our own writing")
     assert metadata.data_collection.startswith("This is a sample of our own writing")
+    assert metadata.url is None
+
+
+def test_the_licence_of_a_sample_is_ours_and_names_nobody_else(made):
+    redistribution = {"redistribution": "Ask the sites."}
+    place = made(publish=redistribution, variant="sample", comparable=False, licence="CC BY 4.0")
+    for name in ("LICENSE.md", "README.md", "croissant.json"):
+        text = (place / name).read_text(encoding="utf-8")
+        for theirs in ("CC BY 4.0", "creativecommons.org", "example.org", "Ask the sites."):
+            assert theirs not in text, name
+    licence = (place / "LICENSE.md").read_text(encoding="utf-8")
+    assert "## Sample in the form of Quill" in licence
+    assert "- Licence: [Apache-2.0](https://www.apache.org/licenses/LICENSE-2.0)" in licence
+    assert "- Name: the lextables authors\n- From: lextables itself\n" in licence
+    # Another's data under the same licence stay theirs.
+    licence = (made(out="theirs", licence="Apache-2.0") / "LICENSE.md").read_text(encoding="utf-8")
+    assert "- Name: Quill 2020" in licence and "- From: https://example.org" in licence
 
 
 @pytest.mark.parametrize("variant", ["stand_in", "release"])

@@ -98,6 +98,36 @@ def test_a_table_that_is_wider_than_a_phone_says_so(chromium, report):
         assert not page.locator(".more:visible").count()
 
 
+# The width of an A4 sheet within the browser's margins, in pixels; and of one that is turned.
+PAPER, TURNED = 718, 1047
+ON_PAPER = """() => {
+    const tables = [...document.querySelectorAll('.scroll')].map((box) => {
+        const [table, place] = [box.firstElementChild.getBoundingClientRect(), box.getBoundingClientRect()];
+        return [table.right, table.bottom - place.bottom];
+    });
+    return [getComputedStyle(document.body).page, ...tables];
+}"""
+
+
+@pytest.mark.parametrize("path", [*KINDS, "tables/acord-table_c1.html"])
+def test_on_paper_a_table_is_whole_and_above_what_follows(chromium, report, path):
+    with site_browser.opened(chromium, report / path, PAPER) as (page, _):
+        page.emulate_media(media="print")
+        turned, *_ = page.evaluate(ON_PAPER)
+        page.set_viewport_size({"width": TURNED if turned == "wide" else PAPER, "height": 900})
+        _, *tables = page.evaluate(ON_PAPER)
+        assert turned == ("wide" if path == "leaderboard.html" else "auto")
+        for right, below in tables:
+            assert right <= page.viewport_size["width"]
+            assert below <= 0
+
+
+def test_on_paper_what_is_closed_on_a_screen_has_its_heading(chromium, report):
+    with site_browser.opened(chromium, report / "data/acord.html", PAPER) as (page, _):
+        page.emulate_media(media="print")
+        assert page.get_by_text("The first rows of judgements").is_visible()
+
+
 def test_a_link_into_what_is_closed_opens_it(chromium, report):
     page = report / "tables/acord-table3.html"
     with site_browser.opened(chromium, page) as (shown, _):

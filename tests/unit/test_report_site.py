@@ -1,17 +1,24 @@
 """The report as a site: every kind of page, what it says, links that hold, and no need of a network."""
 
+import html
 import json
 import re
 import shlex
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import site_pages
+from lextables.command_line import snakemake_path
 from lextables.config import Config
 from lextables.config import load as load_config
+from lextables.dataset import write
+from lextables.models.resolve import STANDS_IN
 from lextables.report import again, comparing, exhibits, layout, outcomes, site, tables, words
 from lextables.report.exhibits import Piece
+from lextables.run import SCORES
 from lextables.tables import report
 from lextables.tables.cells import Cell, build
 from lextables.tables.comparison import Contest, Pair
@@ -80,7 +87,7 @@ def test_the_first_page_counts_the_printed_values_and_says_what_it_was_made_of(r
         "Table 3 Retrieval <i> 1 match, 1 not run", "Table C-1 Queries 40 match",
         "the release (acord as published)", "those that this machine has: all-minilm-l6-v2",
         "3, in at most 10 min 3 s together", "lextables 0.2.0, of 2026-01-02",
-        "snakemake --cores 4 --config data=release models=available 'papers=[acord]'",
+        f"{snakemake_path()} --cores 4 --config data=release models=available 'papers=[acord]'",
         "All runs: python 3.11.2.",
     ):  # fmt: skip
         assert words_of_it in text
@@ -95,10 +102,39 @@ def test_what_is_made_of_other_data_is_counted_as_that_and_points_nowhere(result
         files, "index.html"
     )
     table = said(files, "tables/acord-table3.html")
-    assert "Sample data: not comparable with the paper." in table
+    assert "Sample data, written for lextables: the numbers say nothing about any paper or model" in table
     assert "52.5 [51.0, 54.0] printed: 52.5" in table
     assert "→" not in table.split("How to read a cell")[0]
     assert "✓" not in table
+
+
+def test_every_page_of_the_sample_says_what_its_data_models_and_licence_are(results):
+    write_results(results, {"variant": "sample", "comparable": False, "obtained_from": "mirror"})
+    path = results / f"{RUN}/seed0/run.json"
+    record = json.loads(path.read_text())
+    record["settings"]["found"] = STANDS_IN
+    path.write_text(json.dumps(record))
+    files = site.files(material(results, {"data": "sample", "models": "sample"}))
+    pages = [path for path in files if path.endswith(".html")]
+    assert {*KINDS} <= {*pages}
+    for page in pages:
+        assert "Sample data, written for lextables" in said(files, page), page
+        assert "Tiny models with random weights replace all-minilm-l6-v2." in said(files, page), page
+        assert said(files, page).count("Sample data") == 1, page
+        assert "CC BY 4.0" not in files[page], page
+    own = "acord/ACORD.zip: the variant “sample”, 3,131,196 bytes from resources/sample; Apache-2.0."
+    assert own in said(files, "data/acord.html") and own in said(files, "papers/acord.html")
+    assert "Sample data" not in said(site.files(material(results)), "index.html")
+
+
+def test_a_runs_scores_have_their_unit(results):
+    scores = [("AUPR", 1.0), ("F1", float("nan")), ("answers left out", 1071.0), ("cross entropy", 1.5)]
+    rows = [{"metric": metric, "group": "all", "value": value, "n": 9} for metric, value in scores]
+    write(SCORES, rows, results / f"{RUN}/seed0/scores.parquet")
+    text = said(site.files(material(results)), f"{RUN}/seed0.html")
+    assert "shares from 0 to 1, losses in nats, counts as whole numbers" in text
+    for row in ("AUPR all 1.0000 9", "F1 all not defined 9", "left out all 1,071 9", "entropy all 1.5000 9"):
+        assert row in text
 
 
 def test_a_table_says_its_values_reasons_runs_and_commands(results):
@@ -111,9 +147,9 @@ def test_a_table_says_its_values_reasons_runs_and_commands(results):
     ):  # fmt: skip
         assert words_of_it in text
     keys = "--config data=release 'mirror=../raw folder' models=available --"
-    assert f"snakemake --cores 4 {keys} acord_table3" in text
+    assert f"{snakemake_path()} --cores 4 {keys} acord_table3" in text
     runs = " ".join(f"{results.as_posix()}/{RUN}/seed{k}/scores.parquet" for k in range(3))
-    assert f"snakemake --cores 4 {keys} {runs}" in text
+    assert f"{snakemake_path()} --cores 4 {keys} {runs}" in text
 
 
 def test_rows_of_the_same_runs_have_one_command(results):
@@ -135,7 +171,7 @@ def test_a_row_of_given_predictions_has_no_known_cost(results):
     assert "made of predictions given, at a cost that is not known" in said(files, "tables/acord-table3.html")
     run = said(files, f"{RUN}/seed2.html")
     assert "predictions given in <run>.txt (sha256:0123456789ab)" in run and "Time not known" in run
-    assert "3 runs (1 given): the longest took 3 min 21 s, the largest 1,001 MiB." in said(
+    assert "3 runs (1 submitted): the longest took 3 min 21 s, the largest 1,001 MiB." in said(
         files, "papers/acord.html"
     )
 
@@ -168,7 +204,7 @@ def test_a_run_says_how_near_it_came_to_what_its_device_can_do(results):
     for words_of_it in (
         "Tokens a second reading 7; training 12,345", "Padding reading 0.0 %; training 12.5 %",
         "Model FLOPs use training 41.2 % of 650 TFLOP/s in bfloat16", "Peak GPU memory training 70,000 MiB",
-        "Rows at once 8 of a batch of 32; memory ran out at update 2, 1,000",
+        "Micro-batch 8 of a batch of 32; memory ran out at update 2, 1,000",
     ):  # fmt: skip
         assert words_of_it in text
     assert "matrix_flops" not in text
@@ -181,9 +217,9 @@ def test_runs_that_read_one_another_are_linked(results):
     record["settings"]["of"] = ["runs/acord/retrieve/gone/short/seed0"]
     path.write_text(json.dumps(record))
     files = site.files(material(results))
-    assert "It goes by: read, bi+encoder, short, seed 0" in said(files, f"{RUN}/seed2.html")
-    assert "Read by: read, bi+encoder, short, seed 2" in said(files, f"{RUN}/seed0.html")
-    assert "Read by" not in said(files, f"{RUN}/seed1.html")
+    assert "Uses: read, bi+encoder, short, seed 0" in said(files, f"{RUN}/seed2.html")
+    assert "Used by: read, bi+encoder, short, seed 2" in said(files, f"{RUN}/seed0.html")
+    assert "Used by" not in said(files, f"{RUN}/seed1.html")
 
 
 def test_a_data_set_says_what_is_in_it_where_it_is_from_and_how_to_load_it(results):
@@ -288,9 +324,25 @@ def test_a_command_brings_back_the_configuration(changed, tmp_path):
 
     config = Config(papers=("acord",), **changed)
     words_of_it = shlex.split(again.command(config.model_dump(mode="json"), "acord_table3"))
-    assert words_of_it[:3] == ["snakemake", "--cores", "4"] and words_of_it[-1] == "acord_table3"
+    assert words_of_it[:3] == [snakemake_path(), "--cores", "4"] and words_of_it[-1] == "acord_table3"
     keys = words_of_it[words_of_it.index("--config") + 1 : -2] if changed else []
     assert load_config(parse_config(keys) | {"papers": ["acord"]}, ["acord"], tmp_path) == config
+
+
+def test_every_command_of_the_site_begins_with_a_program_that_is_there(results, monkeypatch):
+    # As after `make run`: the environment is a folder of the one that the run works in.
+    monkeypatch.chdir(Path(sys.executable).parents[2])
+    count = 0
+    for path, text in site.files(material(results)).items():
+        for command in re.findall(r'class="command"><code>(.+?)</code>', text, re.DOTALL):
+            program = shlex.split(html.unescape(command))[0]
+            if program not in ("import", "from"):  # Python's, to load a data set
+                assert Path(program).is_file() and Path(program).name == "snakemake", path
+                count += 1
+    assert count >= 10
+    assert f"With datasets, after {snakemake_path()} --cores 4 publish" in said(
+        site.files(material(results)), "data/acord.html"
+    )
 
 
 # The picture

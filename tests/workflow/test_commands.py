@@ -7,6 +7,7 @@ targets, files and options exist.  A command that says what no table here knows 
 import json
 import re
 import shlex
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -59,10 +60,9 @@ FILES = {
 }
 # What is not planned here, and why.
 ELSEWHERE = {
-    "snakemake data --config papers=[ledgar]": "test_sixth_paper runs it in a copy that has the paper",
-    "snakemake <paper>": "the same",
-    "snakemake -n": "a program of its own is timed there",
-    "snakemake --unlock": "plans nothing",
+    ".venv/bin/snakemake --cores 2 data --config papers=[ledgar]": "test_sixth_paper has the paper",
+    ".venv/bin/snakemake -n": "a program of its own is timed there",
+    ".venv/bin/snakemake --unlock": "plans nothing",
     ".venv/bin/snakemake plan": "test_plan says it",
     ".venv/bin/snakemake plan --config data=release models=paper device=cuda": "the same",
 }
@@ -99,6 +99,16 @@ def every(program):
             if Path(BEGINS.match(line)[0].split()[-1]).name == program:
                 found.setdefault(line, page.name)
     return found
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "docs/mistakes.md"], ids=lambda page: page.name)
+def test_a_command_begins_with_a_program_that_make_installs(page):
+    installed = Path(sys.executable).parent
+    for line in commands(page):
+        program = BEGINS.match(line)[0].split()[-1].removeprefix("path/to/lextables/")
+        if program != "make":
+            assert program.startswith(".venv/bin/"), line
+            assert (installed / Path(program).name).is_file(), line
 
 
 @pytest.fixture(scope="module")

@@ -433,7 +433,7 @@ def blocks(page, fence):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     if fence:
         return re.findall(rf"^```{fence}\n(.*?)^```$", text, re.M | re.S)
-    return re.findall(r"^    (snakemake .+)$", text, re.M)
+    return re.findall(r"^    \.venv/bin/(snakemake .+)$", text, re.M)
 
 
 @pytest.fixture(scope="module")

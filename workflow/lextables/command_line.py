@@ -41,6 +41,17 @@ def refuse(arguments: Namespace, program: str = "") -> None:
         sys.exit(str(fault))
 
 
+def snakemake_path() -> str:
+    """Return how to start this Snakemake: `.venv/bin/snakemake` in a folder that `make run` set up.
+
+    An environment that lies outside of the working folder is taken to be active: `snakemake`.
+    """
+    program, installed = Path(sys.executable).with_name("snakemake"), Path(".venv/bin/snakemake")
+    if program.exists() and installed.exists() and installed.samefile(program):  # `.venv` may be a link
+        return installed.as_posix()
+    return program.relative_to(Path.cwd()).as_posix() if program.is_relative_to(Path.cwd()) else program.name
+
+
 def plans(words: Sequence[str]) -> bool:
     """Whether a command line asks for a plan, which is a dry run (the profiles make it one)."""
     from snakemake.cli import get_argument_parser

@@ -16,6 +16,7 @@ from types import TracebackType
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from lextables import disk, not_run
+from lextables.command_line import snakemake_path
 from lextables.job import Ending, ending
 
 STOPPED = "Stopped.  What was finished stays, and the same command goes on from there."
@@ -28,7 +29,7 @@ _TOLD = {
     "This could indicate a clock skew problem": "This machine's clock was set back while the run went on; "
     "run the same command again.",
     "Target rules may not contain wildcards": "A step that makes many files is no target; name a table or a "
-    "file, or see snakemake --list-target-rules.",
+    "file, or see {snakemake} --list-target-rules.",
     "Error running conda info": "conda is not found on this machine; install it, or leave out the option "
     "that asks for it (what make installs needs no conda).",
 }
@@ -117,7 +118,7 @@ class LastWords(logging.Handler):
             self._words.append(found[1])
             record.msg = found[1]
         elif told := next((words for mark, words in _TOLD.items() if mark in text), ""):
-            self._words.append(told)
+            self._words.append(told.format(snakemake=snakemake_path()))
         elif sentence := disk.fault(OSError(text), self.folder):
             self._words.append(sentence)
             # Snakemake shows an error that it does not expect with its traceback.
@@ -143,5 +144,6 @@ def no_target(name: str, targets: Mapping[str, str]) -> str:
         return f"{name}: {targets[name]}."
     spelled = {known.lower(): known for known, fault in targets.items() if not fault}
     near = [spelled[close] for close in difflib.get_close_matches(name.lower(), spelled, n=3)]
-    ask = f"did you mean {' or '.join(near)}" if near else "snakemake --list-target-rules lists them"
+    all_of_them = f"{snakemake_path()} --list-target-rules lists them"
+    ask = f"did you mean {' or '.join(near)}" if near else all_of_them
     return f"{name}: there is no such target; {ask}{'?' if near else '.'}"

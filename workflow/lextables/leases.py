@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lextables import cluster
+from lextables.command_line import snakemake_path
 from lextables.errors import BadInput
 
 VARIABLE = "LEXTABLES_LEASE"  # where a run's jobs find its record
@@ -159,7 +160,7 @@ def _take(path: Path, holder: Holder, held: ExitStack) -> bool:
 
 
 def _by_hand(why: str) -> str:
-    return f"This folder is locked, and {why}; if nothing runs any more, say snakemake --unlock."
+    return f"This folder is locked, and {why}; if nothing runs any more, say {snakemake_path()} --unlock."
 
 
 def _holder(path: Path) -> Holder | None:

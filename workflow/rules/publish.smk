@@ -45,7 +45,7 @@ rule bundle:
         words=lambda wildcards: source_words(BUNDLES[wildcards.bundle][0]),
         homes=source_homes(),
         command=lambda wildcards: (
-            f"snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "
+            f".venv/bin/snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "
             f"papers='[{BUNDLES[wildcards.bundle][0]}]'"
         ),
         code=code("publish_bundle.py"),

@@ -161,6 +161,11 @@ class Bundle:
         return [run for one in self.sets for run in one.runs]
 
     @property
+    def redistribution(self) -> str:
+        """What stands against handing the paper's own texts on; the sample has none of them."""
+        return "" if self.sample else self.publication.redistribution
+
+    @property
     def sample(self) -> bool:
         """Whether any of it was read from files of our own writing, which say nothing about the paper."""
         return any(source["variant"] == SAMPLE for source in self.sources)

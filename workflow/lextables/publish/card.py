@@ -110,8 +110,8 @@ def _warnings(bundle: Bundle) -> list[str]:
             f"> **Not the paper's data.** No number may be compared that comes of {_files(apart)}: see "
             "[Provenance](#provenance)."
         )
-    if bundle.publication.redistribution:
-        found.append(f"> **Before you hand it on.** {bundle.publication.redistribution}")
+    if bundle.redistribution:
+        found.append(f"> **Before you hand it on.** {bundle.redistribution}")
     return found
 
 
@@ -329,10 +329,10 @@ def licence_text(bundle: Bundle) -> str:
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for x in bundle.sources:
         licence = licences.of(x)
-        whom = "the lextables authors" if licence.words == licences.OURS else x["citation"]
-        found[licence.words, licence.url, x["title"], whom, x["homepage"]].append(
-            f"{x['source']}/{x['file']}"
-        )
+        about = (x["title"], x["citation"], x["homepage"])
+        if x["variant"] == SAMPLE:
+            about = (f"Sample in the form of {x['title']}", "the lextables authors", "lextables itself")
+        found[licence.words, licence.url, *about].append(f"{x['source']}/{x['file']}")
     parts = [
         f"## {title}\n\n"
         f"- Licence: {f'[{words}]({url})' if url else words}\n"
@@ -341,7 +341,7 @@ def licence_text(bundle: Bundle) -> str:
         f"- Files: {', '.join(f'`{file}`' for file in files)}"
         for (words, url, title, whom, homepage), files in sorted(found.items())
     ]
-    limits = [bundle.publication.redistribution] if bundle.publication.redistribution else []
+    limits = [bundle.redistribution] if bundle.redistribution else []
     changed = (
         "What was changed: the files were read into tables of typed columns, whose descriptions in the "
         "card say what is as published and what is made of it. Predictions are by the runs that the card "

@@ -33,7 +33,7 @@ def croissant(bundle: Bundle, description: str, keywords: Sequence[str]) -> str:
         record_sets=[_record_set(table) for table in bundle.tables],
         license=[licence.url or licence.words for licence in licensed],
         cite_as=bundle.publication.bibtex or bundle.citation,
-        url=bundle.sources[0]["homepage"],
+        url=None if bundle.sample else bundle.sources[0]["homepage"],
         keywords=list(keywords),
         in_language=["en"],
         **responsible(bundle),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lextables.command_line import snakemake_path
 from lextables.config import Config
 from lextables.tables.asked import in_words
 from lextables.tables.render import duration
@@ -22,7 +23,7 @@ def command(config: Mapping[str, Any], *targets: str) -> str:
     changed = _changed(config)
     if not targets:
         changed.append(f"papers=[{','.join(config['papers'])}]")
-    words = ["snakemake", "--cores", "4"]
+    words = [snakemake_path(), "--cores", "4"]
     if changed:
         words += ["--config", *changed]
     if targets:

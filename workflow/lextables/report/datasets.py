@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lextables.command_line import snakemake_path
 from lextables.publish.bundle import config_name, said
 from lextables.publish.card import SPLIT
 from lextables.report.exhibits import cut
@@ -159,5 +160,6 @@ def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]
     if part and dataset.tables and (dataset.name == part.name or part.tasks[dataset.name]):
         name = config_name(dataset.tables[0].name, "" if dataset.name == part.name else dataset.name)
         call = f'rows = load_dataset("{root}/publish/{part.name}", "{name}", split="{SPLIT}")'
-        ways.append(("With datasets, after snakemake publish", f"from datasets import load_dataset\n{call}"))
+        what = f"With datasets, after {snakemake_path()} --cores 4 publish"
+        ways.append((what, f"from datasets import load_dataset\n{call}"))
     return ways

@@ -77,7 +77,7 @@ def anchor(section: Section) -> str:
 def extremes(runs: Sequence[RunRecord]) -> str:
     """The longest and the largest run in words; no sum, since the runs of one job share its time."""
     earlier, given = sum(run.earlier for run in runs), sum(bool(run.given) for run in runs)
-    parts = [f"{earlier} left by earlier runs"] * bool(earlier) + [f"{given} given"] * bool(given)
+    parts = [f"{earlier} left by earlier runs"] * bool(earlier) + [f"{given} submitted"] * bool(given)
     left = f" ({', '.join(parts)})" if parts else ""
     many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     ours = [run.record for run in runs if not run.given]

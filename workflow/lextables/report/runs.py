@@ -90,7 +90,7 @@ def page(
         ("Time", "not known" if run.given else duration(record["seconds"])),
         ("Peak memory", "" if run.given else f"{record['peak_memory_mib']:,} MiB"),
         *speed(record.get("throughput") or {}),
-        ("Rows at once", micro_batch(record.get("micro_batches"))),
+        ("Micro-batch", micro_batch(record.get("micro_batches"))),
         ("With its training", cost([run]) if record.get("trained") else ""),
         ("Made by", f"lextables {words(by)}" if by else ""),
         (
@@ -120,9 +120,9 @@ def page(
         "trials": _trials(record.get("validation") or []),
         "tables": [(path, f"{part.short}, {label(x.name)}", x.entry.title) for path, part, x in tables],
         "beside": [
-            ("It goes by", [(other.name, place(other)) for other in reads[run.folder]]),
+            ("Uses", [(other.name, place(other)) for other in reads[run.folder]]),
             (
-                "Read by",
+                "Used by",
                 [(other.name, place(other)) for other in runs.values() if run in reads[other.folder]],
             ),
             ("The same with other seeds", [(f"seed {other.seed}", place(other)) for other in siblings]),
@@ -192,7 +192,10 @@ def _scores(path: Path) -> tuple[list[tuple[str, str, str, str]], int]:
 
 
 def _score(value: float) -> str:
-    return "not defined" if math.isnan(value) else f"{value:.4f}"
+    if math.isnan(value):
+        return "not defined"
+    # A whole number above one is a count, such as `answers left out`.
+    return f"{value:,.0f}" if value > 1 and value.is_integer() else f"{value:.4f}"
 
 
 def _losses(log: Path) -> list[Curve]:

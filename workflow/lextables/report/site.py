@@ -13,6 +13,7 @@ from lextables.report import datasets, layout, overview, papers, runs, tables
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section
 from lextables.report.layout import HOME, Page
+from lextables.report.words import banner
 from lextables.tables import render
 from lextables.tables.report import Exhibit, Part, RunRecord
 
@@ -59,7 +60,7 @@ def files(material: Material) -> dict[str, str]:
         ],
         "made_by": material.made_by,
         "date": material.date,
-        "sample": material.config["data"] == "sample",
+        "banner": banner(material.config, material.runs),
     }
     all_pages: list[Page] = []
     texts: dict[str, str] = {}

@@ -4,6 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from lextables.models.resolve import STANDS_IN
+from lextables.publish import licences
+from lextables.sources.registry import SAMPLE
 from lextables.tables.report import RunRecord
 
 PANELS = {
@@ -11,6 +14,20 @@ PANELS = {
     "available": "those that this machine has",
     "paper": "all that the papers ran",
 }
+
+
+def banner(config: Mapping[str, Any], runs: Iterable[RunRecord]) -> str:
+    """Return what stands above every page of the sample's results; empty for results of released data."""
+    if config["data"] != SAMPLE:
+        return ""
+    # The model that pretraining makes is no other's stand-in.
+    settings = [run.record["settings"] for run in runs if run.experiment != "pretrain"]
+    names = sorted({each["model"] for each in settings if each.get("found") == STANDS_IN})
+    models = f" Tiny models with random weights replace {' and '.join(names)}." if names else ""
+    return (
+        "Sample data, written for lextables: the numbers say nothing about any paper or model, and have no "
+        f"verdict.{models}"
+    )
 
 
 def sources_in_words(sources: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -22,10 +39,12 @@ def sources_in_words(sources: Iterable[Mapping[str, Any]]) -> list[str]:
     for (name, variant, licence, note), files in groups.items():
         file = f"{name}/{files[0]['file']}" if len(files) == 1 else f"{name}, {len(files)} files"
         what = "as published" if variant == "release" else f"the variant “{variant}”"
-        places = {"a mirror folder" if x["obtained_from"] == "mirror" else x["obtained_from"] for x in files}
+        folder = "resources/sample" if variant == SAMPLE else "a mirror folder"
+        places = {folder if x["obtained_from"] == "mirror" else x["obtained_from"] for x in files}
         size = sum(x["bytes"] for x in files)
         place = places.pop() if len(places) == 1 else "several addresses"
         end = f" {note[0].upper()}{note[1:].rstrip('.')}." if note else ""
+        licence = licences.of({"variant": variant, "licence": licence}).words
         sentences.append(f"{file}: {what}, {size:,} bytes from {place}; {licence}.{end}")
     return sentences
 

@@ -2,6 +2,7 @@
 
 import re
 
+from lextables.command_line import snakemake_path
 from lextables.costs import estimate, flops
 from lextables.costs import model as cost_model
 from lextables.costs import texts as cost_texts
@@ -16,7 +17,7 @@ COSTS = ROOT / "resources/costs"
 def planned(wildcards):
     """What is planned where no other target stands beside `plan`; `BadInput` where it would be run."""
     if not workflow.dryrun:
-        raise BadInput("a plan runs nothing", where="target plan", do="say snakemake -n plan")
+        raise BadInput("a plan runs nothing", where="target plan", do=f"say {snakemake_path()} -n plan")
     others = set(workflow.dag_settings.targets) - {"plan"}
     return [] if others else rules.all.input
 
