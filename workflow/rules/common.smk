@@ -32,10 +32,11 @@ from lextables import auxiliary, given, own, papers, rooms
 from lextables.config import load as load_config
 from lextables.content import Contents
 from lextables.errors import BadInput
-from lextables.fingerprint import fingerprint, recall
+from lextables.fingerprint import Code, recall
 from lextables.models import device, inspection
+from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
-from lextables.models.weights import PACKAGE, PLACES, model_files, place
+from lextables.models.weights import PACKAGE, PLACES, place
 from lextables.run import Run
 from lextables.sources import registry as sources
 from lextables.sources.fetch import standing
@@ -63,6 +64,7 @@ GPU = told(device.expected, CONFIG.device)
 CONTENTS = Contents(Path(CONFIG.results) / ".cache")
 MODULES_READ = Path(CONFIG.results) / ".cache/modules.json"
 recall(MODULES_READ)
+CODE = Code()
 # Where weights lie is no setting of a run: jobs are told beside their params.
 WEIGHTS_HERE = told(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
@@ -138,7 +140,7 @@ def code(script, *found_by_name):
 
     ``found_by_name`` are the modules that the script imports by a name that it puts together.
     """
-    return fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
+    return CODE.fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
 
 
 def room_code(script, paper, *modules):
