@@ -120,8 +120,11 @@ def _damaged() -> str | None:
     """
     given = getattr(sys.modules["__main__"], "snakemake", None)
     made = [path for path in map(str, given.input if given else ()) if path.startswith("results/")]
-    if cut := damage.cut_short(made):
-        return f"{cut}: this file was cut short; delete it, and run the same command again."
+    for path in made:
+        if cut := damage.cut_short([path]):
+            # Of a folder that a rule makes, Snakemake does not miss a file.
+            what = "it" if cut == Path(path) else f"the folder {path}"
+            return f"{cut}: this file was cut short; delete {what}, and run the same command again."
     return None
 
 
