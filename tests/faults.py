@@ -36,7 +36,10 @@ SECONDS = re.compile(r"(?<![\d.])\d+(\.\d+)? s(?= on )")  # in a table's cell
 STORY = frozenset({"seconds", "peak_memory_mib", "throughput", "resumed_from_update", "finished_before"})
 KEPT = frozenset({"finished", "vectors", "calls"})  # of the work
 SCRIPT = re.compile(r"python\S* \S+/\.snakemake/scripts/\w+\.(\w+\.py)")  # a job's command line
-DAMAGED = re.compile(r"^(\S+): this file was cut short; delete it, and run the same command again\.$", re.M)
+DAMAGED = re.compile(
+    r"^(\S+): this file was cut short; delete (?:it|the folder (\S+)), and run the same command again\.$",
+    re.M,
+)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from lextables.dataset import write, write_all, write_census
 from lextables.publish.bundle import About, PublishedRun, gather
 from lextables.run import SCORES
 
-HOMES = {"quill": {"title": "Quill's contracts", "homepage": "https://example.org/quill"}}
+# What the registry says of the source beside what its record of fetching does.
+TEXTS = {"title": "Quill's contracts", "homepage": "https://example.org/quill"}
 RECORD = {
     "source": "quill",
     "file": "all.zip",
@@ -38,8 +39,8 @@ def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "
     return PublishedRun(folder, ["BM25 / None"])
 
 
-def bundle(census, runs=(), tasks=None, name="quill", publish=None):
-    """The bundle of data sets by the paths of their census."""
+def bundle(census, runs=(), tasks=None, name="quill", publish=None, **texts):
+    """The bundle of data sets by the paths of their census; ``texts`` are the registry's of today."""
     about = {
         "title": "Quill: a data set",
         "citation": "Quill, 2020. Contracts.",
@@ -51,8 +52,7 @@ def bundle(census, runs=(), tasks=None, name="quill", publish=None):
         About.model_validate(about),
         census,
         runs,
-        {},
-        HOMES,
+        {"quill": TEXTS | texts},
         made_by="0.1.0",
         command="snakemake publish",
     )

@@ -36,13 +36,12 @@ def bundles(mirror, tmp_path_factory):
     assert run.returncode == 0, run.stderr[-3000:]
     results = folder / "results"
     sources = registry.load(ROOT / "resources/sources.yaml")
-    homes = {name: {"title": one.title, "homepage": one.homepage} for name, one in sources.items()}
     for paper in ("acord", "cuad"):
         entry = rooms.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(mode="json")
         about = About.model_validate({key: entry[key] for key in About.model_fields})
         runs = [PublishedRun(results / RUN, ["BM25 / None"])] if paper == "acord" else []
         census, words = [results / f"data/{paper}/census.json"], registry.words(sources, [paper])
-        bundle = gather(paper, about, census, runs, words, homes, made_by="tests", command="none")
+        bundle = gather(paper, about, census, runs, words, made_by="tests", command="none")
         write(bundle, folder / paper)
     return folder
 

@@ -67,6 +67,58 @@ def test_a_training_that_was_finished_is_taken_up_and_takes_no_room(tmp_path):
     assert finished(work_folder(root, {"code": "c"}), made) is None
 
 
+def cut(path):
+    os.truncate(path, path.stat().st_size - 1)
+
+
+def flip(path):
+    stat = path.stat()
+    path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:])
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("weights/model.safetensors", cut),
+        ("weights/model.safetensors", flip),
+        ("weights/model.safetensors", Path.unlink),
+        ("weights/config.json", cut),
+        ("run.json", cut),
+        ("run.json", Path.unlink),
+        ("files.json", lambda path: path.write_text(path.read_text()[:9])),
+        ("files.json", lambda path: path.write_text("[]")),
+        ("files.json", lambda path: path.write_text('{"run.json": 3}')),
+        ("files.json", Path.unlink),
+        ("weights/more.json", Path.touch),
+    ],
+)
+def test_a_finished_training_that_was_damaged_is_not_taken_up(tmp_path, capsys, name, damage):
+    root, made, record = tmp_path / "work", tmp_path / "run/weights", tmp_path / "run/run.json"
+    made.mkdir(parents=True)
+    (made / "model.safetensors").write_bytes(b"weights")
+    (made / "config.json").write_text("{}")
+    record.write_text('{"seconds": 3}')
+    work = work_folder(root, {"code": "a"})
+    keep(root, work.name, made, record)
+    assert finished(work, made) == {"seconds": 3}
+    # The run's own file is the same one.
+    in_run = made / Path(name).name if name.startswith("weights/mo") and damage is not Path.unlink else None
+    damage(in_run if in_run and in_run.exists() else work / "finished" / name)
+    shutil.rmtree(made)
+    assert finished(work, made) is None
+    assert not made.exists()
+    assert capsys.readouterr().out == (
+        f"{work / 'finished'}: this finished training was damaged since, so it is dropped and run again.\n"
+    )
+    # As after any training, what it makes now is kept.
+    made.mkdir(parents=True)
+    (made / "model.safetensors").write_bytes(b"others")
+    keep(root, work.name, made, record)
+    assert finished(work, made) == {"seconds": 3}
+    assert (made / "model.safetensors").read_bytes() == b"others"
+
+
 class Line(torch.nn.Module):
     """y = weight x, with its squared error as loss."""
 

@@ -300,7 +300,13 @@ def test_a_killed_job_goes_on_at_the_head_it_was_on(train, kill, tmp_path, monke
     files = [tmp_path / name / "predictions.parquet" for name in ("whole", "cut")]
     assert files[0].read_bytes() == files[1].read_bytes()
     left = sorted(path.name for path in (tmp_path / "cut" / "work").glob("*/*"))
-    assert left == ["predictions.parquet"] * 2 + ["settings.json"] * 2
+    assert left == ["finished"] * 2 + ["settings.json"] * 2
+    # Predictions that were cut short since are made again, and the others are not.
+    cut = sorted((tmp_path / "cut" / "work").glob("*/finished/predictions.parquet"))[0]
+    cut.write_bytes(cut.read_bytes()[:-9])
+    train(two, name="cut", **settings)
+    assert len(started) == 2
+    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_a_killed_multi_task_training_resumes_with_the_same_result(train, kill, tmp_path):

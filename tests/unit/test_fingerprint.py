@@ -1,10 +1,18 @@
 """Code fingerprints: they follow what runs, and nothing that does not."""
 
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from lextables import fingerprint as module
 from lextables.fingerprint import fingerprint
 
+REPOSITORY = Path(__file__).parents[2]
 FILES = {
     "script.py": '"""What it does."""\n\nfrom lextables.used import read\n\nread("a")\n',
     "lextables/__init__.py": '"""The package."""\n',
@@ -101,6 +109,357 @@ def test_what_changes_a_fingerprint(project, name, old, new, changes):
     assert (fingerprint(str(project / "script.py")) != before) == changes
 
 
+# What modules are called, and how they are imported, is no part of a fingerprint; what is imported is.
+
+MOVED = {
+    "script.py": """from importlib import import_module
+
+import numpy as np
+from scipy.stats import rankdata as rank
+
+from lextables.measures import f1, loss, recall
+from lextables.text import tools
+from lextables.text.reading import read
+
+room = "a"
+import_module(f"lextables.{room}.raw").read(tools.split, rank, np.ones, f1, loss, recall)
+import_module(f"lextables.{room}.schema").read(read)
+""",
+    "lextables/__init__.py": "ROOT = 1\n",
+    "lextables/measures/__init__.py": """from .scores import f1, recall
+from lextables.measures.losses import loss
+""",
+    "lextables/measures/scores.py": "f1 = 1\nrecall = 2\n",
+    "lextables/measures/losses.py": "f1 = 3\nrecall = 4\nloss = 5\n",
+    "lextables/text/__init__.py": '"""Texts."""\n',
+    "lextables/text/tools.py": """try:
+    from lextables.text.fast import cut
+except ImportError:
+    from lextables.text.slow import cut
+from lextables.measures import losses
+
+STYLE = "style.css"
+
+
+def split(text, losses=losses):
+    from lextables.text import reading
+
+    return cut(text, losses, reading.read)
+""",
+    "lextables/text/style.css": "td { color: black }\n",
+    "lextables/text/fast.py": "def cut(text): return text\n",
+    "lextables/text/slow.py": "def cut(text): return text[:]\n",
+    "lextables/text/reading.py": "import lextables.measures.scores\n\nread = lextables.measures.scores.f1\n",
+    "lextables/a/raw.py": "from lextables.text.tools import split as read\n",
+    "lextables/a/schema.py": "def read(text): return text\n",
+    "lextables/coded/__init__.py": "import random\n\nrandom.seed(0)\n",
+}
+NAMED = ("lextables.a.raw", "lextables.a.schema")
+
+
+def renamed(old, new, named=NAMED):
+    """A module or a package, with every name of it in the code."""
+
+    def change(folder):
+        source, target = (folder / name.replace(".", "/") for name in (old, new))
+        suffix = "" if source.is_dir() else ".py"
+        for package in reversed(target.relative_to(folder).parents):
+            if not (folder / package).is_dir():
+                (folder / package).mkdir()
+                (folder / package / "__init__.py").write_text("")
+        source.with_name(source.name + suffix).rename(target.with_name(target.name + suffix))
+        (parent, _, name), (to, _, new_name) = old.rpartition("."), new.rpartition(".")
+        for path in folder.rglob("*.py"):
+            text = path.read_text()
+
+            def apart(line):
+                """The module in a line of its own, under the name that the code has for it."""
+                names = [one.strip() for one in line[2].strip("()").split(",") if one.strip()]
+                moved = [one for one in names if one.split(" as ")[0] == name]
+                lines = [f"from {to} import {new_name} as {one.split(' as ')[-1]}" for one in moved]
+                if rest := [one for one in names if one not in moved]:
+                    lines.append(f"from {parent} import {', '.join(rest)}")
+                return line[1] + f"\n{line[1]}".join(lines)
+
+            text = re.sub(rf"^( *)from {parent} import (\([^)]*\)|[^\n(#]+)", apart, text, flags=re.M)
+            path.write_text(re.sub(rf"\b{re.escape(old)}\b", new, text))
+        return [
+            module.replace(f"{old}.", f"{new}.") if f"{old}." in f"{module}." else module for module in named
+        ]
+
+    return change
+
+
+def rewritten(file, *changes):
+    def change(folder):
+        text = (folder / file).read_text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (folder / file).write_text(text)
+
+    return change
+
+
+def room_moved(folder):
+    (folder / "lextables/rooms").mkdir()
+    (folder / "lextables/a").rename(folder / "lextables/rooms/a")
+    rewritten("script.py", ("lextables.{room}", "lextables.rooms.{room}"))(folder)
+    return [name.replace("lextables.a", "lextables.rooms.a") for name in NAMED]
+
+
+def merged(folder):
+    with (folder / "lextables/text/fast.py").open("a") as file:
+        file.write((folder / "lextables/text/slow.py").read_text().replace("cut", "cut_slowly"))
+    (folder / "lextables/text/slow.py").unlink()
+    rewritten("lextables/text/tools.py", (".slow import cut", ".fast import cut_slowly as cut"))(folder)
+
+
+TOOLS, SCRIPT = "lextables/text/tools.py", "script.py"
+# (what is done, how, whether it reruns)
+MOVES = [
+    ("a module is renamed", renamed("lextables.text.reading", "lextables.text.reader"), False),
+    ("a module that is used by its name", renamed("lextables.text.tools", "lextables.text.cutting"), False),
+    (
+        "a module that a parameter has the name of",
+        renamed("lextables.measures.losses", "lextables.lost"),
+        False,
+    ),
+    ("a module is moved", renamed("lextables.text.fast", "lextables.quick.text.fast"), False),
+    ("a package is moved", renamed("lextables.text", "lextables.documents.text"), False),
+    ("a package with an __init__", renamed("lextables.measures", "lextables.metrics"), False),
+    ("what is imported by a name put together", room_moved, False),
+    ("a module goes where code runs", renamed("lextables.text.fast", "lextables.coded.fast"), True),
+    (
+        "another order of imports",
+        rewritten(
+            SCRIPT,
+            (
+                "import numpy as np\nfrom scipy.stats import rankdata as rank\n",
+                "from scipy.stats import rankdata as rank\n",
+            ),
+            (
+                "from lextables.text.reading import read\n",
+                "from lextables.text.reading import read\nimport numpy as np\n",
+            ),
+            ("from lextables.text import tools\n", ""),
+            ("room = ", "from lextables.text import tools\n\nroom = "),
+        ),
+        False,
+    ),
+    (
+        "an import in two lines",
+        rewritten(SCRIPT, ("f1, loss, recall\n", "f1, loss\nfrom lextables.measures import recall\n")),
+        False,
+    ),
+    (
+        "another name for what is imported",
+        rewritten(SCRIPT, ("import read", "import read as get"), ("(read)", "(get)")),
+        False,
+    ),
+    (
+        "a module in place of its function",
+        rewritten(
+            SCRIPT,
+            ("from lextables.text.reading import read", "from lextables.text import reading"),
+            ("(read)", "(reading.read)"),
+        ),
+        False,
+    ),
+    (
+        "an import that is no longer relative",
+        rewritten("lextables/measures/__init__.py", (".scores", "lextables.measures.scores")),
+        False,
+    ),
+    (
+        "what an __init__ hands on, from where it is",
+        rewritten(
+            SCRIPT,
+            (
+                "measures import f1, loss, recall",
+                "measures.scores import f1, recall\n"
+                "from lextables.measures.losses import loss\nimport lextables.measures",
+            ),
+        ),
+        False,
+    ),
+    (
+        "an import goes into a function",
+        rewritten(
+            TOOLS,
+            ("from lextables.measures import losses\n", ""),
+            ("losses=losses", "losses=0"),
+            ("    from", "    from lextables.measures import losses as of\n    from"),
+            ("losses, reading", "losses or of, reading"),
+        ),
+        True,
+    ),
+    ("two modules become one", merged, True),
+    (
+        "another library's function by the same name",
+        rewritten(SCRIPT, ("scipy.stats import rankdata as rank", "numpy import argsort as rank")),
+        True,
+    ),
+    (
+        "another library by the same name",
+        rewritten(SCRIPT, ("import numpy as np", "import cupy as np")),
+        True,
+    ),
+    (
+        "another function of ours by the same name",
+        rewritten(SCRIPT, ("import f1, loss, recall", "import recall as f1, loss, f1 as recall")),
+        True,
+    ),
+    (
+        "the same name of another module",
+        rewritten(
+            SCRIPT,
+            (
+                "measures import f1, loss, recall",
+                "measures import f1, loss\nfrom lextables.measures.losses import recall",
+            ),
+        ),
+        True,
+    ),
+    (
+        "another module by the same name",
+        rewritten(SCRIPT, ("text import tools", "text import slow as tools")),
+        True,
+    ),
+    (
+        "what an __init__ hands on",
+        rewritten("lextables/measures/__init__.py", ("f1, recall", "recall as f1, f1 as recall")),
+        True,
+    ),
+    (
+        "of which module an __init__ hands it on",
+        rewritten(
+            "lextables/measures/__init__.py", (".scores import f1, recall", ".losses import f1, recall")
+        ),
+        True,
+    ),
+    (
+        "what a module hands on",
+        rewritten("lextables/a/raw.py", ("tools import split", "fast import cut")),
+        True,
+    ),
+    (
+        "a module by its long name",
+        rewritten(
+            "lextables/text/reading.py",
+            ("scores.f1", "losses.f1"),
+            ("import lextables.measures.scores", "import lextables.measures.losses"),
+        ),
+        True,
+    ),
+    ("which is tried first", rewritten(TOOLS, ("fast", "first"), ("slow", "fast"), ("first", "slow")), True),
+    (
+        "a module that a parameter has the name of is another",
+        rewritten(TOOLS, ("measures import losses", "measures import scores as losses")),
+        True,
+    ),
+    (
+        "two names put together change places",
+        rewritten(SCRIPT, ("raw", "other"), ("schema", "raw"), ("other", "schema")),
+        True,
+    ),
+    (
+        "a function that is imported",
+        rewritten("lextables/text/fast.py", ("return text", "return text[1:]")),
+        True,
+    ),
+    (
+        "what an imported module imports",
+        rewritten("lextables/measures/scores.py", ("f1 = 1", "f1 = 6")),
+        True,
+    ),
+    ("a file beside a module", rewritten("lextables/text/style.css", ("black", "blue")), True),
+    (
+        "a library that is imported for what it does",
+        rewritten(SCRIPT, ("room =", "import readline\nroom =")),
+        True,
+    ),
+]
+
+
+@pytest.fixture
+def used(tmp_path, monkeypatch):
+    """A folder with a script that uses a package in all the ways that there are."""
+    for name, text in MOVED.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("change", "reruns"), [move[1:] for move in MOVES], ids=[move[0] for move in MOVES])
+def test_where_code_lies_changes_no_fingerprint_and_what_it_uses_does(used, change, reruns):
+    before = fingerprint(str(used / SCRIPT), *NAMED)
+    named = change(used) or NAMED
+    for path in used.rglob("*.py"):
+        compile(path.read_text(), path, "exec")
+    assert (fingerprint(str(used / SCRIPT), *named) != before) == reruns
+
+
+def test_a_module_that_is_imported_by_a_string_counts(used):
+    rewritten(SCRIPT, ("(read)", '(import_module("lextables.text.fast").cut)'))(used)
+    before = fingerprint(str(used / SCRIPT), *NAMED)
+    renamed("lextables.text.fast", "lextables.text.quick")(used)
+    assert fingerprint(str(used / SCRIPT), *NAMED) == before
+    rewritten("lextables/text/quick.py", ("return text", "return text[1:]"))(used)
+    assert fingerprint(str(used / SCRIPT), *NAMED) != before
+
+
+def test_a_fingerprint_does_not_hang_on_the_order_of_sets(used):
+    """Which is another in each process."""
+    program = (
+        "import sys; from pathlib import Path; from lextables import fingerprint as f\n"
+        "f.ROOT = Path(sys.argv[1]); print(f.fingerprint(*sys.argv[2:]))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program, used, used / SCRIPT, *NAMED],
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY / "workflow"), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(found) == 1
+
+
+def test_the_package_itself_can_be_laid_out_anew(tmp_path, monkeypatch):
+    """Its modules, moved and renamed as they are, rerun nothing."""
+    shutil.copytree(
+        REPOSITORY / "workflow", tmp_path / "workflow", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    monkeypatch.setattr(module, "ROOT", tmp_path / "workflow")
+    scripts = {
+        "spans_train": [],
+        "retrieval_train": ["lextables.tasks.retrieval.bi_encoder_tuning"],
+        "table": ["lextables.cuad.registry", "lextables.cuad.tables"],
+    }
+
+    def found(named):
+        folder = tmp_path / "workflow/scripts"
+        return {name: fingerprint(str(folder / f"{name}.py"), *named[name]) for name in scripts}
+
+    before = found(scripts)
+    for old, new in {
+        "lextables.tasks": "lextables.work",
+        "lextables.atomic": "lextables.pipeline.files",
+        "lextables.dataset": "lextables.pipeline.dataset",
+        "lextables.content": "lextables.pipeline.digests",
+        "lextables.tables.render": "lextables.tables.writing",
+        "lextables.models.span_head": "lextables.models.heads.spans",
+    }.items():
+        renamed(old, new)(tmp_path / "workflow")
+        for name, named in scripts.items():
+            scripts[name] = [module.replace(f"{old}.", f"{new}.") for module in named]
+    assert found(scripts) == before
+
+
 @pytest.mark.parametrize("name", ["lextables.used", "lextables.metrics", "lextables.metrics.scores"])
 def test_a_module_is_named_by_dots(project, name):
     before = fingerprint(name)
@@ -187,7 +546,7 @@ def none(): return None
 match p:
     case {"a": [1, *rest]}: del rest
 '''
-ITS_FINGERPRINT = "c08e6b1b326e083f"
+ITS_FINGERPRINT = "43ee28fed8063081"
 
 
 def test_every_version_of_python_gives_the_same(tmp_path):

@@ -22,12 +22,13 @@ from lextables.errors import BadInput, NotNow
 from lextables.models import api, language_model_server
 from lextables.models.asked import opened
 from lextables.models.causal_model import CausalModel
+from lextables.models.files import reads_gguf
 from lextables.models.language_model import Choice, Message, Request
 from lextables.models.language_model_server import AROUND_A_MESSAGE, _counter, read_text, read_tokens
 from lextables.models.limits import Limits
 from lextables.models.local_language_model import LocalLanguageModel
 from lextables.models.token_count import TokenCounter
-from lextables.models.weights import package_folder, reads_gguf
+from lextables.models.weights import package_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ROOT / "resources/sample/models/sample-language-model"

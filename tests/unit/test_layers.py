@@ -33,7 +33,7 @@ LAYERS = (
         "spreadsheet",
         "redaction",
     ),
-    ("dataset", "run", "units", "config"),
+    ("dataset", "run", "units", "config", "library_versions"),
     ("sources", "content"),
     ("models", "caselaw", "edgar"),
     ("metrics",),

@@ -252,6 +252,17 @@ def test_a_licence_that_the_hub_does_not_know_is_linked(made):
     assert "- Licence: none stated" in (place / "LICENSE.md").read_text()
 
 
+def test_licence_and_citation_are_those_of_the_registry_today(made, tmp_path):
+    made()
+    census = [tmp_path / "data/quill/census.json"]
+    folder.write(bundle(census, licence="MIT", citation="Quill 2021, second edition"), tmp_path / "again")
+    text = (tmp_path / "again/LICENSE.md").read_text()
+    assert "opensource.org/license/mit" in text
+    assert "Quill 2021, second edition" in text
+    assert "Quill 2020" not in text
+    assert "CC BY 4.0" not in text + (tmp_path / "again/README.md").read_text()
+
+
 def test_a_paper_without_an_entry_is_cited_by_its_words(made):
     assert "note = {Quill, 2020. Contracts.}" in (made() / "CITATION.bib").read_text()
     entry = "@article{quill,\n  title = {Q},\n}\n"

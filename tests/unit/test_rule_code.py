@@ -124,6 +124,22 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code(step):
         assert f"lextables/{module}.py" in of_cross - of_bi
 
 
+@pytest.mark.parametrize(
+    "script",
+    sorted(
+        path.stem
+        for path in SCRIPTS.glob("*.py")
+        if re.search("_(train|search|singly|read|pretrain)$", path.stem)
+    ),
+)
+def test_how_sources_are_fetched_and_models_are_checked_trains_nothing(script):
+    """A digest of another type, say, is no part of a training."""
+    covered = digests(str(SCRIPTS / f"{script}.py"), *by_name(script))
+    assert "lextables/atomic.py" in covered or "lextables/dataset.py" in covered
+    found = [file for file in covered if file.startswith("lextables/sources/") or file in AROUND]
+    assert found == []
+
+
 def test_a_table_without_its_room_has_no_fingerprint():
     with pytest.raises(ModuleNotFoundError, match=r"table\.py imports .*\.tables"):
         digests(str(SCRIPTS / "table.py"), f"lextables.{ROOMS[0]}.registry")

@@ -290,13 +290,18 @@ def test_records_are_told_in_the_registrys_words_of_today(tmp_path):
     said = words(load(written(tmp_path, entry(**other))), ["acord"])
     made = {"source": "acord", "file": "a.zip", "bytes": 5, "comparable": False, "note": "Not as good."}
     records = [made | {"variant": "rebuilt"}, made | {"variant": "unknown"}, made | {"file": "11 volumes"}]
+    texts = {"title": "A", "licence": "CC0", "citation": "A 2020", "homepage": "https://example.org"}
+    records[0] |= {"licence": "CC BY 4.0", "citation": "A 2019"}
     assert reworded(records[:2], said) == [
-        made | {"variant": "rebuilt", "comparable": True, "note": "As good."},
-        made | {"variant": "unknown"},
+        made | {"variant": "rebuilt", "comparable": True, "note": "As good."} | texts,
+        made | {"variant": "unknown"} | texts,
     ]
-    # What a room says of data that no file of the registry is, stays.
-    strange = [made | {"file": "11 volumes", "variant": "rebuilt"}]
-    assert reworded(strange, said) == strange
+    # What a room says of data that no file of the registry is, stays; and of a source that is none.
+    strange = made | {"file": "11 volumes", "variant": "rebuilt"}
+    assert reworded([strange, strange | {"source": "other"}], said) == [
+        strange | texts,
+        strange | {"source": "other"},
+    ]
 
 
 def test_words_reach_the_files_of_a_pattern(registry):

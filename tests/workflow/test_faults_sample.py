@@ -134,8 +134,9 @@ def obeyed(place):
     while place.run():
         found = faults.DAMAGED.search(last_line(place))
         assert found, place.said[-3000:]
-        deleted.append(found[1])
-        (place.folder / found[1]).unlink()
+        deleted.append(found[2] or found[1])
+        path = place.folder / deleted[-1]
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     return deleted
 
 
@@ -149,6 +150,23 @@ def test_files_that_were_cut_short_are_named_and_made_again_once_they_are_delete
     assert differences(done, reference, whole=False) == []
     assert {name for name in reference if name.startswith("tables/")} <= done.outputs().keys()
     assert done.litter() == []
+
+
+def test_weights_that_were_cut_short_are_trained_again_once_their_folder_is_deleted(done, reference):
+    """The work that is kept of their training is the same file, and is not used again."""
+    (weights,) = sorted((done.folder / RESULTS).glob("runs/maud/train/*/*/seed0/weights/*.safetensors"))[:1]
+    run = weights.parents[1].relative_to(done.folder / RESULTS / "runs")
+    (kept,) = (done.folder / RESULTS / "work" / run).glob(f"*/finished/weights/{weights.name}")
+    kept.unlink()
+    os.link(weights, kept)  # as it is where a copy keeps links
+    cut(weights, random.Random(0))
+    for path in (done.folder / RESULTS).glob(f"runs/maud/read/{weights.parents[3].name}/*/seed0"):
+        shutil.rmtree(path)
+    (done.folder / TABLE).unlink()
+    assert obeyed(done) == [weights.parent.relative_to(done.folder).as_posix()]
+    assert "this finished training was damaged since" in done.said
+    assert {name for name in reference if name.startswith("tables/")} <= done.outputs().keys()
+    assert differences(done, reference, whole=False) == []
 
 
 def test_a_file_that_was_cut_and_kept_its_date_is_named_by_whatever_reads_it(done):

@@ -121,6 +121,19 @@ def registry(old, new):
     return change
 
 
+def backdated(file, old, new):
+    """An edit that keeps a time older than the results, as `cp -p`, tar and rsync do."""
+
+    def change(project):
+        path = project / "resources" / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        os.utime(path, (1e9, 1e9))
+
+    return change
+
+
 def other_archive(project):
     path = project / "resources/sample/acord/ACORD.zip"
     path.write_bytes(path.read_bytes() + b" ")
@@ -155,12 +168,19 @@ TABLES = {"table": len(TARGETS)}
         (rewrite_predictions, GIVEN, ["acord_data", "acord_retrieve_dense", "retrieval_train"]),
         (rewrite_record, {"table": 2}, ["acord_retrieve_dense", "retrieval_score"]),
         (registry("of our own writing", "that we wrote"), TABLES, ["acord_data", "retrieval_train"]),
+        (registry("licence: ", "licence: not "), TABLES, ["acord_data", "retrieval_train", "fetch_source"]),
+        (backdated("published/acord.csv", "fraud, negl", "fraud or negl"), TABLES, ["acord_data"]),
+        (
+            backdated("papers/acord.yaml", 'title: "', 'title: "On '),
+            TABLES,
+            ["acord_data", "retrieval_train"],
+        ),
         (lambda project: os.utime(project / "resources/sample/acord/ACORD.zip"), {}, ["fetch_source"]),
         (other_archive, {"fetch_source": 1, "acord_data": 1}, []),
     ],
     ids=[
         *("touch weights", "card", "weights", "touch predictions", "move predictions", "predictions"),
-        *("record", "note", "touch mirror", "mirror"),
+        *("record", "note", "licence", "older values", "older registry", "touch mirror", "mirror"),
     ],
 )
 def test_what_reruns_and_what_does_not(project, change, reruns, stays):
@@ -202,6 +222,53 @@ def test_a_bundle_is_made_again_by_another_card_and_for_no_other_reason(project)
     assert planned(project, target) == {}
     grown("publish/card.py")(project)
     assert planned(project, target) == {"bundle": 1}
+
+
+def test_texts_of_the_registries_reach_the_pages_that_show_them(project):
+    """Whatever the time that an edited file has."""
+    targets = [
+        str(RESULTS / place) for place in ("report", "publish/acord/README.md", "publish/printed/README.md")
+    ]
+    make_up(project, targets)
+    assert planned(project, targets) == {}
+    registry("licence: ", "licence: not ")(project)
+    assert planned(project, targets).keys() == {"table", "figure", "report", "bundle"}
+    make_up(project, targets)
+    backdated("papers/acord.yaml", 'citation: "', 'citation: "New ')(project)
+    assert planned(project, targets).keys() == {"table", "figure", "report", "bundle", "printed"}
+    make_up(project, targets)
+    backdated("published/cuad.csv", "Table", "In Table")(project)
+    assert planned(project, targets) == {"printed": 1}
+
+
+def test_the_reason_for_a_table_is_short_and_says_what_changed(project):
+    backdated("papers/acord.yaml", 'title: "', 'title: "On ')(project)
+    run = snakemake(project, "--dry-run")
+    said = run.stdout + run.stderr
+    assert said.count("Params have changed since last execution") == len(TARGETS)
+    assert max(map(len, said.splitlines())) < 500
+    for path in (project / ".snakemake/metadata").rglob("*"):
+        record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        if record.get("rule") == "table":
+            assert max(map(len, map(str, record["params"]))) < 200
+
+
+def test_runs_of_other_library_versions_are_named_and_made_again_on_request(project):
+    (record,) = project.glob(f"{RESULTS}/runs/acord/retrieve/own-mine/short/seed0/run.json")
+    record.write_text('{\n  "libraries": {\n    "torch": "0.1"\n  }\n}\n')
+    make_up(project)
+    run = snakemake(project, "--dry-run")
+    said = run.stdout + run.stderr
+    folder = record.parent.relative_to(project)
+    assert f"Made with other library versions, and kept: {folder}: torch 0.1 (now " in said
+    assert "Nothing to be done" in said
+    (listed,) = re.findall(r"add --forcerun \$\(cat (\S+)\) to the command", said)
+    again = (project / listed).read_text().split()
+    assert again == [str(folder / "run.json")]
+    run = snakemake(project, "--dry-run", "--forcerun", *again)
+    assert re.search(r"^acord_retrieve_dense +1$", run.stdout + run.stderr, re.M)
+    record.write_text("{}")
+    assert "other library versions" not in snakemake(project, "--dry-run").stdout
 
 
 def test_no_input_of_any_paper_is_a_place_on_this_machine(finished):

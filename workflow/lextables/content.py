@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lextables.atomic import write_text
-from lextables.sources.digest import Digests, chunks
 
 
 class Contents:
@@ -59,6 +58,12 @@ def folder_content(path: str | Path) -> str:
     return _together({file.relative_to(path).as_posix(): _digest(file) for file in files})
 
 
+def sha256_of(path: str | Path) -> str:
+    """Return the SHA-256 of a file, in hex digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _together(digests: Mapping[str, str]) -> str:
     text = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
@@ -69,10 +74,7 @@ def _hidden(path: Path) -> bool:
 
 
 def _digest(path: Path) -> str:
-    digests = Digests()
-    for data in chunks(path):
-        digests.update(data)
-    return digests.of("sha256")
+    return f"sha256:{sha256_of(path)}"
 
 
 def _read(place: Path) -> dict[str, list]:

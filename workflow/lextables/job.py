@@ -148,8 +148,11 @@ def _files(kind: str) -> list[str]:
 def _damaged() -> str | None:
     """Say which of the files that other rules made for this one was cut short since, if one was."""
     made = [path for path in _files("input") if path.startswith("results/") and not not_run.reason(path)]
-    if cut := damage.cut_short(made):
-        return f"{cut}: this file was cut short; delete it, and run the same command again."
+    for path in made:
+        if cut := damage.cut_short([path]):
+            # Of a folder that a rule makes, Snakemake does not miss a file.
+            what = "it" if cut == Path(path) else f"the folder {path}"
+            return f"{cut}: this file was cut short; delete {what}, and run the same command again."
     return None
 
 

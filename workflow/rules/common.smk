@@ -2,6 +2,7 @@
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml, resources/sources.yaml
 
+import hashlib
 import json
 import os
 import sys
@@ -28,15 +29,16 @@ from lextables import last_words
 
 last_words.stop_in_words()
 
-from lextables import auxiliary, given, own, papers, rooms
+from lextables import auxiliary, given, library_versions, own, papers, rooms
 from lextables.config import load as load_config
-from lextables.content import Contents
+from lextables.content import Contents, sha256_of
 from lextables.errors import BadInput
-from lextables.fingerprint import fingerprint, recall
+from lextables.fingerprint import Code, recall
 from lextables.models import device, inspection
+from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
-from lextables.models.weights import PACKAGE, PLACES, model_files, place
-from lextables.run import Run
+from lextables.models.weights import PACKAGE, PLACES, place
+from lextables.run import Run, versions
 from lextables.sources import registry as sources
 from lextables.sources.fetch import standing
 from lextables.tables import published
@@ -63,6 +65,7 @@ GPU = told(device.expected, CONFIG.device)
 CONTENTS = Contents(Path(CONFIG.results) / ".cache")
 MODULES_READ = Path(CONFIG.results) / ".cache/modules.json"
 recall(MODULES_READ)
+CODE = Code()
 # Where weights lie is no setting of a run: jobs are told beside their params.
 WEIGHTS_HERE = told(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
@@ -131,6 +134,11 @@ told(check_own_models)
 
 if workflow.is_main_process:
     logger.info(f"lextables: {CONFIG.heading(GPU)}")
+    records = [Path(f"{RESULTS}/{run.folder}/run.json") for run in SPECS]
+    if outdated := library_versions.outdated(records, installed := versions()):
+        logger.warning(
+            library_versions.warning(outdated, installed, Path(RESULTS) / ".cache/other_versions.txt")
+        )
 
 
 @cache
@@ -139,13 +147,27 @@ def code(script, *found_by_name):
 
     ``found_by_name`` are the modules that the script imports by a name that it puts together.
     """
-    return fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
+    return CODE.fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
 
 
 def room_code(script, paper, *modules):
     """The same of a script that imports these modules of a paper's room, where the room has them."""
     there = [name for name in modules if (ROOT / f"workflow/lextables/{paper}/{name}.py").is_file()]
     return code(script, *(f"lextables.{paper}.{name}" for name in there))
+
+
+# Params that are compared are short: what a job is given whole goes by its input or output, which Snakemake does not
+# compare, and a digest of it stands beside it under a name of its own.
+
+
+def digest_of(value):
+    """16 hex digits of a plain value."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def content_of(paths):
+    """The same of the content of files, whatever their times say: what a script reads of the repository."""
+    return digest_of([sha256_of(path) for path in paths])
 
 
 # Data sets and their tasks.

@@ -43,6 +43,7 @@ for name, (paper, room, entry) in READ_FROM_FILES.items():
             name=name,
             files={kind: len(several) for kind, several in files.items()},
             facts=list(facts),
+            facts_digest=content_of(facts.values()),
             given={key: PAPERS[paper].model_dump(mode="json")[key] for key in entry.given},
             census={variant: dict(tables) for variant, tables in entry.census.items()},
             code=room_code("data.py", room, "raw", "schema"),

@@ -40,10 +40,12 @@ rule bundle:
     resources:
         mem_mb=per_attempt(4000),
     params:
-        about=bundle_about,
-        rows=lambda wildcards: [*bundle_rows(wildcards.bundle).values()],
-        words=lambda wildcards: source_words(BUNDLES[wildcards.bundle][0]),
-        homes=source_homes(),
+        about=lambda wildcards, output: bundle_about(wildcards),
+        rows=lambda wildcards, output: [*bundle_rows(wildcards.bundle).values()],
+        words=lambda wildcards, output: source_words(BUNDLES[wildcards.bundle][0]),
+        paper_digest=lambda wildcards: digest_of(bundle_about(wildcards)),
+        rows_digest=lambda wildcards: digest_of(bundle_rows(wildcards.bundle)),
+        sources_digest=lambda wildcards: digest_of(source_words(BUNDLES[wildcards.bundle][0])),
         command=lambda wildcards: (
             f".venv/bin/snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "
             f"papers='[{BUNDLES[wildcards.bundle][0]}]'"
@@ -70,6 +72,7 @@ rule printed:
     conda:
         ENVIRONMENT
     params:
+        files_digest=lambda wildcards: content_of([*rules.printed.input]),
         code=code("publish_printed.py"),
     message:
         "Gathering what the papers printed."
@@ -94,6 +97,7 @@ rule crate:
         ENVIRONMENT
     params:
         root=lambda wildcards, input: input.config.rpartition("/")[0],
+        files_digest=lambda wildcards: content_of([rules.crate.input.workflow, *rules.crate.input.papers]),
         code=code("publish_crate.py"),
     message:
         "Describing the run, its settings and its tables as an RO-Crate."

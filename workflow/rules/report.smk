@@ -25,6 +25,16 @@ REPORTED = {
         f"{RESULTS}/{run.folder}/run.json" for paper in CONFIG.papers for run in PLANS[paper].specs
     ),
 }
+
+
+@cache
+def of_earlier_runs():
+    """What other configurations left in the results."""
+    return left_over(
+        RESULTS, [path for kind in ("census", "data", "tables", "runs") for path in REPORTED[kind]]
+    )
+
+
 # What the rooms show beside their tables.
 REPORT_CODE = code(
     "report.py",
@@ -50,11 +60,11 @@ rule report:
         ENVIRONMENT
     params:
         root=lambda wildcards, input: input.config.rpartition("/")[0],
-        words={paper: source_words(paper) for paper in PAPER_FILES},
-        # Of the wildcards alone: a function that asks for the input gives a param that is not compared.
-        earlier=lambda wildcards: left_over(
-            RESULTS, [path for kind in ("census", "data", "tables", "runs") for path in REPORTED[kind]]
-        ),
+        words=lambda wildcards, input: {paper: source_words(paper) for paper in PAPER_FILES},
+        earlier=lambda wildcards, input: of_earlier_runs(),
+        sources_digest=digest_of({paper: source_words(paper) for paper in PAPER_FILES}),
+        earlier_digest=lambda wildcards: digest_of(of_earlier_runs()),
+        files_digest=content_of(PAPER_FILES.values()),
         code=REPORT_CODE,
     message:
         "Making the report: a page for every table, run and data set."

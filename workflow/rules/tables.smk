@@ -37,9 +37,12 @@ TABLE_INPUTS = {
 }
 TABLE_PARAMS = {
     "root": lambda wildcards, input: input.census.split("/data/")[0],
-    "rows": lambda wildcards: PLANS[wildcards.paper].rows.get(wildcards.table, []),
+    "rows": lambda wildcards, input: table_rows(wildcards),
+    "words": lambda wildcards, input: source_words(wildcards.paper),
     "absent": table_absent,
-    "words": lambda wildcards: source_words(wildcards.paper),
+    "rows_digest": lambda wildcards: digest_of(table_rows(wildcards)),
+    "sources_digest": lambda wildcards: digest_of(source_words(wildcards.paper)),
+    "files_digest": table_content,
     "code": lambda wildcards: room_code("table.py", wildcards.paper, "registry", "tables"),
 }
 

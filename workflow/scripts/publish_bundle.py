@@ -18,7 +18,6 @@ with job(snakemake.log[0]):
         [Path(path) for path in given.census],
         runs,
         params.words,
-        params.homes,
         made_by=words(made_by()),
         command=params.command,
     )

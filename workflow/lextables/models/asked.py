@@ -30,8 +30,9 @@ def opened(
 def _local(settings: Mapping[str, Any], kept: str | Path, device: str) -> KeptModel:
     from lextables.models import llama_cpp_model
     from lextables.models.device import describe, pick
+    from lextables.models.files import gguf_file
     from lextables.models.local_language_model import LocalLanguageModel
-    from lextables.models.weights import gguf_file, weights_folder
+    from lextables.models.weights import weights_folder
 
     place, where = weights_folder(settings), pick(device)
     file, window = gguf_file(place), settings.get("window")

@@ -76,7 +76,7 @@ def kept(
     if not pinned:
         return partial(encode, model)
     data = pinned | {"weights": settings["weights"], "length": model.max_seq_length, "as": encode.__name__}
-    about = identity(data, fingerprint("lextables.models.bi_encoder"), device.describe(model.device))
+    about = identity(data, fingerprint(__name__), device.describe(model.device))
     return partial(Store(Path(root) / settings["model"], about).encode, encode=partial(encode, model))
 
 

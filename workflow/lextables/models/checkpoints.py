@@ -3,6 +3,9 @@
 They lie in a work folder keyed by a fingerprint of the inputs and settings, so that a checkpoint of
 other data or another setting is never picked up.  Of a training that is finished its weights stay there, as
 hard links that take no room: where it is asked for again with nothing changed, it ends at once.
+
+A hard link is the same file under two names, so damage to a run's weights damages these too.  The size and
+the digest of each file are written down when a training is finished, and compared before it is used again.
 """
 
 import hashlib
@@ -18,13 +21,14 @@ import torch
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from lextables.atomic import flush, replacing_folder, write_text
+from lextables.content import sha256_of
 from lextables.models.in_parts import InParts
 from lextables.models.precision import in_words, mixed, tf32
 from lextables.models.throughput import TRAINING, aside, encoder, measured
 from lextables.models.unpadding import settle
 from lextables.run import noted
 
-_WHOLE, _FINISHED = "whole", "finished"
+_WHOLE, _FINISHED, _FILES = "whole", "finished", "files.json"
 WORKERS = 2  # processes that make a GPU's batches
 _log = logging.getLogger("lextables")
 
@@ -56,6 +60,7 @@ def keep(root: str | Path, work: str, weights: str | Path, record: str | Path) -
     with replacing_folder(folder / _FINISHED) as temporary:
         shutil.copytree(weights, temporary / "weights", copy_function=_linked)
         shutil.copy2(record, temporary / "run.json")
+        seal(temporary)
     for left in (*Path(root).iterdir(), *folder.iterdir()):
         if left not in (folder, folder / _FINISHED):
             shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -67,12 +72,41 @@ def finished(work: Path, weights: str | Path) -> dict[str, Any] | None:
     None where that training has not been finished, with the same inputs, settings, code and libraries.
     """
     kept = work / _FINISHED
-    if not kept.is_dir():
+    if not intact(kept):
         return None
     with replacing_folder(weights) as temporary:
         shutil.copytree(kept / "weights", temporary, copy_function=_linked, dirs_exist_ok=True)
     _log.info("this training was finished before, with nothing changed since: its weights are taken up")
     return json.loads((kept / "run.json").read_text(encoding="utf-8"))
+
+
+def seal(folder: Path) -> None:
+    """Write down the size and the digest of each file in ``folder``, for `intact`."""
+    write_text(folder / _FILES, json.dumps(_files(folder, sha256_of), indent=1, sort_keys=True) + "\n")
+
+
+def intact(folder: Path) -> bool:
+    """Whether ``folder`` holds what it held when it was sealed; if not, it is deleted with a sentence."""
+    if not folder.is_dir():
+        return False
+    try:
+        sealed = json.loads((folder / _FILES).read_text(encoding="utf-8"))
+        # Sizes first: most damage shows in them, and weights take long to read.
+        sizes = _files(folder, lambda path: "")
+        cut = sizes != {name: [size, ""] for name, (size, _) in sealed.items()}
+        whole = not cut and _files(folder, sha256_of) == sealed
+    except (OSError, ValueError, TypeError, AttributeError):
+        whole = False
+    if not whole:
+        print(f"{folder}: this finished training was damaged since, so it is dropped and run again.")
+        shutil.rmtree(folder)
+    return whole
+
+
+def _files(folder: Path, digest: Callable[[Path], str]) -> dict[str, list[Any]]:
+    """{file below ``folder``: its size, its digest}, without the list of them."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / _FILES]
+    return {path.relative_to(folder).as_posix(): [path.stat().st_size, digest(path)] for path in paths}
 
 
 def _linked(source: str, target: str) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lextables import own
-from lextables.models.weights import fetched, model_files, weights_folder
+from lextables.models.files import model_files
+from lextables.models.weights import fetched, weights_folder
 
 
 def fetch(settings: Mapping[str, Any]) -> str:

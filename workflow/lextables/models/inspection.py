@@ -26,7 +26,7 @@ from lextables.content import Contents
 from lextables.errors import BadInput
 from lextables.fingerprint import ROOT, fingerprint
 from lextables.models import named_code
-from lextables.models.weights import gguf_file, model_files, modules_of, reads_gguf
+from lextables.models.files import gguf_file, model_files, modules_of, reads_gguf
 
 Shapes = Mapping[str, tuple[int, ...]]
 

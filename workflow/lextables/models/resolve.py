@@ -125,7 +125,8 @@ def resolve(
     A stand-in lies in the sample's folder, which is a mirror of the sample's data alone: it never runs on a
     release.
     """
-    from lextables.models.weights import PACKAGE, cached, package_folder, reads_gguf
+    from lextables.models.files import reads_gguf
+    from lextables.models.weights import PACKAGE, cached, package_folder
 
     if model.kind in ("embedding-api", "language-model-api"):
         if choice == "sample":

@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,11 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 
 from lextables.errors import BadInput
+from lextables.models.files import HUB_FILES
 
 # The variable with `resolve.places` as JSON.
 PLACES = "LEXTABLES_PLACES"
 PACKAGE = "package:"
-# What loading needs; the same weights in other formats are left where they are.
-HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 
 
 def weights_folder(settings: Mapping[str, Any]) -> str:
@@ -37,10 +35,9 @@ def weights_folder(settings: Mapping[str, Any]) -> str:
     entry = _places().get(location, {})
     folder = fetched(entry.get("hub", location), revision)
     if "kind" in entry:
-        # A check refuses weights and changes no result: found by name, it is no part of a run's code.
-        import_module("lextables.models.inspection").check(
-            folder, entry["kind"], settings["model"], settings.get("max_length") or 0
-        )
+        from lextables.models.inspection import check  # loads what only a check needs
+
+        check(folder, entry["kind"], settings["model"], settings.get("max_length") or 0)
     return folder
 
 
@@ -66,48 +63,6 @@ def package_folder(package: str) -> str | None:
     folder = Path(spec.submodule_search_locations[0]) / inside
     whole = folder.is_file() if folder.suffix == ".gguf" else (folder / "config.json").is_file()
     return str(folder) if whole else None
-
-
-def gguf_file(place: str | Path) -> Path | None:
-    """Return the GGUF file that ``place`` is, or that is all the weights of the folder that it is."""
-    place = Path(place)
-    if place.is_file():
-        return place
-    files = sorted(place.glob("*.gguf"))
-    return files[0] if len(files) == 1 and not (place / "config.json").is_file() else None
-
-
-def reads_gguf() -> bool:
-    """Whether anything that reads GGUF files is installed here."""
-    return any(importlib.util.find_spec(name) for name in ("llama_cpp", "gguf"))
-
-
-def model_files(folder: str | Path) -> list[Path]:
-    """Return the files of a model that loading reads, those of a sentence encoder's modules included.
-
-    What else a folder holds (checkpoints, optimiser states, a card) is no part of the model.  Of a GGUF file,
-    or a folder that has nothing else, it is that.
-    """
-    folder = Path(folder)
-    if folder.is_file():
-        return [folder]
-    if not (folder / "config.json").is_file() and (files := sorted(folder.glob("*.gguf"))):
-        return files
-    places = [folder, *(folder / path for _, path in modules_of(folder))]
-    found = {file for place in places for pattern in HUB_FILES for file in place.glob(pattern)}
-    return sorted(file for file in found if file.is_file())
-
-
-def modules_of(folder: Path) -> list[tuple[str, str]]:
-    """Return the (kind, folder) of each module of a sentence-transformers model; empty for any other."""
-    path = folder / "modules.json"
-    if not path.is_file():
-        return []
-    try:
-        listed = json.loads(path.read_text(encoding="utf-8"))
-        return [(part["type"].rpartition(".")[2], part["path"]) for part in listed]
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return []
 
 
 def cached(hub: str, revision: str | None) -> str | None:

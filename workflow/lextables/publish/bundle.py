@@ -186,15 +186,14 @@ def gather(
     census: Sequence[Path],
     runs: Sequence[PublishedRun],
     words: Mapping[str, Any],
-    homes: Mapping[str, Mapping[str, str]],
     *,
     made_by: str,
     command: str,
 ) -> Bundle:
     """Put together what the bundle ``name`` holds.
 
-    ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today,
-    and ``homes`` the `title` and `homepage` of each source.
+    ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today
+    (`sources.registry.words`).
     """
     alone = about.publish.apart.get(name)
     names = [path.parent.name for path in census]
@@ -217,19 +216,17 @@ def gather(
         about.publish,
         alone.responsible if alone else about.publish.responsible,
         sets,
-        _sources(sets, words, homes),
+        _sources(sets, words),
         made_by,
         command,
     )
 
 
-def _sources(
-    sets: Sequence[PublishedSet], words: Mapping[str, Any], homes: Mapping[str, Mapping[str, str]]
-) -> list[Mapping[str, Any]]:
+def _sources(sets: Sequence[PublishedSet], words: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The provenance of all sources, each once: data sets that are made from one another share theirs."""
     found = {}
     for one in sets:
         for source in reworded(one.census["sources"], words):
             known = tuple(source[key] for key in ("source", "file", "variant", "obtained_from"))
-            found[known] = {"digest": ""} | homes[source["source"]] | source
+            found[known] = {"digest": ""} | source
     return [source for _, source in sorted(found.items())]

@@ -47,9 +47,3 @@ def chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while data := file.read(CHUNK):
             yield data
-
-
-def sha256_of(path: str | Path) -> str:
-    """The SHA-256 of a file, in hex digits."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

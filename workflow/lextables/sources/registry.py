@@ -288,12 +288,13 @@ def _published(file: File) -> tuple[str, bool, str]:
 
 
 def words(registry: Mapping[str, Source], names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return what the registry says of the variants of each file of the sources ``names``, as plain values.
+    """Return what the registry says of the sources ``names`` and of their files' variants, as plain values.
 
-    {`<source>/<file>`: {variant: its `comparable` and `note`}}: what tables show, and no other result hangs
-    on.
+    {`<source>`: its title, licence, citation and homepage; `<source>/<file>`: {variant: its `comparable` and
+    `note`}}: what pages show, and no other result hangs on.
     """
-    return {
+    texts = {"title", "licence", "citation", "homepage"}
+    return {source: registry[source].model_dump(include=texts) for source in names} | {
         f"{source}/{name}": {
             variant: {"comparable": comparable, "note": note}
             for variant, comparable, note in (
@@ -316,7 +317,8 @@ def reworded(
         name = min(
             (n for n in said if re.fullmatch(file_regex(n), place)), key=lambda n: n != place, default=""
         )
-        found.append(dict(record) | said.get(name, {}).get(record["variant"], {}))
+        of_source, of_file = said.get(record["source"], {}), said.get(name, {})
+        found.append(dict(record) | of_source | of_file.get(record["variant"], {}))
     return found
 
 

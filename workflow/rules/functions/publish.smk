@@ -53,8 +53,3 @@ def bundle_rows(bundle):
 def bundle_files(file):
     """What gives a file of each run whose predictions a bundle holds."""
     return lambda wildcards: [f"{RESULTS}/{folder}/{file}" for folder in bundle_rows(wildcards.bundle)]
-
-
-def source_homes():
-    """The title and the homepage of each source."""
-    return {name: {"title": entry.title, "homepage": entry.homepage} for name, entry in SOURCES.items()}

@@ -51,7 +51,30 @@ def table_file(wildcards):
     return [getattr(CONFIG, key)] if key and getattr(CONFIG, key) else []
 
 
+def table_rows(wildcards):
+    """The rows that a table shows, as the plan has them."""
+    return PLANS[wildcards.paper].rows.get(wildcards.table, [])
+
+
+def table_content(wildcards):
+    """The content of the files of the repository that a table reads, and of the user's file that it shows."""
+    published = str(HERE / f"resources/published/{wildcards.paper}.csv")
+    files = [published, PAPER_FILES[wildcards.paper], *table_readings(wildcards)]
+    return digest_of([content_of(files), *map(CONTENTS.file, table_file(wildcards))])
+
+
+@cache
+def sources_of(paper):
+    """The sources that are a paper's: of its name, in its file, or of a file that its data sets are read from."""
+    named = {name for name in SOURCES if name == paper or name.startswith(f"{paper}_")}
+    entries = PAPERS[paper].data.values()
+    files = [file for entry in entries for files in entry.named([]).values() for file in files]
+    files += [file for entry in entries for file in entry.instead.values()]
+    return named | PAPERS[paper].sources.keys() | {file.split("/")[0] for file in files}
+
+
+@cache
 def source_words(paper):
-    """What the registry says of a paper's sources, named by it or in its file; tables and report show it."""
-    named = [name for name in SOURCES if name == paper or name.startswith(f"{paper}_")]
-    return sources.words(SOURCES, [*named, *PAPERS[paper].sources])
+    """What the registry says of a paper's sources, and of those that are no paper's own; all pages show it."""
+    owned = set().union(*map(sources_of, PAPERS))
+    return sources.words(SOURCES, sorted(sources_of(paper) | (SOURCES.keys() - owned)))

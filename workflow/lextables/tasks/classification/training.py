@@ -22,6 +22,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from transformers import TrainingArguments
 
+from lextables.atomic import replacing_folder
 from lextables.dataset import Row, read, write
 from lextables.errors import BadInput
 from lextables.models import checkpoints, multi_head
@@ -38,7 +39,7 @@ from lextables.tasks.classification.schema import PREDICTIONS, TRIED
 from lextables.tasks.classification.trials import JOINT, Trial
 
 Settings = Mapping[str, Any]
-_FINISHED = "predictions.parquet"
+_FINISHED, _PREDICTIONS = "finished", "predictions.parquet"
 _SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear"}  # transformers' names
 _LONG = 1024  # tokens from which activations are computed twice, to save memory
 Visit = Callable[[MultiHead, int], None]
@@ -166,7 +167,7 @@ def _finished(run: Training, heads: Sequence[str], trial: Trial) -> tuple[Path, 
     work = _work(run, heads, trial)
     record = {
         "work": work.name,
-        "finished_before": (work / _FINISHED).exists(),
+        "finished_before": checkpoints.intact(work / _FINISHED),
         "resumed_from": 0,
         "heads": heads,
     }
@@ -179,10 +180,12 @@ def _finished(run: Training, heads: Sequence[str], trial: Trial) -> tuple[Path, 
 
         _, record["resumed_from"] = _train(run, heads, trial, work, visit)
         parts = [work / _part(updates) for updates in sorted(set(trial["updates"]))]
-        write(TRIED, itertools.chain.from_iterable(map(read, parts)), work / _FINISHED)
+        with replacing_folder(work / _FINISHED) as temporary:
+            write(TRIED, itertools.chain.from_iterable(map(read, parts)), temporary / _PREDICTIONS)
+            checkpoints.seal(temporary)
     for left in [*work.glob("checkpoint-*"), *work.glob(_part("*"))]:
         shutil.rmtree(left) if left.is_dir() else left.unlink()
-    return work / _FINISHED, record
+    return work / _FINISHED / _PREDICTIONS, record
 
 
 def _part(updates: int | str) -> str:
