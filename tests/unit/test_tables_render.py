@@ -196,12 +196,12 @@ def test_what_is_said_of_a_whole_row_or_column_is_marked_once():
 def test_the_reason_of_cells_that_did_not_run_is_marked_once_in_a_row_that_holds_others():
     why = "bert is not available here"
     cells = [Cell("BERT", column, None, reason=why) for column in COLUMNS]
-    cells += [Cell("BERT", "Size", 110.0), Cell("BERT", "Words", 3.0, reason="counted once")]
+    cells += [Cell("BERT", "Size", None, reason="not public"), Cell("BERT", "Words", 3.0, reason="a count")]
     cells += [Cell("GPT", COLUMNS[0], None, reason="an API"), Cell("GPT", COLUMNS[1], None, reason=why)]
-    assert _marked(cells) == ([1, 0], [0] * 4, 3)
+    assert _marked(cells) == ([1, 0], [0] * 4, 4)
     text = markdown("Retrieval", "Section 4", build([], cells, True))
-    assert "| BERT ¹ | – not run | – not run | 110.000 | 3.000 ² |" in text
-    assert "| GPT | – not run ³ | – not run ¹ |  |  |" in text
+    assert "| BERT ¹ | – not run | – not run | – not run ² | 3.000 ³ |" in text
+    assert "| GPT | – not run ⁴ | – not run ¹ |  |  |" in text
 
 
 def _marked(cells):

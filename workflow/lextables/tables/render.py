@@ -6,6 +6,7 @@ paper's is no answer to the printed value, which then stands beneath it and poin
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -313,8 +314,9 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _why_not_run(cells: Iterable[Shown | None]) -> int:
-    """The note that several cells of a row share which did not run, whatever the others hold."""
-    return _shared(cell for cell in cells if cell and cell.verdict == "not run")
+    """The note of most of a row's cells that did not run, 0 where no two have the same."""
+    notes = Counter(cell.note for cell in cells if cell and cell.verdict == "not run")
+    return next((note for note, count in notes.most_common(1) if count > 1), 0)
 
 
 def _shared(cells: Iterable[Shown | None]) -> int:
