@@ -84,9 +84,12 @@ def write_results(root: Path, source: dict | None = None) -> Path:
     for k, torch in enumerate(("2.13.0", "2.13.0", "2.12.1")):
         folder = root / f"{RUN}/seed{k}"
         folder.mkdir(parents=True, exist_ok=True)
-        trained = {"device": "H100", "seconds": 100.0, "peak_memory_mib": 5000}
+        settings = {"model": "all-minilm-l6-v2", "found": "package"}
+        trained = {"device": "H100", "seconds": 100.0, "peak_memory_mib": 5000, "updates": 400} | {
+            "settings": settings | {"batch_size": 16}, "trial": {"learning_rate": 1e-4, "note": EVIL},
+        }  # fmt: skip
         record = {
-            "settings": {"model": "all-minilm-l6-v2", "found": "package", "prompt": EVIL}, "device": "H100",
+            "settings": settings | {"prompt": EVIL}, "device": "H100",
             "seconds": 200.0 + k, "peak_memory_mib": 1000 + k, "libraries": VERSIONS | {"torch": torch},
             "trained": trained, "validation": [{"learning_rate": 1e-4, "validation NDCG@10": 0.25}],
         }  # fmt: skip

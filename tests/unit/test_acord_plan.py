@@ -171,6 +171,15 @@ def test_the_floor_is_a_flag_of_the_registry():
     ]
 
 
+def test_a_baseline_that_is_lenient_says_so_in_its_row():
+    task = PAPER.tasks["acord"]
+    lenient = {key: entry.model_copy(update={"lenient": True}) for key, entry in task.retrievers.items()}
+    planner = RetrievalPlanner("acord", task.model_copy(update={"retrievers": lenient}), context())
+    found = {row.row: row.lenient for row in planner.rows()}
+    assert found["BM25, one index over the corpus / None"]
+    assert not any(system.lenient for system in systems())
+
+
 def test_what_a_run_goes_by_is_a_run_of_the_plan():
     found = laid_out(data="release", models="paper", grid="paper")
     for spec in found.specs.values():

@@ -38,6 +38,9 @@ def test_each_floor_is_one_run_that_answers():
     (run,) = rows["Others"].runs["all"]
     assert run.folder == "runs/asked/answer/prior/all/seed0"
     assert (rows["Others"].own, rows["Others"].floor, rows["guesses"].own) == (True, True, False)
+    assert not rows["Others"].lenient
+    lenient, _ = planned(models={"prior": TASK["models"]["prior"] | {"lenient": True}})
+    assert lenient["Others"].plain()["lenient"]
 
 
 def test_settings_hold_what_a_run_depends_on_and_no_more():

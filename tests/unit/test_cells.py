@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -172,45 +173,60 @@ def test_a_loss_is_reached_by_a_baseline_that_is_as_low():
 
     def marked(published, baseline):
         other = Cell("Random", "NDCG@5", baseline, measure="loss", floor="Random")
-        return "Random" in build([published], [cell, other], True)[0].reason
+        return "Random" in build([published], [cell, other], True)[0].baselines
 
     assert [marked(at, baseline) for baseline in (0.1, 0.24, 0.3)] == [True, True, False]
     # No loss is reached by a model that answers nothing.
-    assert "nothing" not in build([printed("0.0", 1)], [cell], True)[0].reason
+    assert "nothing" not in build([printed("0.0", 1)], [cell], True)[0].baselines
 
 
-def test_a_printed_value_that_the_floor_reaches_is_marked():
+def test_a_published_value_names_the_baselines_that_reach_it():
     def floor(value, row="Random", column="AUPR", measure="Overall"):
         return Cell(row, column, value, measure=measure, floor=row)
 
     def marked(published, cell, *floors):
-        return build([published], [cell, *floors], True)[0].reason
+        line = build([published], [cell, *floors], True)[0]
+        assert "baseline" not in line.reason and "floor" not in line.reason
+        return line.baselines
 
-    mark = "the floor reaches this value too (Random): to match it says nothing"
+    mark = "Random"
     at, cell = printed("16.8%", 1), Cell("BM25 / None", "NDCG@5", 16.84, measure="Overall")
     assert marked(at, cell, floor(16.75)) == mark  # equal at the printed precision
     assert marked(at, cell, floor(16.74)) == ""
     assert marked(at, cell, floor(90.0, measure="Term")) == ""
     assert marked(at, cell, floor(math.nan), floor(None, "BM25")) == ""
-    both = marked(at, cell, floor(17.0), floor(18.0, "BM25"))
-    assert both == "the floor reaches this value too (Random, and 1 more): to match it says nothing"
+    assert marked(at, cell, floor(17.0), floor(18.0, "BM25")) == "Random; BM25"
     # Rows that were not run are marked as well; a count is no score; other data say nothing of the paper's.
     absent = Cell("BM25 / None", "NDCG@5", None, reason="gated", measure="Overall")
-    assert marked(at, absent, floor(17.0)) == f"gated; {mark}"
+    assert marked(at, absent, floor(17.0)) == mark
     assert marked(at, Cell("BM25 / None", "NDCG@5", 16.84), floor(17.0, measure="")) == ""
-    assert build([at], [cell, floor(17.0)], False)[0].reason == ""
-    # The floor's own printed row is not measured with itself.
+    assert build([at], [cell, floor(17.0)], False)[0].baselines == ""
+    # A baseline's own printed row is not measured with itself.
     own = Cell("BM25 / None", "NDCG@5", 16.84, measure="Overall", floor="Random")
     assert marked(at, own) == ""
 
 
 def test_a_printed_zero_of_a_score_is_reached_by_a_model_that_answers_nothing():
     line = trained(printed("0.0", 1), (0.0, 0.0, 0.0), measure="Precision@90% Recall")
-    assert line.verdict == "match"
-    assert line.reason.endswith(
-        "the floor reaches this value too (a model that answers nothing): to match it says nothing"
-    )
-    assert judged(printed("0", 0), 0.0).reason == ""  # a count
+    assert (line.verdict, line.baselines) == ("match", "a model that answers nothing")
+    assert judged(printed("0", 0), 0.0).baselines == ""  # a count
+
+
+def test_a_baseline_changes_neither_the_verdict_nor_its_reason():
+    at, baseline = printed("0.525", 3), Cell("Words", "NDCG@5", 0.6, measure="NDCG@5", floor="Words")
+    for value, seeds in ((0.525, None), (0.5, None), (0.53, (0.52, 0.53, 0.54))):
+        cell = Cell("BM25 / None", "NDCG@5", value, seeds=seeds, measure="NDCG@5")
+        alone, beside = build([at], [cell], True)[0], build([at], [cell, baseline], True)[0]
+        assert (alone.baselines, beside.baselines) == ("", "Words")
+        assert replace(beside, baselines="") == alone
+
+
+def test_a_table_of_before_baselines_were_stored_is_read():
+    text = to_csv(build([printed("0.525", 3)], [Cell("BM25 / None", "NDCG@5", 0.525)], True))
+    header, row = text.splitlines()
+    assert header.endswith(",baselines") and row.endswith(",")
+    (line,) = from_csv(f"{header.removesuffix(',baselines')}\n{row[:-1]}\n")
+    assert (line.verdict, line.baselines) == ("match", "")
 
 
 def test_a_row_of_our_own_shows_its_spread_and_other_data_give_no_verdict():
@@ -281,8 +297,8 @@ def test_a_published_row_or_column_that_is_not_computed_names_those_that_are():
 def test_csv_round_trip_and_count():
     lines = build([printed("0.525")], [Cell("BM25 / None", "NDCG@5", 0.5253, 0.44, 0.61)], comparable=True)
     text = to_csv(lines)
-    assert (
-        text.splitlines()[0] == "row,column,published,reproduced,ours,low,high,decimals,verdict,reason,runs"
+    assert text.splitlines()[0] == (
+        "row,column,published,reproduced,ours,low,high,decimals,verdict,reason,runs,baselines"
     )
     assert from_csv(text) == lines
     assert count(lines)["match"] == 1

@@ -47,6 +47,13 @@ def test_a_plain_task_is_learnt_by_cross_entropy_in_a_shuffled_order():
     assert (row.row, row.trained, list(row.runs)) == ("MiniLM", True, ["100"])
 
 
+@pytest.mark.parametrize("changes", [linear(), {"models": TASK["models"]}])
+def test_a_baseline_that_is_lenient_says_so_in_its_row(changes):
+    ((key, panel),) = changes["models"].items()
+    lenient = changes | {"models": {key: panel | {"floor": True, "lenient": True}}}
+    assert [specs(**each)[1].plain()["lenient"] for each in (changes, lenient)] == [False, True]
+
+
 def test_what_the_registry_says_of_training_reaches_it():
     several = {"multi_label": True, "loss": "binary_cross_entropy", "class_weights": "balanced"}
     found, _ = specs(**several)

@@ -157,7 +157,7 @@ def test_a_training_is_told_its_view_and_none_is_one_of_no_update(planned):
 
 def test_a_panel_says_what_it_is_trained_on_by_which_heads_grid_and_examples(planned):
     panel = {"row": "Small", "model": "small", "trained_on": ["long", "none"], "heads": ["two", "four"]}
-    rows, _, specs = planned({"small": panel | {"grid": "other", "where": "analysis"}})
+    rows, _, specs = planned({"small": panel | {"grid": "other", "where": "analysis", "lenient": True}})
     found = trainings(specs, "small")
     assert list(found) == ["none-paper", "long-paper"]
     told = {"only": ["two", "four"], "where": "analysis", "passes": 1, "max_length": 48}
@@ -167,6 +167,7 @@ def test_a_panel_says_what_it_is_trained_on_by_which_heads_grid_and_examples(pla
         ("none > short", 0, 48), ("none > long", 0, 48), ("long > long", 1, 48),
     ]  # fmt: skip
     assert read_by["only"] == ["two", "four"] and rows["Small"].about["heads"] == "two, four"
+    assert rows["Small"].lenient
 
 
 def test_a_grid_trains_under_fewer_views_and_a_panel_is_of_the_grids_that_it_names(planned):

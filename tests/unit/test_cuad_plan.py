@@ -182,6 +182,10 @@ def test_linear_floors_run_where_their_encoder_is_and_on_every_share(monkeypatch
     }
     assert "weights" not in settings["linear"]
     assert (settings["linear"]["relaxed"], settings["linear-exact"]["relaxed"]) == ("Parties", None)
+    # Those that mark whole sentences as parties mark no printed value.
+    marked = [panel.row for panel in PAPER.tasks["cuad"].models.values() if panel.floor and not panel.lenient]
+    assert marked == [row for row in floors if not floors[row]["lenient"]]
+    assert marked == ["TF-IDF and a linear model, parties by their names"]
     assert settings["linear-both"]["model"] == "all-minilm-l6-v2"
     (curve,) = [row for row in found.rows["figure6"] if row["row"] == "TF-IDF and a linear model"]
     assert set(curve["runs"]) == {"3", "10", "30", "100"}

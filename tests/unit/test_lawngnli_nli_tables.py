@@ -176,7 +176,7 @@ class Table:
             self.answers[folder] = answers_of(folder, head, conditions)
             self._write(folder, head)
         known = {"row": row, "own": False, "given": False, "reason": "", "parameters": 1, "trained": True}
-        known |= {"averages": 1, "floor": False, "setting": "multi", "heads": head}
+        known |= {"averages": 1, "floor": False, "lenient": False, "setting": "multi", "heads": head}
         self.systems.append(known | {"runs": {"100": folders} if folders else {}} | changes)
         return folders
 

@@ -144,8 +144,6 @@ def run(data, name, shift=0.0, setting="single", values=(), **more):
     settings = {
         "grid": "small", "setting": setting, "published": None, "tried": 1,
         "batch_size": 16, "max_length": 128, "bf16": True,
-        # What a span-extraction run is set to besides.
-        "step": 64, "windows_per_question": 6,
     }  # fmt: skip
     trials = {"01": {"learning_rate": 3e-4, "updates": [40]}}
     record = {
@@ -160,7 +158,7 @@ def system(row, runs=None, setting="single", own=False, reason="not here", **mor
     runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
     return {
         "row": row, "setting": setting, "family": "", "own": own, "reason": "" if runs else reason,
-        "parameters": 1, "trained": True, "averages": 3, "floor": False, "runs": runs,
+        "parameters": 1, "trained": True, "averages": 3, "floor": False, "lenient": False, "runs": runs,
     } | more  # fmt: skip
 
 
@@ -233,9 +231,6 @@ def test_table3_sets_categories_and_our_model_beside_the_printed_ones(data):
         "Questions scored": "2",
         "Answers left out": "2",
         "Overall, least to greatest run": "60.0 to 70.0",
-        "Settings": "grid small: learning rate 0.0003, 40 updates of 16 examples for each head, "
-        "texts cut at 128 tokens, bfloat16",
-        "Time": "2 seeds, 3 min 20 s on a processor",
     }
 
 
@@ -298,18 +293,12 @@ def test_differences_of_figure3_have_their_spread(data):
     assert (cell.value, cell.averages) == (pytest.approx(95), 3)
 
 
-def test_linear_models_are_part_of_the_floor_and_say_their_settings(data):
-    settings = {
-        "kind": "linear", "features": "words", "longest": 2, "least": 5, "piece": 64,
-        "penalty": {"words": 100.0},
-    }  # fmt: skip
-    trained = {"settings": settings, "device": "a processor", "seconds": 20.0}
-    words = system("Words", [run(data, "linear", trained=trained)], own=True, floor=True)
-    mark = "the floor reaches this value too (Words): to match it says nothing"
+def test_linear_models_are_baselines(data):
+    words = system("Words", [run(data, "linear")], own=True, floor=True)
     for table in ("table3", "table4"):
         found = lines(data, table, *map(system, PANEL), words, comparable=True)
         cells = {(line.row, line.column): line for line in found}
-        reached = [line for line in found if line.row == "Overall" and mark in line.reason]
+        reached = [line for line in found if line.row == "Overall" and line.baselines == "Words"]
         printed = {
             line.column: float(line.published.rstrip("%"))
             for line in found
@@ -318,18 +307,14 @@ def test_linear_models_are_part_of_the_floor_and_say_their_settings(data):
         assert cells["Overall", "Words"].ours == "60.0" and cells["Overall", "Words"].verdict == ""
         assert {line.column for line in reached} == {name for name, value in printed.items() if value <= 60}
         assert reached
-        assert cells["Words", "Settings"].ours == (
-            "a model for each head, runs of up to 2 words that 5 texts of a head have, C = 100"
-        )
 
 
 def test_what_random_scores_reach_is_the_floor(data):
     found = lines(data, "table3", system("RoBERTa", [run(data, "floor", 0.7)]), comparable=True)
-    mark = "the floor reaches this value too (Random): to match it says nothing"
-    reached = {line.row for line in found if line.column == "BERT" and line.reason.endswith(mark)}
+    reached = {line.row for line in found if line.column == "BERT" and line.baselines == "Random"}
     # Random reaches 80 and 100 % of these data, which is more than any model's printed score.
     assert {"Overall", "Knowledge"} <= reached
-    assert not [line for line in found if line.column == "Random" and mark in line.reason]
+    assert not [line for line in found if line.column == "Random" and line.baselines]
 
 
 def test_random_is_computed_from_the_data_where_nothing_ran(data):
@@ -370,39 +355,6 @@ def test_table6_of_data_without_such_heads_says_so(data):
         cells["Main", "Random"].reason
         == "no head with every answer among the abridged test examples can be scored in these data"
     )
-
-
-@pytest.mark.parametrize(
-    ("record", "words"),
-    [
-        (
-            {"published": "bert-base-cased", "setting": "single", "tried": 12},
-            "learning rate 1e-05 to 0.0001, 100 to 400 updates of 16 examples for each head, "
-            "the best that the authors found",
-        ),
-        (
-            {"published": None, "setting": "multi", "tried": 12},
-            "learning rate 1e-05 to 0.0001, 100 to 400 updates of 16 examples for all heads together, "
-            "the best of 12 settings on dev",
-        ),
-        (
-            {"published": None, "setting": "single", "tried": 1},
-            "learning rate 1e-05 to 0.0001, 100 to 400 updates of 16 examples for each head",
-        ),
-    ],
-)
-def test_settings_say_who_chose_them(record, words):
-    settings = {"grid": "paper", "batch_size": 16, "max_length": 512, "bf16": False} | record
-    trials = {
-        "a": {"learning_rate": 1e-5, "updates": [400]},
-        "b": {"learning_rate": 1e-4, "updates": [100]},
-    }
-    trained = {"settings": settings, "trials": trials}
-    assert tables.settings_in_words(trained | {"precision": "bfloat16"}).endswith(", bfloat16")
-    # A reading of trained weights carries the record of their training.
-    for run_record in (trained, {"settings": {"grid": "paper"}, "trained": trained}):
-        found = tables.settings_in_words(run_record)
-        assert found == f"grid paper: {words}, texts cut at 512 tokens"
 
 
 def test_figure2_reads_a_stepwise_curve_and_draws_it(data):
@@ -453,12 +405,11 @@ def test_table12_counts_spans_and_sets_the_joined_row_beside(data):
         ("AUPR", "category: No-Shop"): (0.25, 2), ("AUPR", "category: MAE Definition"): (0.0, 0),
         ("AUPR, strict", "all"): (0.61, 2),
     }  # fmt: skip
-    more = {"updates": 100, "trial": {"learning_rate": 1e-4, "epochs": 4}}
-    joined = run(data, "joined", values=values, settings={"n_best": 20}, updates=None)
+    joined = run(data, "joined", values=values)
     cells = computed(
         data,
         "table12",
-        system("RoBERTa-base", [run(data, "spans", values=values, **more)]),
+        system("RoBERTa-base", [run(data, "spans", values=values)]),
         system("RoBERTa-base, joined", [joined], own=True),
     )
     column, fiduciary = "RoBERTa-base (AUPR)", "Fiduciary exception: Board determination (no-shop)"
@@ -472,11 +423,6 @@ def test_table12_counts_spans_and_sets_the_joined_row_beside(data):
     assert (cells["Overall", column].value, cells["Overall", column].low) == pytest.approx((60, 50))
     assert cells["No-Shop", "RoBERTa-base, joined (AUPR)"].value == 25
     assert cells["RoBERTa-base", "Overall AUPR, strict"].value == pytest.approx(61)
-    assert cells["RoBERTa-base", "Training"].value == (
-        "grid small: learning rate 0.0001 for 4 epochs, 100 updates of 16 windows, windows of 128 tokens, "
-        "64 apart, 6 windows of a contract a question, bfloat16"
-    )
-    assert ("RoBERTa-base, joined", "Training") not in cells
 
 
 def test_the_validation_table_keeps_the_splits_apart(data):

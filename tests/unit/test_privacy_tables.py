@@ -168,6 +168,7 @@ def system(row, folders=(), reason="", **more):
         "trained": False,
         "averages": 1,
         "floor": False,
+        "lenient": False,
     } | more
 
 

@@ -185,6 +185,8 @@ def test_a_run_says_how_it_was_set_what_it_took_how_it_learnt_and_where_it_is_sh
         "The same with other seeds: seed 1 ; seed 2",
         "Loss over 3 updates, from 0.8 to 0.6", "NDCG@5 all 0.5250 57",
         "learning_rate validation NDCG@10 0.0001 0.25", "run.json scores.parquet log.txt",
+        "Its training # device H100 time 1 min 40 s batch_size 16 trial.learning_rate 0.0001",
+        "updates 400 ",
     ):  # fmt: skip
         assert words_of_it in text
     assert '<polyline points="106.7,4.0 213.3,18.5 320.0,33.0"/>' in files[f"{RUN}/seed0.html"]

@@ -6,7 +6,18 @@ import pytest
 
 from lextables.tables.cells import Cell, Line, build
 from lextables.tables.published import PublishedCell
-from lextables.tables.render import data_note, html, label, laid_out, markdown, pivot, reasons, shown, tally
+from lextables.tables.render import (
+    data_note,
+    html,
+    key,
+    label,
+    laid_out,
+    markdown,
+    pivot,
+    reasons,
+    shown,
+    tally,
+)
 
 ROWS = ("BM25", "Cross-encoder", "GPT4o", "Llama")
 COLUMNS = ("NDCG@5", "NDCG@10")
@@ -80,29 +91,42 @@ def test_a_late_row_joins_the_grids_that_it_shares_columns_with():
         ("BM25", "52.5 → 52.5 ✓ match [52.4, 52.6]"),
         ("Cross-encoder", "52.5 → 52.9 ≈ near, 3 seeds: 51.91 to 53.89 [51.0, 54.0]"),
         ("GPT4o", "52.5 → 60.0 ✗ off +7.5 [59.0, 61.0]"),
-        ("Llama", "52.5 → – not run ¹"),
+        ("Llama", "52.5 → – not run"),
     ],
 )
 def test_every_verdict_has_a_mark_and_a_word(row, said):
     text = markdown("Retrieval", "Section 4", _lines(), name="table3")
-    assert f"| {row} | {said} | {said} |  |" in text
+    name = "Llama ¹" if row == "Llama" else row  # whose reason is said of the whole row
+    assert f"| {name} | {said} | {said} |  |" in text
     words = Page(html("Retrieval", "Section 4", _lines(), name="table3")).words
     printed, _, rest = said.partition(" → ")
-    if row == "Llama":  # whose reason is said of the whole row
+    if row == "Llama":
         assert "Llama note 1 printed 52.5 not run printed 52.5 not run" in words
     else:
         assert f"printed {printed} → ours {rest.replace('near,', 'near')}" in words
 
 
-def test_what_says_nothing_is_a_note_in_both_forms():
-    printed = PublishedCell("t", "BERT", "Precision@90% Recall", "0.0", 1, "")
-    cell = Cell("BERT", printed.column, 0.0, seeds=(0.0,) * 3, measure=printed.column)
-    lines = build([printed], [cell], True)
-    note = "the floor reaches this value too (a model that answers nothing): to match it says nothing"
-    assert list(reasons(lines)) == [note]
-    assert f"1. {note}" in markdown("CUAD", "Section 4", lines)
-    assert "0.0 → 0.0 ✓ match, 3 seeds: 0.00 to 0.00 ¹" in markdown("CUAD", "Section 4", lines)
-    assert note in Page(html("CUAD", "Section 4", lines)).words
+def test_a_value_that_a_baseline_reaches_is_marked_beside_the_value_and_explained_once():
+    printed = [
+        PublishedCell("t", row, "AUPR", value, 1, "") for row, value in (("BERT", "0.0"), ("GPT", "9.0"))
+    ]
+    cells = [
+        Cell("BERT", "AUPR", 0.0, seeds=(0.0,) * 3, measure="AUPR"),
+        Cell("GPT", "AUPR", None, reason="gated", measure="AUPR"),
+        Cell("Words *", "AUPR", 9.1, measure="AUPR", floor="Words *"),
+    ]
+    lines = build(printed, cells, True)
+    assert list(reasons(lines)) == ["gated"]
+    text, page = markdown("CUAD", "Section 4", lines), Page(html("CUAD", "Section 4", lines)).words
+    assert "| BERT | 0.0† → 0.0 ✓ match, 3 seeds: 0.00 to 0.00 |" in text
+    assert "| GPT | 9.0† → – not run ¹ |" in text
+    assert "printed 0.0† reached by a baseline → ours 0.0 ✓ match" in page.replace(" †", "†")
+    assert "printed 9.0† reached by a baseline not run" in page.replace(" †", "†")
+    names = "Here: Words {}; a model that answers nothing."
+    assert f"not the reproduction. {names.format(chr(92) + '*')}" in text
+    assert f"not the reproduction. {names.format('*')}" in page
+    # A table without such a value does not explain the mark.
+    assert "†" not in key(build(printed[1:], cells[1:2], True))
 
 
 def test_paper_data_without_enough_seeds_say_no_verdict():
@@ -167,6 +191,17 @@ def test_what_is_said_of_a_whole_row_or_column_is_marked_once():
     cells += [Cell(row, "NDCG@10", 1.0) for row in ROWS]
     rows, columns, left = _marked(cells)
     assert (rows, columns, left) == ([0, 0, 0, 0], [1, 0], 0)
+
+
+def test_the_reason_of_cells_that_did_not_run_is_marked_once_in_a_row_that_holds_others():
+    why = "bert is not available here"
+    cells = [Cell("BERT", column, None, reason=why) for column in COLUMNS]
+    cells += [Cell("BERT", "Size", None, reason="not public"), Cell("BERT", "Words", 3.0, reason="a count")]
+    cells += [Cell("GPT", COLUMNS[0], None, reason="an API"), Cell("GPT", COLUMNS[1], None, reason=why)]
+    assert _marked(cells) == ([1, 0], [0] * 4, 4)
+    text = markdown("Retrieval", "Section 4", build([], cells, True))
+    assert "| BERT ¹ | – not run | – not run | – not run ² | 3.000 ³ |" in text
+    assert "| GPT | – not run ⁴ | – not run ¹ |  |  |" in text
 
 
 def _marked(cells):

@@ -66,6 +66,7 @@ def test_a_row_is_plain_values():
         "trained": True,
         "averages": 3,
         "floor": False,
+        "lenient": False,
         "setting": "single",
         "runs": {
             "100": ["runs/maud/read/minilm/paper/seed0", "runs/maud/read/minilm/paper/seed1"],

@@ -17,7 +17,6 @@ from typing import Any
 
 from lextables.dataset import Row, read
 from lextables.tables.cells import Cell, Score, same_words
-from lextables.tables.cost import record, span_settings_in_words, time_in_words
 from lextables.tables.inputs import Inputs, Scores, about
 from lextables.tasks.spans.shares import part
 
@@ -186,16 +185,13 @@ def _covered(spans: Iterable[tuple[int, int]]) -> int:
 
 
 def table2(results: Results) -> list[Cell]:
-    """Every model; the strict reading beside it where it differs, and what was spent on it."""
-    cells = []
-    for system in results.systems:
-        folders = _folders(system)
-        cells += [cell for metric in COLUMNS for cell in _score_cells(results, system, metric)]
-        if folders:
-            records = [record(results.root, folder) for folder in folders]
-            cells.append(Cell(system["row"], "Settings", span_settings_in_words(records[0]), runs=folders))
-            cells.append(Cell(system["row"], "Time", time_in_words(records), runs=folders))
-    return cells
+    """Every model; the strict reading beside it where it differs."""
+    return [
+        cell
+        for system in results.systems
+        for metric in COLUMNS
+        for cell in _score_cells(results, system, metric)
+    ]
 
 
 def _folders(system: System) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import math
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,16 +19,7 @@ from lextables.maud.registry import Maud
 from lextables.metrics.minority_aupr import scores as minority_scores
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.tables.cells import Cell, Score
-from lextables.tables.cost import (
-    asked_in_words,
-    given_in_words,
-    in_bfloat16,
-    linear_settings_in_words,
-    record,
-    span_settings_in_words,
-    time_in_words,
-    training,
-)
+from lextables.tables.cost import record, training
 from lextables.tables.inputs import Inputs, Scores, about, by_name
 
 AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
@@ -191,12 +182,12 @@ def table9(results: Results) -> list[Cell]:
 
 
 def table3(results: Results) -> list[Cell]:
-    """Single-task AUPR by category, and how each model was trained."""
+    """Single-task AUPR by category, and what each model's overall score is over."""
     return _by_category(results, AUPR) + _trained(results)
 
 
 def table4(results: Results) -> list[Cell]:
-    """Multi-task AUPR by category, and how each model was trained."""
+    """Multi-task AUPR by category, and what each model's overall score is over."""
     return _by_category(results, AUPR) + _trained(results)
 
 
@@ -260,17 +251,15 @@ def _score(
 
 
 def _trained(results: Results) -> list[Cell]:
-    """A row a model that ran: what its overall score is over, how far its runs differ, settings and time."""
+    """A row a model that ran: what its overall score is over, and how far its runs differ."""
     cells = []
     for system in results.systems:
         if folders := _folders(system):
-            first, records = results.scores[folders[0]], [record(results.root, folder) for folder in folders]
+            first = results.scores[folders[0]]
             values = {
                 "Questions scored": float(first[AUPR, "all"][1]),
                 "Answers left out": first["answers left out", "all"][0],
                 "Overall, least to greatest run": _spread(results.values(folders, AUPR)),
-                "Settings": settings_in_words(records[0]),
-                "Time": time_in_words(records),
             }
             cells += [
                 Cell(system["row"], column, value, decimals=0, runs=folders)
@@ -282,37 +271,6 @@ def _trained(results: Results) -> list[Cell]:
 
 def _spread(values: Sequence[float]) -> str:
     return f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 else ""
-
-
-def settings_in_words(run: Mapping[str, Any]) -> str:
-    """Return what a run's score depends on, from its `run.json`, in words."""
-    if words := given_in_words(run) or asked_in_words(run):
-        return words
-    trained = training(run)
-    if trained["settings"].get("kind") == "linear":
-        return linear_settings_in_words(trained["settings"])
-    settings, trials = trained["settings"], trained["trials"].values()
-    rates, updates = (
-        {trial["learning_rate"] for trial in trials},
-        {trial["updates"][-1] for trial in trials},
-    )
-    chosen = ""
-    if settings["published"]:
-        chosen = ", the best that the authors found"
-    elif settings["tried"] > 1:
-        chosen = f", the best of {settings['tried']} settings on dev"
-    models = "for each head" if settings["setting"] == "single" else "for all heads together"
-    words = [
-        f"learning rate {_range(rates)}",
-        f"{_range(updates)} updates of {settings['batch_size']} examples {models}{chosen}",
-        f"texts cut at {settings['max_length']} tokens",
-    ]
-    words += ["bfloat16"] * (settings["bf16"] or in_bfloat16(trained))
-    return f"grid {settings['grid']}: {', '.join(words)}"
-
-
-def _range(values: Iterable[float]) -> str:
-    return " to ".join(f"{value:g}" for value in sorted({min(values), max(values)}))
 
 
 def table6(results: Results) -> list[Cell]:
@@ -406,7 +364,7 @@ def figure3(results: Results) -> list[Cell]:
 
 
 def table12(results: Results) -> list[Cell]:
-    """Spans by deal point type and split, the AUPR of every model, and how each was trained."""
+    """Spans by deal point type and split, and the AUPR of every model."""
     spans = results.spans
     blanks = {" ".join(text_type.split()): text_type for text_type, _ in spans}
     systems = {f"{system['row']} (AUPR)": system for system in results.systems}
@@ -431,25 +389,13 @@ def table12(results: Results) -> list[Cell]:
 
 
 def _extracted(results: Results) -> list[Cell]:
-    """A row a model that ran: its overall score as the text defines it, how it was trained, and the time."""
+    """A row a model that ran: its overall score as the text defines it."""
     cells = []
     for system in results.systems:
-        if folders := _folders(system):
-            records = [record(results.root, folder) for folder in folders]
-            strict = results.score(folders, AUPR + STRICT)
-            values = {
-                "Overall AUPR, strict": strict,
-                # Spans that were joined afterwards took no training.
-                "Training": span_settings_in_words(records[0])
-                if "step" in records[0]["settings"]
-                else given_in_words(records[0]),
-                "Time": time_in_words(records),
-            }
-            cells += [
-                Cell(system["row"], column, value, decimals=1, runs=folders)
-                for column, value in values.items()
-                if value not in (None, "")
-            ]
+        folders = _folders(system)
+        strict = results.score(folders, AUPR + STRICT) if folders else None
+        if strict is not None:
+            cells.append(Cell(system["row"], "Overall AUPR, strict", strict, decimals=1, runs=folders))
     return cells
 
 

@@ -79,7 +79,7 @@ def cost(runs: Iterable[RunRecord]) -> str:
     runs = list(runs)
     if any(run.given for run in runs):
         return "made of predictions given, at a cost that is not known"
-    records = [record for run in runs for record in (*_trainings(run), run.record)]
+    records = [record for run in runs for record in (*trainings(run), run.record)]
     seconds = sum(record["seconds"] for record in records)
     memory = max((record.get("peak_memory_mib") or 0 for record in records), default=0)
     devices = ", ".join(dict.fromkeys(record["device"] for record in records))
@@ -90,6 +90,7 @@ def cost(runs: Iterable[RunRecord]) -> str:
     return "; ".join([said, *dict.fromkeys(asked)])
 
 
-def _trainings(run: RunRecord) -> list[Mapping[str, Any]]:
+def trainings(run: RunRecord) -> list[Mapping[str, Any]]:
+    """Return the records of the trainings whose weights a run read."""
     trained = run.record.get("trained") or []
     return trained if isinstance(trained, list) else [trained]

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from lextables.dataset import read
-from lextables.report.again import command, cost
+from lextables.report.again import command, cost, trainings
 from lextables.report.exhibits import cut
 from lextables.report.layout import Page
 from lextables.tables.render import duration, label
@@ -110,6 +110,7 @@ def page(
         "facts": facts,
         "command": command(config, f"{root}/{run.folder}/{target}"),
         "settings": _settings(record["settings"]),
+        "trained": [_training(trained, record["settings"]) for trained in trainings(run)],
         "counted": _settings({name: value for name, value in record.items() if name not in ELSEWHERE}),
         "asked": _settings(record.get("asked") or {}),
         "scores": scores[0],
@@ -169,6 +170,14 @@ def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
         else:
             found.append((name, cut("none" if value is None else str(value), LETTERS)))
     return found
+
+
+def _training(trained: Mapping[str, Any], settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a training took, found and was set to, less the settings that the run itself has alike."""
+    its_own = {name: value for name, value in trained["settings"].items() if settings.get(name) != value}
+    counted = {name: value for name, value in trained.items() if name not in ELSEWHERE}
+    took = [("device", trained["device"]), ("time", duration(trained["seconds"]))]
+    return took + _settings(counted | its_own)
 
 
 def _trials(trials: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]] | None:

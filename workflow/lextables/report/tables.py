@@ -49,7 +49,7 @@ def pages(
         "data_note": render.data_note(part.sources),
         "picture": outcomes.picture(counts),
         "counts": outcomes.in_words(counts) if any(counts.values()) else "",
-        "key": render.KEY,
+        "key": render.key(exhibit.lines),
         "reasons": list(numbers),
         "places": places,
     }

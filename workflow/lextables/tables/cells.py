@@ -10,7 +10,10 @@ without a verdict.
 
 A reason is made of clauses.  The first say the difference and the prediction interval, as `DIFFERENCE` and
 `SPREAD` read them back; then come an interval that is too wide to tell printed values apart, the cell's own
-reason, why it is off, and that the table's floor reaches the printed value as well.
+reason, and why it is off.
+
+``baselines`` names the baselines of the table that score at least as high as a published value.  It is a
+fact of the published value and no part of a verdict: an exact reproduction of such a value is a full match.
 """
 
 import csv
@@ -66,9 +69,9 @@ class Cell:
     where it is deterministic.  ``averages`` is how many runs the printed value is the mean of.  ``measure``
     names what a score is of, alike for all systems that are compared by it; it is empty for what is no score.
     ``score`` is what a test compares it with others by, and says if lower is better.  ``floor`` is the name
-    of a system of the table's floor whose score this is.  ``comparable`` says whether the data are the
-    paper's, of a cell that is made of others than its table.  A cell that is not ``judged`` has no verdict,
-    and its ``reason`` says why.
+    of the baseline whose score this is, where it may mark published values.  ``comparable`` says whether the
+    data are the paper's, of a cell that is made of others than its table.  A cell that is not ``judged`` has
+    no verdict, and its ``reason`` says why.
     """
 
     row: str
@@ -103,6 +106,7 @@ class Line:
     verdict: Verdict
     reason: str
     runs: str
+    baselines: str = ""
 
 
 COLUMNS = tuple(field.name for field in fields(Line))
@@ -228,7 +232,7 @@ def _beside(
     return Line(
         printed.row, printed.column, printed.value, written(cell.value, places), "",
         written(cell.low, places), written(cell.high, places), places, found,
-        _joined(*words, cell.reason, why, _reached(printed, cell, floors)), " ".join(cell.runs),
+        _joined(*words, cell.reason, why), " ".join(cell.runs), _reached(printed, cell, floors),
     )  # fmt: skip
 
 
@@ -317,7 +321,7 @@ def _too_wide(number: float, low: float, high: float, rivals: Iterable[float]) -
 
 
 def _reached(printed: PublishedCell, cell: Cell, floors: Iterable[Cell]) -> str:
-    """Say which system of the floor, and how many more, reach a printed score too, at its precision."""
+    """The baselines that score at least as high as a published value, at its precision."""
     number = printed.number
     if not cell.measure or number is None:
         return ""
@@ -329,11 +333,7 @@ def _reached(printed: PublishedCell, cell: Cell, floors: Iterable[Cell]) -> str:
         and floor.floor != cell.floor
         and sign * rounded(floor.value, printed.decimals) >= sign * number
     ]
-    names = [*dict.fromkeys(names), *[NOTHING] * (number == 0 and sign > 0)]
-    if not names:
-        return ""
-    more = f", and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"the floor reaches this value too ({names[0]}{more}): to match it says nothing"
+    return _joined(*dict.fromkeys(names), *[NOTHING] * (number == 0 and sign > 0))
 
 
 def _is_number(value: float | str | None) -> bool:

@@ -6,6 +6,7 @@ paper's is no answer to the printed value, which then stands beneath it and poin
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,12 @@ KEY = (
     "In brackets stands the 95 % interval over queries, contracts or examples, the benchmark’s own "
     "uncertainty; it judges nothing."
 )
+MARK = "†"  # of a printed value that a baseline reaches
+REACHED = (
+    "a baseline of the table scores at least as high as this printed value. "
+    "The mark describes the benchmark, not the reproduction."
+)
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SHORT = 15  # letters that fit where a number does
 LONG = 25  # rows from which a table scrolls in its box, under its header
 
@@ -48,7 +55,8 @@ class Shown:
 
     ``seeds`` are how many there are and their prediction interval; ``interval`` is the sampling interval;
     ``note`` is the number of what else is to be said of it, 0 where there is nothing.  ``apart`` is a value
-    of ours that is made of other data than the printed one.
+    of ours that is made of other data than the printed one.  ``reached`` says that a baseline of the table
+    scores at least as high as the printed value.
     """
 
     printed: str
@@ -60,6 +68,7 @@ class Shown:
     note: int
     verdict: str
     apart: bool = False
+    reached: bool = False
 
 
 def pivot(lines: Iterable[Line]) -> list[Grid]:
@@ -129,7 +138,15 @@ def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
     interval = f"[{line.low}, {line.high}]" if line.low and line.high else ""
     note = numbers.get(_note(line), 0)
     apart = bool(line.published and line.ours)
-    return Shown(line.published, value, mark, word, seeds, interval, note, line.verdict, apart)
+    return Shown(
+        line.published, value, mark, word, seeds, interval, note, line.verdict, apart, bool(line.baselines)
+    )
+
+
+def key(lines: Iterable[Line]) -> str:
+    """Say how to read the cells of a table: `KEY`, and which baselines mark published values."""
+    names = dict.fromkeys(name for line in lines for name in filter(None, line.baselines.split("; ")))
+    return f"{KEY} {MARK}: {REACHED} Here: {'; '.join(names)}." if names else KEY
 
 
 def tally(lines: Iterable[Line]) -> str:
@@ -177,21 +194,28 @@ def markdown(
     blocks = [f"# {_plain(heading)}", _plain(f"{where}. {data_note}." if data_note else f"{where}.")]
     blocks += [f"![{_plain(heading)}]({figure})"] * bool(figure)
     blocks += ["\n".join(_markdown_grid(grid, numbers)) for grid in pivot(lines)]
-    blocks += [f"**{tally(lines)}.** {KEY}"] * any(line.published for line in lines)
+    blocks += [f"**{tally(lines)}.** {_plain(key(lines))}"] * any(line.published for line in lines)
     blocks += ["\n".join(f"{n}. {_plain(reason)}" for reason, n in numbers.items())] * bool(numbers)
     blocks += ["\n".join(f"- {_plain(note)}" for note in notes)] * bool(notes)
     return "\n\n".join(blocks) + "\n"
 
 
 def _markdown_grid(grid: Grid, numbers: Mapping[str, int]) -> Iterable[str]:
-    yield _markdown_row("", *map(_plain, grid.columns))
-    yield _markdown_row("---", *("---" if _is_text(grid, column) else "---:" for column in grid.columns))
-    for rows, subheading in ((grid.paper, ()), (grid.own, ("**Ours**", *[""] * len(grid.columns)))):
-        if rows and subheading:
-            yield _markdown_row(*subheading)
-        for row, cells in rows.items():
-            found = [shown(cells[c], numbers) if c in cells else None for c in grid.columns]
-            yield _markdown_row(_plain(row), *(_markdown_cell(cell) if cell else "" for cell in found))
+    table = laid_out(grid, numbers)
+    columns = table["columns"]
+    yield _markdown_row("", *(_noted(_plain(column["name"]), column["note"]) for column in columns))
+    yield _markdown_row("---", *("---" if column["kind"] else "---:" for column in columns))
+    for body in table["bodies"]:
+        if body["own"]:
+            yield _markdown_row("**Ours**", *[""] * len(columns))
+        for row in body["rows"]:
+            cells = (_markdown_cell(cell) if cell else "" for cell in row["cells"])
+            yield _markdown_row(_noted(_plain(row["name"]), row["note"]), *cells)
+
+
+def _noted(text: str, note: int) -> str:
+    """A text with the number of a note, where it has one."""
+    return f"{text} {str(note).translate(SUPERSCRIPTS)}" if note else text
 
 
 def _markdown_row(*cells: str) -> str:
@@ -199,12 +223,12 @@ def _markdown_row(*cells: str) -> str:
 
 
 def _markdown_cell(cell: Shown) -> str:
-    values = " → ".join(_plain(text) for text in (cell.printed, cell.value) if text)
+    printed = cell.printed + MARK * cell.reached
+    values = " → ".join(_plain(text) for text in (printed, cell.value) if text)
     if cell.apart:
         values = f"{_plain(cell.value)} (printed: {_plain(cell.printed)})"
-    note = str(cell.note).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) if cell.note else ""
     said = (values, cell.mark, f"{cell.word}," if cell.word and cell.seeds else cell.word, cell.seeds)
-    return " ".join(text for text in (*said, note, cell.interval) if text)
+    return " ".join(filter(None, (_noted(" ".join(filter(None, said)), cell.note), cell.interval)))
 
 
 def _plain(text: str) -> str:
@@ -243,7 +267,7 @@ def html(
     body = TEMPLATES.get_template("alone.html.j2").render(
         heading=_heading(name, title), where=where, data_note=data_note, svg=Markup(svg),
         grids=[laid_out(grid, numbers) for grid in pivot(lines)],
-        tally=tally(lines) if any(line.published for line in lines) else "", key=KEY,
+        tally=tally(lines) if any(line.published for line in lines) else "", key=key(lines),
         reasons=numbers, notes=notes,
     )  # fmt: skip
     return page(_heading(name, title), Markup(body))
@@ -261,10 +285,9 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
         for part in (grid.paper, grid.own)
         for row, cells in part.items()
     }
-    row_notes = {row: _shared(cells) for row, cells in rows.items()}
+    row_notes = {row: _shared(cells) or _why_not_run(cells) for row, cells in rows.items()}
     for row, note in row_notes.items():
-        if note:
-            rows[row] = [cell and replace(cell, note=0) for cell in rows[row]]
+        rows[row] = [cell and (replace(cell, note=0) if cell.note == note else cell) for cell in rows[row]]
     column_notes = [_shared(column) for column in zip(*rows.values(), strict=True)]
     for row, cells in rows.items():
         rows[row] = [
@@ -288,6 +311,12 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
         "named": any(len(row) > SHORT for row in rows),
         "long": len(rows) > LONG,
     }
+
+
+def _why_not_run(cells: Iterable[Shown | None]) -> int:
+    """The note of most of a row's cells that did not run, 0 where no two have the same."""
+    notes = Counter(cell.note for cell in cells if cell and cell.verdict == "not run")
+    return next((note for note, count in notes.most_common(1) if count > 1), 0)
 
 
 def _shared(cells: Iterable[Shown | None]) -> int:

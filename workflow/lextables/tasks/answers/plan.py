@@ -250,6 +250,7 @@ class AnswersPlanner(Planner):
             panel.row,
             own=panel.own,
             floor=panel.floor,
+            lenient=panel.lenient,
             parameters=self.context.parameters(*([panel.model] if panel.model else [])),
             about={"part": part},
             **fields,

@@ -313,6 +313,7 @@ class ClassificationPlanner(Planner):
             parameters=self.context.parameters(*([panel.model] if panel.model else [])),
             trained=True,
             floor=panel.floor,
+            lenient=panel.lenient,
             runs={} if missing else {str(share): self.learnt(key, panel, weights, share) for share in shares},
             about={"setting": "single"},
         )
@@ -371,6 +372,7 @@ class ClassificationPlanner(Planner):
             trained=True,
             averages=self.task.averages,
             floor=panel.floor,
+            lenient=panel.lenient,
             runs=runs,
             about={"setting": setting},
         )
@@ -432,6 +434,7 @@ class ClassificationPlanner(Planner):
             trained=True,
             averages=self.task.averages,
             floor=panel.floor,
+            lenient=panel.lenient,
             runs={} if missing else {self.MAIN: tuple(self.read(key, panel, start, seed) for seed in seeds)},
             about={"setting": "multi", "heads": ", ".join(self.heads(panel))},
         )

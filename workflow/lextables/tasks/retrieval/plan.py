@@ -48,8 +48,7 @@ class Retriever(Entry):
     by the mean of the standardised scores of those that it is ``of``: keys of other retrievers, or of
     fine-tuned bi-encoders; they count by their ``shares``, or alike.  A linear one learns from the judgements
     of the training and validation queries, by words in so many ``topics`` and, where it names a ``model``, by
-    its vectors; ``penalty`` is scikit-learn's C.  A ``floor`` row says what a score is worth: to reach no
-    more than it says nothing.
+    its vectors; ``penalty`` is scikit-learn's C.  ``floor`` and ``lenient`` are those of a `Panel`.
 
     One that goes by vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose
     best counts; it and okapi may read them filtered, cut to the paragraphs that BM25 finds for the query.
@@ -71,6 +70,7 @@ class Retriever(Entry):
     own: bool = False
     reranked: bool = True
     floor: bool = False
+    lenient: bool = False
 
     @property
     def handed_on(self) -> str:
@@ -323,6 +323,7 @@ class RetrievalPlanner(Planner):
             trained=tuned or learnt,
             averages=self.task.averages if tuned else 1,
             floor=getattr(retriever, "floor", False) and reranker is None,
+            lenient=getattr(retriever, "lenient", False),
             runs={} if missing else outcome,
             about={
                 "retriever": retriever.row,

@@ -231,6 +231,7 @@ class SpanPlanner(Planner):
             parameters=self.context.parameters(*encoders),
             trained=True,
             floor=panel.floor,
+            lenient=panel.lenient,
             about={"family": panel.family},
         )
         relaxed = None if panel.exact else self.task.relaxed
@@ -257,6 +258,7 @@ class SpanPlanner(Planner):
             parameters=self.context.parameters(panel.model),
             averages=self.task.averages,
             floor=panel.floor,
+            lenient=panel.lenient,
             about={"family": panel.family},
         )
         if released := self.released(key, panel):
