@@ -446,9 +446,7 @@ def published(finished):
 
 def test_every_paper_has_a_bundle_of_the_same_tables(finished, published):
     names = {path.name for path in published.iterdir()}
-    assert names == {
-        *("acord", "cuad", "lawngnli", "maud", "privacy", "lawngnli_parentheticals", "printed")
-    }
+    assert names == {*("acord", "cuad", "lawngnli", "maud", "privacy", "lawngnli_parentheticals", "printed")}
     for name in names - {"printed"}:
         assert {"README.md", "croissant.json", "LICENSE.md", "CITATION.bib"} <= {
             path.name for path in (published / name).iterdir()
