@@ -124,6 +124,14 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code(step):
         assert f"lextables/{module}.py" in of_cross - of_bi
 
 
+@pytest.mark.parametrize("rule", ["index", "candidates", "parentheticals", "contradictions"])
+def test_the_long_steps_of_lawngnli_do_not_depend_on_models_or_tables(rule):
+    covered = digests(str(SCRIPTS / f"lawngnli_{rule}.py")).keys()
+    assert len(covered) > 5
+    later = re.compile(r"/(bi_encoder|loading|vectors|neutralization|examples|statistics|tables)\.py$")
+    assert [name for name in covered if later.search(name) and "schema/" not in name] == []
+
+
 def test_a_table_without_its_room_has_no_fingerprint():
     with pytest.raises(ModuleNotFoundError, match=r"table\.py imports .*\.tables"):
         digests(str(SCRIPTS / "table.py"), f"lextables.{ROOMS[0]}.registry")
