@@ -71,7 +71,17 @@ def imported(*folders):
     return found - set(sys.stdlib_module_names) - own - OPTIONAL
 
 
-OWN = (".", "workflow", "tests", "tests/unit", "tests/real", "tests/workflow", "bench", "envs", "resources/sample")
+OWN = (
+    ".",
+    "workflow",
+    "tests",
+    "tests/unit",
+    "tests/real",
+    "tests/workflow",
+    "bench",
+    "envs",
+    "resources/sample",
+)
 
 
 def distributions(modules):

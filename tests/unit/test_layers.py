@@ -40,7 +40,7 @@ LAYERS = (
     ("nli",),
     ("papers", "rooms", "given", "auxiliary"),
     ("tables",),
-    ("report", "publish", "costs"),
+    ("report", "publish"),
     tuple(ROOMS),
     ("schemas",),
 )
