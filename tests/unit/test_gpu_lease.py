@@ -1,10 +1,8 @@
-"""Each job has a GPU of its own: taken by a lock of the kernel, seen alone, free when its process ends."""
+"""Each job locks one GPU, sees no other, and releases it when its process ends."""
 
 import os
-import stat
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,21 +11,15 @@ from lextables import gpu_lease
 from lextables.errors import BadInput
 from lextables.models import device
 
-ROOT = Path(__file__).parents[2]
-TWO = """GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-aaaa1111-0000)
-GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-bbbb2222-0000)
-"""
-CUT = """GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-aaaa1111-0000)
-  MIG 3g.20gb     Device  0: (UUID: MIG-cccc3333-0000)
-  MIG 3g.20gb     Device  1: (UUID: MIG-dddd4444-0000)
-GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-bbbb2222-0000)
-"""
+FIRST, SECOND, PART = "GPU-aaaa1111-0000", "GPU-bbbb2222-0000", "MIG-cccc3333-0000"
+TWO = f"GPU 0: A100 (UUID: {FIRST})\nGPU 1: A100 (UUID: {SECOND})\n"
+CUT = f"GPU 0: A100 (UUID: {FIRST})\n  MIG 3g.20gb Device 0: (UUID: {PART})\nGPU 1: A100 (UUID: {SECOND})\n"
 JOB = """
 import os, sys
 from pathlib import Path
 from lextables import gpu_lease
 gpu_lease.PAUSE = 0.05
-gpu_lease.one(Path(sys.argv[1]))
+gpu_lease.acquire(Path(sys.argv[1]))
 print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
 sys.stdin.read()
 """
@@ -35,155 +27,93 @@ sys.stdin.read()
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A machine with the GPUs that a driver lists in ``TWO``; call it with another list for another one."""
-
-    def has(listed):
-        smi = tmp_path / "bin/nvidia-smi"
-        smi.parent.mkdir(exist_ok=True)
-        smi.write_text(f"#!/bin/sh\ncat <<'.'\n{listed}.\n")
-        smi.chmod(0o755)
-
-    has(TWO)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "workflow"))
-    monkeypatch.setattr(gpu_lease, "_held", [])
+    """Call it with the output of `nvidia-smi -L`; it returns what a job then sees."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "locks").mkdir()
+    monkeypatch.setattr(gpu_lease, "_own_folder", lambda: tmp_path / "locks")
     for name in (gpu_lease.VISIBLE, "SLURM_JOB_ID"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
-    return has
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
 
+    def visible(listed, **environment):
+        (tmp_path / "bin/nvidia-smi").write_text(f"#!/bin/sh\ncat <<'.'\n{listed}.\n")
+        (tmp_path / "bin/nvidia-smi").chmod(0o755)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        gpu_lease.acquire()
+        return os.environ.get(gpu_lease.VISIBLE)
 
-@pytest.fixture
-def job(machine, tmp_path):
-    """Start a process that leases a GPU; it ends when its standard input does."""
-    (tmp_path / "locks").mkdir()
-    started = []
-
-    def start():
-        child = subprocess.Popen(
-            [sys.executable, "-c", JOB, str(tmp_path / "locks")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        started.append(child)
-        return child
-
-    yield start
-    for child in started:
-        child.kill()
-        child.communicate()
-
-
-def leased(folder):
-    gpu_lease.one(folder)
-    for file in gpu_lease._held:
-        file.close()
-    gpu_lease._held.clear()
-    return os.environ.get(gpu_lease.VISIBLE)
-
-
-def test_jobs_have_a_gpu_each_and_one_too_many_waits_for_one_that_is_killed(job):
-    first, second, third = job(), job(), job()
-    with ThreadPoolExecutor(3) as reading:
-        said = list(reading.map(lambda child: child.stdout.readline().strip(), (first, second, third)))
-    assert sorted(line for line in said if line.startswith("GPU-")) == [
-        "GPU-aaaa1111-0000",
-        "GPU-bbbb2222-0000",
-    ]
-    (line,) = (line for line in said if not line.startswith("GPU-"))
-    children = dict(zip(said, (first, second, third), strict=True))
-    waiting, holder = children.pop(line), children["GPU-bbbb2222-0000"]
-    assert line.startswith("Every GPU that this job may use is taken (by process ")
-    assert all(str(child.pid) in line for child in children.values())
-    assert waiting.poll() is None
-    holder.kill()  # as kill -9 does
-    assert waiting.stdout.readline() == "GPU-bbbb2222-0000\n"
+    yield visible
+    while gpu_lease._locks:
+        gpu_lease._locks.pop().release()
 
 
 @pytest.mark.parametrize(
-    ("visible", "seen"),
+    ("listed", "visible", "slurm", "seen"),
     [
-        (None, "GPU-aaaa1111-0000"),
-        ("1", "GPU-bbbb2222-0000"),
-        ("GPU-bbbb", "GPU-bbbb2222-0000"),
-        (" 1, 0", "GPU-bbbb2222-0000"),
-        ("", ""),
-        ("-1,0", "-1,0"),  # as CUDA reads it, none
-        ("MIG-GPU-old/1/0", "MIG-GPU-old/1/0"),
-        ("7", "7"),  # there is no such GPU, and CUDA will see none
+        (TWO, None, None, FIRST),
+        (TWO, "1", None, SECOND),
+        (TWO, "GPU-bbbb", None, SECOND),
+        (TWO, " 1, 0", None, SECOND),
+        (TWO, "1,-1,0", None, SECOND),  # CUDA ignores what follows -1
+        (TWO, "", None, ""),
+        (TWO, "-1,0", None, "-1,0"),
+        (TWO, "7", None, "7"),  # no such GPU: CUDA will see none
+        (CUT, None, None, PART),
+        (CUT, "0", None, PART),
+        (TWO, None, "4711", None),
+        (TWO, "1", "4711", "1"),  # SLURM has chosen one
+        (TWO, "0,1", "4711", FIRST),
+        ("", None, None, None),
     ],
 )
-def test_what_may_be_leased_is_what_the_user_makes_visible(machine, tmp_path, monkeypatch, visible, seen):
-    if visible is not None:
-        monkeypatch.setenv(gpu_lease.VISIBLE, visible)
-    assert leased(tmp_path) == seen
+def test_a_job_sees_one_gpu_of_those_that_it_may_use(machine, listed, visible, slurm, seen):
+    given = {gpu_lease.VISIBLE: visible, "SLURM_JOB_ID": slurm}
+    assert machine(listed, **{name: value for name, value in given.items() if value is not None}) == seen
 
 
-def test_a_number_and_a_uuid_are_one_lock(machine, tmp_path, monkeypatch):
-    monkeypatch.setenv(gpu_lease.VISIBLE, "1")
-    held = gpu_lease._taken(tmp_path / "GPU-bbbb2222-0000")
-    monkeypatch.setattr(gpu_lease.time, "sleep", lambda _: held.close())
-    assert leased(tmp_path) == "GPU-bbbb2222-0000"
-    assert held.closed  # it had to wait
+def test_a_third_job_waits_until_one_of_two_is_killed(machine, tmp_path, monkeypatch):
+    machine(TWO)
+    while gpu_lease._locks:
+        gpu_lease._locks.pop().release()
+    monkeypatch.delenv(gpu_lease.VISIBLE)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2] / "workflow"))
+    command = [sys.executable, "-c", JOB, str(tmp_path / "locks")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    jobs = []
+    try:
+        for expected in (FIRST, SECOND):
+            jobs.append(subprocess.Popen(command, **pipes))
+            assert jobs[-1].stdout.readline() == f"{expected}\n"
+        jobs.append(subprocess.Popen(command, **pipes))
+        with pytest.raises(subprocess.TimeoutExpired):
+            jobs[-1].wait(1.5)
+        jobs[1].kill()
+        assert jobs[-1].stdout.readline() == f"{SECOND}\n"
+    finally:
+        for job in jobs:
+            job.kill()
+            job.communicate()
 
 
-@pytest.mark.parametrize(
-    ("visible", "seen"),
-    [(None, "MIG-cccc3333-0000"), ("0", "MIG-cccc3333-0000"), ("1", "GPU-bbbb2222-0000"), ("MIG-dddd", None)],
-)
-def test_parts_of_a_gpu_are_leased_in_its_place(machine, tmp_path, monkeypatch, visible, seen):
-    machine(CUT)
-    if visible is not None:
-        monkeypatch.setenv(gpu_lease.VISIBLE, visible)
-    assert leased(tmp_path) == (seen or "MIG-dddd4444-0000")
+def test_the_lock_folder_must_be_ones_own(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr(gpu_lease, "Path", lambda _: tmp_path / "link")
+    with pytest.raises(BadInput, match="belongs to someone else"):
+        gpu_lease._own_folder()
 
 
-@pytest.mark.parametrize(("visible", "seen"), [(None, None), ("1", "1"), ("0,1", "GPU-aaaa1111-0000")])
-def test_what_slurm_has_chosen_is_not_chosen_again(machine, tmp_path, monkeypatch, visible, seen):
-    monkeypatch.setenv("SLURM_JOB_ID", "4711")
-    if visible is not None:
-        monkeypatch.setenv(gpu_lease.VISIBLE, visible)
-    assert leased(tmp_path) == seen
-    assert any(tmp_path.glob("GPU-*")) == (visible == "0,1")
-
-
-def test_a_machine_without_a_driver_leases_nothing(machine, tmp_path, monkeypatch):
-    (tmp_path / "bin/nvidia-smi").unlink()
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert leased(tmp_path) is None
-    monkeypatch.setenv(gpu_lease.VISIBLE, "0,1")
-    assert leased(tmp_path) == "0"
-
-
-def test_the_folder_of_the_locks_is_ones_own(machine, tmp_path, monkeypatch):
-    folder = gpu_lease._folder()
-    assert folder == Path(f"/tmp/lextables-gpus-{os.getuid()}")
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    link = tmp_path / "link"
-    link.symlink_to(elsewhere)
-    monkeypatch.setattr(gpu_lease, "Path", lambda _: link)
-    with pytest.raises(BadInput, match="not a folder of your own; remove it"):
-        gpu_lease._folder()
-
-
-def test_a_gpu_is_leased_as_it_is_picked_and_a_job_on_the_processor_sees_none(machine, tmp_path, monkeypatch):
-    monkeypatch.setattr(gpu_lease, "_folder", lambda: tmp_path)
+def test_picking_a_device_locks_a_gpu_or_hides_all(machine, monkeypatch):
+    machine("")
     monkeypatch.setattr("torch.version.cuda", None)
     device.pick("auto")
-    assert gpu_lease.VISIBLE not in os.environ  # this torch can use none
+    assert gpu_lease.VISIBLE not in os.environ  # this torch cannot use a GPU
+    machine(TWO)
     monkeypatch.setattr("torch.version.cuda", "13.0")
-    device.pick("auto")
-    assert os.environ[gpu_lease.VISIBLE] == "GPU-aaaa1111-0000"
-    device.pick("auto")  # the same again
-    assert os.environ[gpu_lease.VISIBLE] == "GPU-aaaa1111-0000"
-    assert not gpu_lease._taken(tmp_path / "GPU-aaaa1111-0000")
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    with pytest.raises(RuntimeError, match="before one was leased"):
+    with pytest.raises(RuntimeError, match="before one was locked"):
         device.pick("auto")
     assert device.pick("cpu").type == "cpu"
     assert os.environ[gpu_lease.VISIBLE] == ""
-    for file in gpu_lease._held:
-        file.close()

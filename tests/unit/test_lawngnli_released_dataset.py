@@ -9,8 +9,7 @@ from test_lawngnli_released_ids import CASEBODY, id_row
 from lextables.dataset import read
 from lextables.errors import BadInput
 from lextables.lawngnli import released_dataset
-from lextables.lawngnli.bulk_export import chosen_bulk
-from lextables.lawngnli.released_dataset import write_released
+from lextables.lawngnli.released_dataset import chosen_bulk, write_released
 
 CITING = CASEBODY.replace("The lessee of Roe", "See Roe (the lessee may hold over). The lessee of Roe")
 

@@ -41,7 +41,7 @@ LAYERS = (
     ("nli",),
     ("papers", "rooms", "given", "auxiliary"),
     ("tables",),
-    ("report", "publish", "costs"),
+    ("report", "publish"),
     tuple(ROOMS),
     ("schemas",),
 )

@@ -8,6 +8,7 @@ from sklearn.metrics import average_precision_score
 
 from lextables.dataset import write
 from lextables.errors import BadInput
+from lextables.metrics import classification
 from lextables.metrics.average_precision import weighted_precisions
 from lextables.metrics.minority_aupr import (
     Answered,
@@ -18,12 +19,10 @@ from lextables.metrics.minority_aupr import (
     head_aupr,
     head_auprs,
     intervals,
-    left_out_auprs,
     margins,
     mean_curve,
     random_aupr,
     scores,
-    weighted_auprs,
 )
 from lextables.run import SCORES
 
@@ -166,9 +165,10 @@ def test_a_contract_is_left_out_with_all_its_examples():
     heads = random_heads()
     units = np.unique(heads[0].units)
     by_hand = [without(heads, unit) for unit in units]
-    assert left_out_auprs(heads, units) == pytest.approx(by_hand, abs=1e-7)
-    assert left_out_auprs(heads, units, batch=4) == pytest.approx(by_hand, abs=1e-7)
-    repeated = weighted_auprs(heads, units, np.array([[2] * len(units)]))[0]
+    for batch in (100, 4):
+        found = classification.left_out(classification.aupr, heads, units, np.arange(len(units)), batch)
+        assert found == pytest.approx(by_hand, abs=1e-7)
+    repeated = classification.weighted(classification.aupr, heads, units, np.array([[2] * len(units)]))[0]
     assert repeated == pytest.approx(without(heads, "no contract"), abs=1e-7)
 
 

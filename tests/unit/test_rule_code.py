@@ -138,6 +138,12 @@ def test_how_sources_are_fetched_and_models_are_checked_trains_nothing(script):
     assert "lextables/atomic.py" in covered or "lextables/dataset.py" in covered
     found = [file for file in covered if file.startswith("lextables/sources/") or file in AROUND]
     assert found == []
+@pytest.mark.parametrize("rule", ["index", "candidates", "parentheticals", "contradictions"])
+def test_the_long_steps_of_lawngnli_do_not_depend_on_models_or_tables(rule):
+    covered = digests(str(SCRIPTS / f"lawngnli_{rule}.py")).keys()
+    assert len(covered) > 5
+    later = re.compile(r"/(bi_encoder|loading|vectors|neutralization|examples|statistics|tables)\.py$")
+    assert [name for name in covered if later.search(name) and "schema/" not in name] == []
 
 
 def test_a_table_without_its_room_has_no_fingerprint():

@@ -12,7 +12,6 @@ from snakemake.logging import logger
 from lextables import aftermath, cluster, disk, leases, not_run
 from lextables.command_line import plans
 from lextables.console import Console
-from lextables.costs.screen import PlanScreen
 from lextables.fingerprint import remember
 
 
@@ -61,7 +60,7 @@ if workflow.is_main_process:
     kept = ""
     # A plan writes nothing that it cannot do without, and is in no other run's way.
     if workflow.output_settings.dryrun and plans(sys.argv[1:]):
-        PlanScreen.replace(logger, planned_jobs, Path(RESULTS) / "plan", PLAN_NOTES)
+        logger.addHandler(PlanScreen())
     else:
         for folder in (".snakemake", RESULTS):
             if fault := disk.unusable(folder):

@@ -5,7 +5,6 @@
 #   steps index of cases -> citations with parentheticals -> premises and accuracy filters -> difficulty
 #         filters and contradictions -> long premises -> labels, neutral premises, balance, twins
 
-from lextables.lawngnli.bulk_export import bulk_files
 from lextables.lawngnli.plan import construction
 
 LAWNGNLI = told(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)

@@ -3,7 +3,6 @@
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
 #   out   {RESULTS}/publish/<bundle>/    one for each paper, and for each data set that its file sets apart
 #         {RESULTS}/publish/printed/     what all papers printed, one tidy csv
-#         {RESULTS}/publish/crate/       the run itself as an RO-Crate: workflow, config, runs, tables
 
 
 include: "functions/publish.smk"
@@ -15,7 +14,6 @@ PUBLISH = f"{RESULTS}/publish"
 
 localrules:
     printed,
-    crate,
 
 
 rule bundle:
@@ -80,33 +78,7 @@ rule printed:
         "../scripts/publish_printed.py"
 
 
-rule crate:
-    input:
-        workflow=str(HERE / "Snakefile"),
-        config=f"{RESULTS}/config.yaml",
-        tables=[path for paper in CONFIG.papers for path in table_files(paper) if path.endswith(".csv")],
-        runs=REPORTED["runs"],
-        papers=[PAPER_FILES[paper] for paper in CONFIG.papers],
-    output:
-        f"{PUBLISH}/crate/ro-crate-metadata.json",
-    log:
-        f"{RESULTS}/logs/publish/crate.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/publish/crate.tsv"
-    conda:
-        ENVIRONMENT
-    params:
-        root=lambda wildcards, input: input.config.rpartition("/")[0],
-        files_digest=lambda wildcards: content_of([rules.crate.input.workflow, *rules.crate.input.papers]),
-        code=code("publish_crate.py"),
-    message:
-        "Describing the run, its settings and its tables as an RO-Crate."
-    script:
-        "../scripts/publish_crate.py"
-
-
 rule publish:
     input:
         expand(f"{PUBLISH}/{{bundle}}/README.md", bundle=BUNDLES),
         rules.printed.output,
-        rules.crate.output,

@@ -6,8 +6,7 @@ from tempfile import TemporaryDirectory
 
 from lextables.dataset import census, write_census
 from lextables.job import job
-from lextables.lawngnli.bulk_export import chosen_bulk
-from lextables.lawngnli.released_dataset import RELEASED, write_released
+from lextables.lawngnli.released_dataset import RELEASED, chosen_bulk, write_released
 
 with job(snakemake.log[0]) as log:
     bulk = chosen_bulk(snakemake.params.bulk)

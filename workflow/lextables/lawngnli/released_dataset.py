@@ -52,6 +52,23 @@ RELEASED = Table(
 _CHANGED = ("sent_id", "clause_id", "e", "h", "flip")
 
 
+def bulk_files(folder: str | Path) -> list[Path]:
+    """Return the files of the former bulk export in ``folder``, sorted."""
+    return sorted([*Path(folder).glob("*.jsonl"), *Path(folder).glob("*.jsonl.xz")])
+
+
+def chosen_bulk(folder: str) -> list[Path]:
+    """Return the `bulk_files` of the folder that the config names; `BadInput` where it names none."""
+    found = bulk_files(folder) if folder else []
+    if not found:
+        raise BadInput(
+            f"bulk_export = {folder!r} names no folder with .jsonl or .jsonl.xz files",
+            where="config",
+            do="name the folder of the Caselaw Access Project's former bulk export",
+        )
+    return found
+
+
 class CaseStore:
     """Casebodies of chosen cases in one SQLite file: the premises do not fit in memory."""
 

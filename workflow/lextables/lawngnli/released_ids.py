@@ -1,109 +1,38 @@
 """The authors' two ID files of LawngNLI, and the rows that they rebuild.
 
-The released data set is given without case text: a pandas frame of ids and offsets
-("LawngNLI_minus_case_text.xz", an xz-compressed pickle of pandas 1.2) and, for the long and the short
-premises, one digit for each character that says whether it stays when citations are removed
-("LawngNLI_filter.xz", by its released reader a plain pickle of a dict with the keys "long" and
-"short").  ``src/reconstruct_nli.py`` of the released code is the only description of the two, and what
-is below follows it.
+The dataset is released without case text.  "LawngNLI_minus_case_text.xz" is an xz-compressed pickle of pandas
+1.2: a frame of ids and offsets.  "LawngNLI_filter.xz" is a pickle of a dict with the keys "long" and "short":
+one digit for each character of the premises, which says whether it stays when citations are removed.
+``src/reconstruct_nli.py`` of the released code is the only description of both files; this module follows it.
 
-Both are pickles from the internet.  `load` runs none of what they name: the ten or so names of pandas and
-numpy that such a frame needs are read into inert records of this module, by exact name, and anything
-else is refused.
+A pickle can call any function that it names, so `load` admits only the names that such a frame needs.
 """
 
 import base64
 import binascii
-import io
 import lzma
 import pickle
-import pickletools
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
+import pandas as pd
 from eyecite import clean_text
 
 from lextables.errors import BadInput
 
 LIMIT_BYTES = 16 << 30
-ADVICE = "fetch the file again from the address in the source registry, and open nothing else in its place"
+ADVICE = "download the file again from the address in resources/sources.yaml"
 _XZ = b"\xfd7zXZ\x00"
 
-# Opcodes that call or import outside find_class, or that no frame and no dict of strings needs.
-_REFUSED_OPCODES = frozenset(
-    "PERSID BINPERSID EXT1 EXT2 EXT4 INST OBJ NEWOBJ_EX NEXT_BUFFER READONLY_BUFFER".split()
-)
-_DTYPE = re.compile(r"(?:[iu][1248]|f[248]|b1|\?|O8?|U\d{1,4})")
-_LONGEST_RANGE = 1 << 24
-_PLAIN = (bool, int, float, str, bytes, type(None))
 
-
-class _Sealed:
-    """A record that a pickle cannot write into after it is made."""
-
-    def __setstate__(self, state: Any) -> None:
-        raise pickle.UnpicklingError("it writes into an object that has no state")
-
-
-@dataclass
-class _Dtype:
-    """numpy.dtype, as the letters it was pickled with."""
-
-    code: str
-    order: str = "<"
-
-    def __setstate__(self, state: Any) -> None:
-        if not (isinstance(state, tuple) and len(state) >= 2 and state[1] in ("<", ">", "|", "=")):
-            raise pickle.UnpicklingError("a numpy type has a state that is not expected")
-        self.order = state[1]
-
-    @property
-    def is_object(self) -> bool:
-        return self.code.startswith("O")
-
-    def numpy(self) -> np.dtype:
-        return np.dtype((self.order if self.order in "<>" else "<") + self.code)
-
-
-@dataclass
-class _Array:
-    """numpy.ndarray, as shape and a flat list of Python values in C order."""
-
-    shape: tuple[int, ...] = ()
-    values: list[Any] = field(default_factory=list)
-
-    def __setstate__(self, state: Any) -> None:
-        if not (isinstance(state, tuple) and len(state) == 5 and isinstance(state[2], _Dtype)):
-            raise pickle.UnpicklingError("a numpy array has a state that is not expected")
-        _, shape, dtype, fortran, data = state
-        self.shape, self.values = _decoded(data, dtype, shape, "F" if fortran else "C")
-
-    def rows(self) -> list[list[Any]]:
-        """Return the values as a list of rows; a flat array is one row."""
-        if len(self.shape) == 1:
-            return [self.values]
-        if len(self.shape) != 2:
-            raise pickle.UnpicklingError(f"an array has {len(self.shape)} dimensions, where a frame has two")
-        width = self.shape[1]
-        return [self.values[start : start + width] for start in range(0, len(self.values), width or 1)]
-
-
-@dataclass
-class _Index(_Sealed):
-    """A pandas index, as its labels."""
-
-    labels: list[Any]
-
-
-@dataclass
-class _Manager:
-    """pandas' BlockManager, as the state it was pickled with."""
+class _Stateful:
+    """Keeps the state that a pickle sets on an instance; stands in for classes of pandas 1.2."""
 
     state: Any = None
 
@@ -111,256 +40,114 @@ class _Manager:
         self.state = state
 
 
-@dataclass
-class Frame:
-    """A pandas frame: each column's values, in the order of the file's columns and rows."""
-
-    columns: dict[str, list[Any]] = field(default_factory=dict)
-
-    def __setstate__(self, state: Any) -> None:
-        manager = state.get("_mgr", state.get("_data")) if isinstance(state, dict) else None
-        if not isinstance(manager, _Manager):
-            raise pickle.UnpicklingError("a frame has a state that is not expected")
-        self.columns = _columns(manager.state)
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows as dicts."""
-        names = list(self.columns)
-        for values in zip(*self.columns.values(), strict=True):
-            yield dict(zip(names, values, strict=True))
+def _array(kind: type, shape: tuple[int, ...], code: bytes) -> np.ndarray:
+    """An empty array, as numpy pickles it; its content follows as state."""
+    if kind is not np.ndarray or shape != (0,):
+        raise pickle.UnpicklingError("an array is not written as numpy writes it")
+    return np.empty(0, dtype=np.int8)
 
 
-def _decoded(data: Any, dtype: _Dtype, shape: Any, order: str) -> tuple[tuple[int, ...], list[Any]]:
-    """Return an array's shape and its values in C order; nothing is trusted to agree."""
-    if not (
-        isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape) and order in ("C", "F")
-    ):
-        raise pickle.UnpicklingError("a numpy array has a shape that is not expected")
-    count = int(np.prod(shape, dtype=object)) if shape else 1
-    if dtype.is_object:
-        if not isinstance(data, list) or len(data) != count:
-            raise pickle.UnpicklingError("a numpy array of objects does not fill its shape")
-        return shape, list(data)  # numpy writes the objects in C order whatever the order in memory
-    kind = dtype.numpy()
-    if not isinstance(data, bytes | bytearray) or len(data) != count * kind.itemsize:
-        raise pickle.UnpicklingError("a numpy array does not fill its shape")
-    flat = np.frombuffer(data, dtype=kind) if count else np.empty(0, dtype=kind)
-    return shape, flat.reshape(shape, order=order).ravel().tolist()
+def _index(kind: str, parts: Mapping[str, Any]) -> pd.Index:
+    if kind == "RangeIndex":
+        return pd.RangeIndex(parts["start"], parts["stop"], parts["step"])
+    return pd.Index(parts["data"])
 
 
-def _columns(state: Any) -> dict[str, list[Any]]:
-    """Return the columns that a BlockManager's state holds (pandas 0.14.1 to 1.2)."""
-    try:
-        inner = state[3]["0.14.1"]
-        labels, index = (axis.labels for axis in inner["axes"])
-        blocks = [(block["values"].rows(), block["mgr_locs"]) for block in inner["blocks"]]
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise pickle.UnpicklingError("a frame has blocks that are not expected") from error
-    found: dict[int, list[Any]] = {}
-    for rows, where in blocks:
-        if isinstance(where, _Slice):
-            places = where.places(len(labels))
-        else:
-            places = where.values if isinstance(where, _Array) else []
-        if len(places) != len(rows) or any(len(row) != len(index) for row in rows):
-            raise pickle.UnpicklingError("a frame's block does not fit its axes")
-        found.update(zip(places, rows, strict=True))
-    if sorted(found) != list(range(len(labels))) or not all(isinstance(label, str) for label in labels):
-        raise pickle.UnpicklingError("a frame's columns are not complete, or not named by strings")
-    return {label: found[at] for at, label in enumerate(labels)}
-
-
-@dataclass
-class _Slice(_Sealed):
-    start: int | None
-    stop: int | None
-    step: int | None
-
-    def places(self, length: int) -> list[int]:
-        return list(range(*slice(self.start, self.stop, self.step).indices(length)))
-
-
-@dataclass
-class _Kind(_Sealed):
-    """A class that a pickle only names, such as the ndarray that an array says it is."""
-
-    name: str
-
-
-@dataclass
-class _Maker(_Sealed):
-    """A function that a pickle may call.
-
-    Wrapped, because a pickle could write attributes into the function or the class itself.
-    """
-
-    make: Callable[..., Any]
-
-    def __call__(self, *parts: Any) -> Any:
-        return self.make(*parts)
-
-
-def _slice(start: Any, stop: Any, step: Any = None) -> _Slice:
-    if not all(part is None or type(part) is int for part in (start, stop, step)) or step == 0:
-        raise pickle.UnpicklingError("a slice has parts that are not expected")
-    return _Slice(start, stop, step)
-
-
-def _dtype(code: Any, *_: Any) -> _Dtype:
-    if not isinstance(code, str) or not _DTYPE.fullmatch(code):
-        raise pickle.UnpicklingError(f"the numpy type {code!r} is not expected")
-    return _Dtype({"?": "b1"}.get(code, code))
-
-
-def _reconstructed(kind: Any, *_: Any) -> _Array:
-    if not isinstance(kind, _Kind) or kind.name != "ndarray":
-        raise pickle.UnpicklingError("an array is of a class that is not expected")
-    return _Array()
-
-
-def _from_buffer(data: Any, dtype: Any, shape: Any, order: Any) -> _Array:
-    if not isinstance(dtype, _Dtype):
-        raise pickle.UnpicklingError("an array has no type")
-    return _Array(*_decoded(data, dtype, shape, order))
-
-
-def _scalar(dtype: Any, data: Any) -> Any:
-    if not isinstance(dtype, _Dtype):
-        raise pickle.UnpicklingError("a numpy value has no type")
-    return _decoded(data, dtype, (), "C")[1][0]
-
-
-def _index(kind: Any, parts: Any) -> _Index:
-    if not isinstance(kind, _Kind) or not isinstance(parts, dict):
-        raise pickle.UnpicklingError("an index has a state that is not expected")
-    if kind.name == "RangeIndex":
-        start, stop, step = (parts.get(key) for key in ("start", "stop", "step"))
-        if (
-            not all(type(part) is int for part in (start, stop, step))
-            or not 0 <= stop - start <= _LONGEST_RANGE
-            or step < 1
-        ):
-            raise pickle.UnpicklingError("a range index has bounds that are not expected")
-        return _Index(list(range(start, stop, step)))
-    data = parts.get("data")
-    if not isinstance(data, _Array) or len(data.shape) != 1:
-        raise pickle.UnpicklingError("an index has labels that are not expected")
-    return _Index(data.values)
-
-
-# Every name that may stand in the two files, and what is made of it here.
-_NAMES: dict[tuple[str, str], Any] = {
-    ("builtins", "slice"): _Maker(_slice),
-    ("builtins", "set"): _Maker(set),
-    ("builtins", "frozenset"): _Maker(frozenset),
-    ("numpy", "dtype"): _Maker(_dtype),
-    ("numpy", "ndarray"): _Kind("ndarray"),
-    ("numpy.core.multiarray", "_reconstruct"): _Maker(_reconstructed),
-    ("numpy.core.multiarray", "scalar"): _Maker(_scalar),
-    ("numpy.core.numeric", "_frombuffer"): _Maker(_from_buffer),
-    ("pandas.core.frame", "DataFrame"): Frame,
-    ("pandas.core.internals.managers", "BlockManager"): _Manager,
-    ("pandas.core.indexes.base", "_new_Index"): _Maker(_index),
-    ("pandas.core.indexes.base", "Index"): _Kind("Index"),
-    ("pandas.core.indexes.numeric", "Int64Index"): _Kind("Int64Index"),
-    ("pandas.core.indexes.range", "RangeIndex"): _Kind("RangeIndex"),
-}
+# numpy's own functions for these names, which it has moved since.
+_SCALAR = np.float64(0).__reduce__()[0]
+_FROM_BUFFER = np.empty(0).__reduce_ex__(5)[0]
 
 
 class _Restricted(pickle.Unpickler):
+    """Reads the names of pandas 1.2 and numpy 1.19 that stand in the two files, and refuses all others."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file)
+        # New classes for each file: a pickle may write attributes into a class.
+        self.frame = type("DataFrame", (_Stateful,), {})
+        self.manager = type("BlockManager", (_Stateful,), {})
+        self.names = {
+            ("builtins", "slice"): slice,
+            ("builtins", "set"): set,
+            ("builtins", "frozenset"): frozenset,
+            ("numpy", "dtype"): np.dtype,
+            ("numpy", "ndarray"): np.ndarray,
+            ("numpy.core.multiarray", "_reconstruct"): _array,
+            ("numpy.core.multiarray", "scalar"): _SCALAR,
+            ("numpy.core.numeric", "_frombuffer"): _FROM_BUFFER,
+            ("pandas.core.frame", "DataFrame"): self.frame,
+            ("pandas.core.internals.managers", "BlockManager"): self.manager,
+            ("pandas.core.indexes.base", "_new_Index"): _index,
+            ("pandas.core.indexes.base", "Index"): "Index",
+            ("pandas.core.indexes.numeric", "Int64Index"): "Int64Index",
+            ("pandas.core.indexes.range", "RangeIndex"): "RangeIndex",
+        }
+
     def find_class(self, module: str, name: str) -> Any:
-        try:
-            return _NAMES[module, name]
-        except KeyError:
-            raise pickle.UnpicklingError(
-                f"it asks for {module}.{name}, which is not among what is expected"
-            ) from None
+        if (module, name) not in self.names:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is not among what is expected")
+        return self.names[module, name]
 
-    def persistent_load(self, pid: Any) -> Any:
-        raise pickle.UnpicklingError("it asks for an object outside the file")
+    def value(self) -> Any:
+        """The content of the file: a DataFrame, or plain values."""
+        loaded = self.load()
+        return self._dataframe(loaded.state) if isinstance(loaded, self.frame) else loaded
 
-
-def load(path: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> Any:
-    """Return what a pickle file holds, plain or xz-compressed, without running anything it names.
-
-    The result is made of None, bool, int, float, str, bytes, list, tuple, dict, set, frozenset and
-    `Frame` alone.  Raises `BadInput` for a name or an opcode outside the expected ones, for a file that
-    is no pickle or is cut short, and for one that unpacks to more than ``limit_bytes``.  The opcodes
-    are all checked before the first is carried out.
-    """
-    path = Path(path)
-    try:
-        with _unpacked(path, limit_bytes) as file:
-            _check_opcodes(file)
-        with _unpacked(path, limit_bytes) as file:
-            value = _Restricted(file).load()
-        _check_plain(value)
-    except OSError as error:
-        raise BadInput(f"the file cannot be read ({error.strerror})", where=str(path), do=ADVICE) from error
-    except RecursionError as error:
-        raise BadInput("the pickle is nested too deeply", where=str(path), do=ADVICE) from error
-    except Exception as error:  # a hostile stream can make the reader raise anything
-        raise BadInput(f"the pickle is refused: {error}", where=str(path), do=ADVICE) from error
-    return value
+    def _dataframe(self, state: Mapping[str, Any]) -> pd.DataFrame:
+        """Put the blocks of a frame together; a block holds columns of one type, one in each row."""
+        inner = state.get("_mgr", state.get("_data")).state[3]["0.14.1"]
+        labels, index = inner["axes"]
+        columns: dict[int, np.ndarray] = {}
+        for block in inner["blocks"]:
+            places = np.arange(len(labels))[block["mgr_locs"]]
+            columns |= dict(zip(places.tolist(), block["values"], strict=True))
+        ordered = {label: columns.pop(number) for number, label in enumerate(labels)}
+        if columns or any(column.shape != (len(index),) for column in ordered.values()):
+            raise pickle.UnpicklingError("the blocks of the frame do not fit its axes")
+        # With its own type each: pandas would make strings, and NaN for None, of a column of objects.
+        return pd.DataFrame(
+            {label: pd.Series(column, index, dtype=column.dtype) for label, column in ordered.items()}
+        )
 
 
-def _unpacked(path: Path, limit_bytes: int) -> BinaryIO:
-    with path.open("rb") as file:
-        start = file.read(len(_XZ))
-    opened: Any = lzma.open if start == _XZ else open
-    raw = opened(path, "rb")  # closed with what is returned
-    return io.BufferedReader(_Limited(raw, limit_bytes), buffer_size=1 << 20)
+class _Limited:
+    """A readable file that raises once more than ``limit`` bytes were read from it."""
 
+    def __init__(self, file: IO[bytes], limit: int) -> None:
+        self._file, self._left, self._limit = file, limit, limit
 
-class _Limited(io.RawIOBase):
-    """A readable stream that raises once more than ``limit`` bytes have come out of it."""
-
-    def __init__(self, raw: BinaryIO, limit: int) -> None:
-        self._raw, self._left, self._limit = raw, limit, limit
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._raw.read(len(buffer))
+    def _count(self, data: bytes) -> bytes:
         self._left -= len(data)
         if self._left < 0:
             raise pickle.UnpicklingError(f"it unpacks to more than {self._limit:,} bytes")
-        buffer[: len(data)] = data
-        return len(data)
+        return data
 
-    def tell(self) -> int:
-        return self._limit - self._left
+    def read(self, size: int) -> bytes:
+        return self._count(self._file.read(min(size, self._left + 1)))
 
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
+    def readline(self) -> bytes:
+        return self._count(self._file.readline(self._left + 1))
 
 
-def _check_opcodes(file: BinaryIO) -> None:
-    for opcode, _, _ in pickletools.genops(file):
-        if opcode.name in _REFUSED_OPCODES:
-            raise pickle.UnpicklingError(f"it uses {opcode.name}, which such a file does not need")
+def load(path: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> Any:
+    """Return the content of a pickle, plain or xz-compressed: a `pandas.DataFrame`, or a dict of strings.
 
-
-def _check_plain(value: Any) -> None:
-    """Hold the result to plain types; a record of a frame's insides cannot stand outside a frame."""
-    waiting, seen = [value], set()
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, _PLAIN):
-            continue
-        if id(item) in seen:
-            continue
-        seen.add(id(item))
-        if isinstance(item, Frame):
-            waiting.extend(item.columns.values())
-        elif isinstance(item, dict):
-            waiting.extend([*item.keys(), *item.values()])
-        elif isinstance(item, list | tuple | set | frozenset):
-            waiting.extend(item)
-        else:
-            raise pickle.UnpicklingError("it holds a value of a type that is not expected")
+    Raises `BadInput` for a name outside the expected ones, for a file that is no pickle or is truncated, and
+    for one that unpacks to more than ``limit_bytes``.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            packed = file.read(len(_XZ)) == _XZ
+        with lzma.open(path) if packed else path.open("rb") as file:
+            value = _Restricted(_Limited(file, limit_bytes)).value()
+        if not isinstance(value, pd.DataFrame | dict):
+            raise pickle.UnpicklingError(f"it holds a {type(value).__name__}")
+        return value
+    except OSError as error:
+        raise BadInput(f"the file cannot be read ({error.strerror})", where=str(path), do=ADVICE) from error
+    except Exception as error:  # a hostile stream can make the unpickler raise anything
+        raise BadInput(f"the pickle is refused: {error}", where=str(path), do=ADVICE) from error
 
 
 # What ``reconstruct_nli.py`` reads from the frame; the rest of its columns travel along.
@@ -391,12 +178,11 @@ def read_ids(path: str | Path) -> list[dict[str, Any]]:
     Raises `BadInput` when the file is refused, is no frame, or lacks one of `ID_COLUMNS`.
     """
     frame = load(path)
-    if not isinstance(frame, Frame):
+    if not isinstance(frame, pd.DataFrame):
         raise BadInput(f"holds a {type(frame).__name__}, not a frame", where=str(path), do=ADVICE)
-    missing = [column for column in ID_COLUMNS if column not in frame.columns]
-    if missing:
+    if missing := [column for column in ID_COLUMNS if column not in frame.columns]:
         raise BadInput(f"lacks the column {missing[0]!r}", where=str(path), do=ADVICE)
-    return list(frame.rows())
+    return frame.to_dict("records")
 
 
 class Mask:

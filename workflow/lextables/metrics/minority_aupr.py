@@ -296,17 +296,3 @@ def intervals(heads: Sequence[Answered]) -> list[Row]:
     Two rows each, where there is one; every unit is left out by itself, however many there are.
     """
     return classification.intervals("AUPR", heads, classification.aupr, most=math.inf)
-
-
-def left_out_auprs(heads: Sequence[Answered], units: np.ndarray, batch: int = 100) -> np.ndarray:
-    """Return the overall AUPR without each of the ``units`` (sorted) in turn, float64 (units,)."""
-    return classification.left_out(classification.aupr, heads, units, np.arange(len(units)), batch)
-
-
-def weighted_auprs(heads: Sequence[Answered], units: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the overall AUPR under each row of integer ``weights`` (n, units), float64 (n,).
-
-    A unit (a contract) brings all its examples of all heads.  The minority side is settled anew under each
-    row, and an answer that a row leaves without examples, or with all, is left out of it.
-    """
-    return classification.weighted(classification.aupr, heads, units, weights)

@@ -28,9 +28,9 @@ def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
     import torch  # which asks CUDA nothing yet
 
     if choice == "cpu":
-        gpu_lease.none()
-    elif torch.version.cuda and gpu_lease.one() and torch.cuda.device_count() > 1:
-        raise RuntimeError("CUDA had been asked for devices before one was leased: this job would use all")
+        gpu_lease.hide_all()
+    elif torch.version.cuda and gpu_lease.acquire() and torch.cuda.device_count() > 1:
+        raise RuntimeError("CUDA had been asked for devices before one was locked: this job would use all")
     if choice == "cuda" and not torch.cuda.is_available():
         raise BadInput(
             "device = 'cuda' but this machine has no usable GPU",

@@ -9,5 +9,10 @@ def parser_settings(wildcards):
 
 def bulk_content(wildcards):
     """The digest of the bulk export that the config names."""
+    if not CONFIG.bulk_export:
+        return ""
+    # Imported here: it loads pandas, which few plans need.
+    from lextables.lawngnli.released_dataset import bulk_files
+
     folder = Path(CONFIG.bulk_export)
-    return CONTENTS.folder(folder, bulk_files(folder)) if CONFIG.bulk_export else ""
+    return CONTENTS.folder(folder, bulk_files(folder))

@@ -1,0 +1,312 @@
+"""What a run would take before it starts: jobs, core hours, disk, downloads and dollars, by paper and table.
+
+Seconds and bytes of a job are those of finished jobs of the same rule, data set and model, which
+`resources/costs/records.csv` lists.  A job without such a record is counted, and is in no sum.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lextables import spreadsheet
+from lextables.atomic import write_text
+
+HOUR = 3600
+MEGABYTE = 1e6
+# A job on more published data than REACH times a record's, or less than a REACH-th, has no record.
+REACH = 10
+KEY = ["data", "rule", "dataset", "model"]
+SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1, "dollars": 1}
+CHARACTERS_PER_TOKEN = 4
+# The share of questions about a piece of a contract whose answer makes the model quote the passage.
+QUOTED = 0.2
+TOP = 100  # hits that are reranked, if the settings name no number
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of Snakemake's graph; ``table`` is (paper, table) of a job that makes one.
+
+    ``published`` are the bytes of the published files that its inputs come from.  ``download`` are bytes,
+    ``weights`` {hub id: bytes} of models that are fetched once for all jobs, ``dollars`` the price of a
+    server's answers; None where unknown.
+    """
+
+    number: int
+    rule: str
+    runs: bool
+    dataset: str = ""
+    model: str = ""
+    before: tuple[int, ...] = ()
+    table: tuple[str, str] | None = None
+    gpu: bool = False
+    published: float = 0.0
+    download: float | None = 0.0
+    weights: Mapping[str, float | None] | None = None
+    dollars: float | None = 0.0
+    benchmark: str = ""
+    outputs: tuple[str, ...] = ()
+
+
+def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each job that is to run, with `SUMS`; NaN where that is unknown.
+
+    The record with the nearest published size counts, scaled by the ratio of the two sizes.
+    """
+    known = dict(list(records.groupby(KEY, dropna=False)))
+    rows = []
+    for job in jobs:
+        if not job.runs:
+            continue
+        group = known.get((data, job.rule, job.dataset, job.model))
+        seconds = size = math.nan
+        if group is not None:
+            ratios = (max(1.0, job.published) / group["published"].clip(lower=1.0)).to_numpy()
+            nearest = min(range(len(ratios)), key=lambda at: abs(math.log(ratios[at])))
+            if 1 / REACH <= ratios[nearest] <= REACH:
+                record = group.iloc[nearest]
+                seconds, size = (record[name] * ratios[nearest] for name in ("seconds", "bytes"))
+        rows.append(
+            {
+                **{name: getattr(job, name) for name in ("number", "rule", "dataset", "model", "gpu")},
+                "core_seconds": math.nan if job.gpu else seconds,
+                "disk_bytes": size,
+                "download_bytes": math.nan if job.download is None else job.download,
+                "dollars": math.nan if job.dollars is None else job.dollars,
+            }
+        )
+    columns = ["number", "rule", "dataset", "model", "gpu", *SUMS]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each table and paper, for jobs of no table, and for all.
+
+    A job that several tables need is in each of their rows (``shared``), and once in the last row.  Columns:
+    the sums of `SUMS` over the jobs where they are known, and ``<name>_unknown``, the number of other jobs.
+    """
+    by_number = {job.number: job for job in jobs}
+    needed = {job.table: _needed(job, by_number) for job in jobs if job.table}
+    uses = pd.Series([number for numbers in needed.values() for number in numbers], dtype=int).value_counts()
+    parts: dict[tuple[str, str], set[int]] = {}
+    for paper in sorted({paper for paper, _ in needed}):
+        tables = {table: numbers for (of, table), numbers in needed.items() if of == paper}
+        parts[paper, ""] = set().union(*tables.values())
+        parts |= {(paper, table): tables[table] for table in sorted(tables)}
+    if rest := by_number.keys() - uses.index:
+        parts["no table", ""] = set(rest)
+    parts["all", ""] = set(by_number)
+    rows = []
+    for (paper, table), numbers in parts.items():
+        mine = estimated[estimated["number"].isin(numbers)]
+        weights = {
+            name: size
+            for number in mine["number"]
+            for name, size in (by_number[number].weights or {}).items()
+        }
+        fetched = pd.Series(list(weights.values()), dtype=float)
+        row = {
+            "paper": paper,
+            "table": table,
+            "jobs": len(mine),
+            "finished": len(numbers) - len(mine),
+            "shared": int((mine["number"].map(uses).fillna(0) > 1).sum()),
+            "gpu_jobs": int(mine["gpu"].sum()),
+        }
+        for name, unit in SUMS.items():
+            values = mine[name]
+            if name in ("download_bytes", "disk_bytes"):
+                values = pd.concat([values, fetched])
+            row[name] = values.sum() / unit
+            row[f"{name}_unknown"] = int(values.isna().sum())
+        rows.append(row)
+    return pd.DataFrame(rows).rename(columns=lambda name: name.replace("core_seconds", "core_hours"))
+
+
+def _needed(job: Job, jobs: Mapping[int, Job]) -> set[int]:
+    """A job and all that it waits for, directly or not."""
+    found, waiting = {job.number}, [job.number]
+    while waiting:
+        new = set(jobs[waiting.pop()].before) & jobs.keys() - found
+        found |= new
+        waiting += new
+    return found
+
+
+def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
+    """The summary as a table for the screen, and below it what is in no sum."""
+    names = lines["paper"].where(lines["table"] == "", "  " + lines["table"])
+    shown = pd.DataFrame(
+        {
+            "": names.str.ljust(names.str.len().max()),
+            **{name: lines[name].map("{:,}".format) for name in ("jobs", "finished", "shared")},
+            "GPU jobs": lines["gpu_jobs"].map("{:,}".format),
+            "core hours": _column(lines, "core_hours", lambda value: f"{value:.2g}"),
+            "disk": _column(lines, "disk_bytes", _size),
+            "download": _column(lines, "download_bytes", _size),
+            "dollars": _column(lines, "dollars", lambda value: f"{value:,.2f}"),
+        }
+    )
+    words = [shown.to_string(index=False), ""]
+    unknown = estimated[estimated["core_seconds"].isna()]["rule"].value_counts().sort_index()
+    if len(unknown):
+        kinds = ", ".join(f"{number} {rule}" for rule, number in unknown.items())
+        words.append(f"> means at least: {unknown.sum()} jobs have no record and are in no sum ({kinds}).")
+    words.append(
+        "Jobs that several tables need are counted in each, and once in the last line (docs/costs.md)."
+    )
+    return "\n".join(words)
+
+
+def _column(lines: pd.DataFrame, name: str, form: Callable[[float], str]) -> list[str]:
+    pairs = zip(lines[name], lines[f"{name}_unknown"], strict=True)
+    return [f"{'>' if unknown else ''}{form(value)}" if value or unknown else "" for value, unknown in pairs]
+
+
+def _size(value: float) -> str:
+    return next(
+        (f"{value / size:.3g} {unit}" for unit, size in (("TB", 1e12), ("GB", 1e9)) if value >= size),
+        f"{value / MEGABYTE:.3g} MB",
+    )
+
+
+def write(folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: pd.DataFrame) -> str:
+    """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return where, or why not."""
+    try:
+        for name, frame in {"plan": lines, "jobs": estimated, "records": finished}.items():
+            write_text(folder / f"{name}.csv", frame.map(spreadsheet.cell).to_csv(index=False))
+    except OSError as error:
+        return f"Nothing is written: {folder} cannot be written to ({error.strerror})."
+    return f"{folder}/plan.csv has these lines, jobs.csv every job."
+
+
+def load_records(path: str | Path) -> pd.DataFrame:
+    """Read the records of finished jobs."""
+    return pd.read_csv(path, keep_default_na=False, dtype=dict.fromkeys(KEY, str))
+
+
+def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
+    """Return the records of the finished jobs: the median seconds and bytes of each rule, data set and model.
+
+    Columns: `KEY`, ``published`` (bytes), ``jobs``, ``seconds`` of a core, ``bytes`` of the outputs.
+    """
+    rows = []
+    for job in jobs:
+        benchmark = Path(job.benchmark)
+        if job.runs or job.gpu or not job.benchmark or not benchmark.is_file():
+            continue
+        size = sum(_bytes(Path(output)) for output in job.outputs)
+        seconds = pd.read_csv(benchmark, sep="\t")["cpu_time"].sum()
+        rows.append([data, job.rule, job.dataset, job.model, float(f"{job.published:.3g}"), seconds, size])
+    frame = pd.DataFrame(rows, columns=[*KEY, "published", "seconds", "bytes"])
+    groups = frame.groupby([*KEY, "published"])
+    return (
+        groups.agg(jobs=("seconds", "size"), seconds=("seconds", "median"), bytes=("bytes", "median"))
+        .round(2)
+        .reset_index()
+    )
+
+
+def _bytes(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+# Calls of a server's language models.
+
+
+@dataclass(frozen=True)
+class Calls:
+    """How many requests a run makes, and the tokens that it sends and receives."""
+
+    requests: float = 0
+    sent: float = 0
+    received: float = 0
+
+
+Texts = Mapping[tuple[str, str], tuple[float, float]]
+
+
+def load_texts(path: str | Path, data: str, volumes: int) -> Texts:
+    """Return {(data set, part): (rows, mean tokens)}; parts of LawngNLI grow with its ``volumes``."""
+    table = pd.read_csv(path).query("data == @data")
+    grow = (volumes / table["volumes"]).fillna(1)
+    keys = zip(table["dataset"], table["part"], strict=True)
+    return dict(zip(keys, zip(table["rows"] * grow, table["tokens"], strict=True), strict=True))
+
+
+def calls(rule: str, dataset: str, settings: Mapping[str, Any], texts: Texts) -> Calls:
+    """Return what a run of ``settings`` asks of a server; `KeyError` if its data set is not in ``texts``."""
+    parts = {part: value for (name, part), value in texts.items() if name == dataset}
+    return _CALLS[rule](settings, parts)
+
+
+def _prompt(settings: Mapping[str, Any], name: str = "prompt") -> float:
+    return sum(len(text) for _, text in settings[name]) / CHARACTERS_PER_TOKEN
+
+
+def _embedding(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
+    both = parts["documents"], parts["test"]
+    return Calls(sum(rows for rows, _ in both), sum(rows * tokens for rows, tokens in both))
+
+
+def _reranking(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
+    """One call for each hit, or two for each pair of neighbours and pass."""
+    queries, tokens = parts["test"]
+    hits = min(settings.get("hits") or TOP, parts["judged"][0] / max(1, queries))
+    documents, requests = 1, queries * hits
+    if settings["way"] == "pairwise":
+        documents = 2
+        requests = queries * sum(2 * max(0, hits - 1 - done) for done in range(settings["passes"]))
+    each = _prompt(settings) + tokens + documents * parts["documents"][1]
+    return Calls(requests, requests * each, requests)
+
+
+def _contracts(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
+    """One call for each question and piece of a contract, and a second one where it has an answer."""
+    (contracts, tokens), (questions, question) = parts["test"], parts["questions"]
+    pieces = math.ceil(tokens / (settings["words"] * 1.4))
+    first = contracts * pieces * min(questions, settings["questions"] or math.inf)
+    requests = first * (1 + QUOTED)
+    each = _prompt(settings, "presence") + question + tokens / pieces
+    return Calls(requests, requests * each, first + first * QUOTED * settings["tokens"] / 2)
+
+
+def _examples(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
+    """One call for each example, reading and order of the options."""
+    requests = sent = 0.0
+    for reading in settings.get("readings", [{}]):
+        view = reading.get("view") or settings.get("view") or {"text": "text_id", "pair": None}
+        tokens = sum(parts[column][1] for column in (view["text"], view.get("pair")) if column)
+        asked = parts["test"][0] * settings["orders"]
+        requests, sent = requests + asked, sent + asked * (_prompt(settings) + tokens)
+    return Calls(requests, sent, requests)
+
+
+def _questions(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
+    """One call for each document, question and order of the options."""
+    documents, tokens = parts["documents"]
+    shown = tokens if settings.get("text") == "whole" else settings.get("best", 1) * parts["paragraphs"][1]
+    requests = documents * parts["questions"][0] * settings["orders"]
+    return Calls(requests, requests * (_prompt(settings) + shown), requests)
+
+
+def _paragraphs(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
+    """One call for each document, question and paragraph near to it."""
+    requests = parts["documents"][0] * parts["questions"][0] * settings["best"]
+    return Calls(requests, requests * (_prompt(settings) + parts["paragraphs"][1]), requests)
+
+
+# By the end of the rule's name: rules of a data set begin with its name.
+_CALLS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, tuple[float, float]]], Calls]] = {
+    "retrieve_api": _embedding,
+    "ask": _reranking,
+    "spans_ask": _contracts,
+    "classification_ask": _examples,
+    "answers_ask": _questions,
+    "answers_mark_ask": _paragraphs,
+}
