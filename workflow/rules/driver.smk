@@ -37,7 +37,7 @@ def retry_what_is_not_run():
     """Delete the outputs that say why a row is not run, and the first file of what shows them: both are remade."""
     if not (dropped := not_run.drop(RESULTS)):
         return
-    shown = [Path(PUBLISH, name, "README.md") for name in BUNDLES] + [Path(rules.crate.output[0])]
+    shown = [Path(PUBLISH, name, "README.md") for name in BUNDLES]
     for paper in CONFIG.papers:
         tables = (name for name in PAPERS[paper].tables if dropped & {*PLANS[paper].folders(name)})
         shown += [Path(RESULTS, "tables", paper, f"{name}.csv") for name in tables]

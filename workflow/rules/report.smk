@@ -28,13 +28,6 @@ REPORTED = {
 
 
 @cache
-def of_earlier_runs():
-    """What other configurations left in the results."""
-    return left_over(
-        RESULTS, [path for kind in ("census", "data", "tables", "runs") for path in REPORTED[kind]]
-    )
-
-
 # What the rooms show beside their tables.
 REPORT_CODE = code(
     "report.py",
