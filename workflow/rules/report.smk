@@ -27,7 +27,6 @@ REPORTED = {
 }
 
 
-@cache
 # What the rooms show beside their tables.
 REPORT_CODE = code(
     "report.py",

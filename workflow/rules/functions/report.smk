@@ -8,6 +8,7 @@ def shown_data(paper):
     return sorted((named | {run.paper for run in PLANS[paper].specs}) - ABSENT.keys())
 
 
+@cache
 def of_earlier_runs():
     """What other configurations left in the results."""
     return left_over(
