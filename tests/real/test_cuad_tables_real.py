@@ -1,6 +1,7 @@
 """CUAD's tables that come from the data alone, on the real data: which cells are had again."""
 
 import html
+from collections import defaultdict
 
 import pytest
 
@@ -29,6 +30,19 @@ def data(mirror, tmp_path_factory):
     for table in TABLES["cuad"]:
         write(table, getattr(release, table.name), folder / f"{table.name}.parquet")
     return folder
+
+
+def test_the_labeled_shares_are_those_of_the_explanation(data):
+    results = tables.Results(data=data, root=data, rows=[], published=[], paper=PAPER, name="figure2")
+    together = defaultdict(list)
+    for (contract, _), spans in results.spans.items():
+        together[contract] += spans
+    labeled = sum(len({at for span in spans for at in range(*span)}) for spans in together.values())
+    of_all = labeled / sum(row["characters"] for row in results.contracts)
+    mean, _ = tables._labeled(results)
+    why = PAPER.tables["figure2"].why_off("Labeled share of a contract", "Value")
+    assert f"{100 * mean:.1f} %" in why and f"{100 * of_all:.1f} %" in why
+    assert (round(100 * mean, 1), round(100 * of_all, 1)) == (12.5, 11.1)
 
 
 @pytest.mark.parametrize(

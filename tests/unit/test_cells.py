@@ -103,6 +103,8 @@ def test_a_cell_that_is_not_judged_has_no_verdict(value):
     (line,) = build([printed("66M", None)], [cell], True)
     assert (line.reproduced, line.verdict, line.reason) == (value or "", "", "a size is not a score")
     assert count([line]) == {"match": 0, "near": 0, "off": 0, "not run": 0, "": 1}
+    (apart,) = build([printed("66M", None)], [cell], False)
+    assert (apart.ours, apart.verdict) == (value or "", "")
 
 
 @pytest.mark.parametrize(

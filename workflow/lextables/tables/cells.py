@@ -120,12 +120,11 @@ def build(
 ) -> list[Line]:
     """Set computed cells beside published ones: the paper's rows in its order, then our own.
 
-    ``why_off`` explains a (row, column) that is off.
-
     ``comparable`` says whether the data are the paper's, where a cell does not say it of its own; if not,
-    values go to `ours` without a verdict.  A table may not leave out what the paper printed: raises BadInput
-    for a published cell that is not computed, and ValueError for one with neither a value nor a reason, or
-    when two cells have one place.
+    values go to `ours` without a verdict.  ``why_off`` explains a (row, column) that is off.
+
+    A table may not leave out what the paper printed: raises BadInput for a published cell that is not
+    computed, and ValueError for one with neither a value nor a reason, or when two cells have one place.
     """
     computed: dict[tuple[str, str], Cell] = {}
     for cell in cells:
@@ -214,7 +213,7 @@ def _apart(printed: PublishedCell, cell: Cell) -> Line:
     return Line(
         printed.row, printed.column, printed.value, "", written(cell.value, places),
         written(cell.low, places), written(cell.high, places), places,
-        "not run" if cell.value is None else "", _joined(_spread(cell, places), cell.reason),
+        "not run" if cell.value is None and cell.judged else "", _joined(_spread(cell, places), cell.reason),
         " ".join(cell.runs),
     )  # fmt: skip
 
