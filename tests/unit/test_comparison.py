@@ -219,9 +219,7 @@ def test_rows_on_other_units_are_not_compared_and_it_is_said():
     (contest,) = contests(pairs)
     assert all("c" not in group or group == ("c",) for group in contest.groups)
     assert contest.untested_against("c") == [name for name in contest.systems if name != "c"]
-    assert sentences([contest])[-1] == (
-        "2 of 3 pairs are untested, since their rows are scored on different units."
-    )
+    assert sentences([contest])[-1] == ("2 of 3 pairs are untested: scored on different units.")
 
 
 def test_an_untested_pair_is_in_no_group_and_the_best_row_is_said_to_be_untested_against_it():
@@ -332,6 +330,21 @@ def test_where_no_difference_can_be_found_nothing_else_is_said():
         METHOD,
         "NDCG@5: 8 queries are too few for 66 tests: no difference is found in four cases of five.",
     ]
+
+
+def test_a_lead_that_is_found_is_said_even_where_such_a_lead_would_often_be_missed():
+    (contest,) = contests(
+        [pair("a", "b", 0.04, detectable=math.inf), pair("b", "c", 0.5, detectable=math.inf)]
+    )
+    assert sentences([contest])[1].startswith("AUPR, 57 contracts: a is ahead of ")
+    assert sentences([contest])[1].endswith("no difference is found in four cases of five.")
+
+
+def test_pairs_of_too_few_units_are_counted_beside_tested_ones():
+    (contest,) = contests(
+        [pair("a", "b", 0.4), pair("a", "c", 1, untested=FEW), pair("b", "c", 1, untested=FEW)]
+    )
+    assert sentences([contest])[-1] == "2 of 3 pairs are untested: too few units."
 
 
 def test_a_difference_that_no_score_can_have_is_not_detectable_but_one_of_losses_may_be_large():

@@ -386,11 +386,14 @@ def test_groups_of_rows_that_cannot_be_told_apart_stand_on_the_tables_page(resul
     contest = Contest(
         "NDCG@5", "57 queries", ("a", "b", EVIL), (("a",), ("b", EVIL)), tuple(pairs), untested=tuple(apart)
     )
-    monkeypatch.setattr(tables, "contests", lambda exhibit: [contest] if exhibit.name == "table3" else [])
+    few = [replace(pair, measure="prec@5", untested="too few units") for pair in pairs]
+    rest = Contest("prec@5", "3 queries", ("a", "b"), (("a",), ("b",)), (), untested=tuple(few))
+    monkeypatch.setattr(tables, "contests", lambda exhibit: [contest, rest] * (exhibit.name == "table3"))
     files = site.files(material(results))
     text = said(files, "tables/acord-table3.html")
     assert "NDCG@5, 57 queries A difference of 3.0 is found in four cases of five." in text
     assert f"Not tested against a in group 1 {EVIL} b in group 2 {EVIL} in group 2 a" in text
+    assert "prec@5, 3 queries Not tested: too few units." in text
     assert "Which rows differ" not in said(files, "tables/acord-table_c1.html")
 
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from lextables.papers import Headline, Shown, TableEntry
+from lextables.report import comparing
 from lextables.tables import published, reliability, standings
 from lextables.tables.cells import Line
 from lextables.tables.comparison import FEW, FLOOR, OTHERS, PRINTED, Pair
@@ -191,6 +192,21 @@ def test_a_name_is_without_what_all_rows_of_its_benchmark_begin_or_end_with():
     assert named("None", "A / B") == ["None", "A / B"]
     assert named("A", "B") == ["A", "B"]
     assert named("A / B (AUPR)") == ["A / B (AUPR)"]
+
+
+def test_the_page_calls_a_user_s_model_by_its_name_and_says_why_a_benchmark_is_not_ranked():
+    lines = [line("x", "f1", "9.0", "bm25+own-oracle"), line("BM25", "f1", "8.0", "bm25")]
+    parts = [Part("a", [exhibit(lines, [], column="f1")]), Part("b", [of_data(NDCG, "stand_in")])]
+    board, told = comparing.pages(parts, {"extra_models": [], "extra_predictions": [{"name": "Oracle"}]})
+    overall, of_a = board.values["sheets"]
+    assert overall.rows == [["Oracle", "1", "1: 9.0*"], ["BM25", "1", "2: 8.0"]]
+    assert of_a.title == "A, Table 1: f1"
+    why = "Not ranked: B, Table 1: NDCG (stand_in data: not comparable with the paper)."
+    assert board.values["notes"] == [why]
+    assert [row[0] for row in told.values["sheets"][0].rows] == ["A, Table 1: f1"]
+    (alone,) = comparing.pages(parts[1:], {})
+    assert alone.values["sheets"] == [] and alone.values["notes"] == [why]
+    assert comparing.pages([], {}) == []
 
 
 def test_rows_of_one_key_and_two_names_are_two_models():

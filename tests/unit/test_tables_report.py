@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+import yaml
 
 from lextables.tables import report
 from lextables.tables.comparison import Pair, to_csv
@@ -33,6 +34,23 @@ def test_a_part_knows_its_tables_tasks_and_compared_rows(results):
     assert list(table3.files) == ["csv", "md", "html", "comparison.csv"]
     assert not table_c1.pairs and list(figure2.files) == ["csv", "md", "html", "svg"]
     assert part.short == "ACORD"
+
+
+def test_a_table_of_another_data_set_has_that_one_s_sources(results):
+    raw = yaml.safe_load((results / "acord.yaml").read_text())
+    raw["tables"]["table_c1"]["of"] = "acord_parts"
+    (results / "acord.yaml").write_text(yaml.safe_dump(raw))
+    census = json.loads((results / "data/acord/census.json").read_text())
+    parts = [dict(source, variant="partial", comparable=False) for source in census["sources"]]
+    (results / "data/acord_parts").mkdir()
+    (results / "data/acord_parts/census.json").write_text(json.dumps(census | {"sources": parts}))
+    part = report.read_part("acord", results / "acord.yaml", results)
+    assert {exhibit.name: {source["variant"] for source in exhibit.sources} for exhibit in part.exhibits} == {
+        "table3": {"release"}, "table_c1": {"partial"}, "figure2": {"release"}
+    }  # fmt: skip
+    (results / "data/acord_parts/census.json").unlink()
+    part = report.read_part("acord", results / "acord.yaml", results, earlier=True)
+    assert "table_c1" not in [exhibit.name for exhibit in part.exhibits]
 
 
 def test_a_paper_whose_title_names_no_data_set_goes_by_its_own_name(results):

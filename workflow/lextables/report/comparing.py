@@ -24,12 +24,15 @@ IN_EITHER = (standings.BEST, standings.LEVEL)
 
 
 def pages(parts: Sequence[Part], config: Mapping[str, Any]) -> list[Page]:
-    """Return both pages, of ``config``'s models by their names; a page of which nothing ran is left out."""
+    """Return both pages; ``config`` says what the user's models are called.
+
+    Where no row of a headline ran there is no leaderboard, and without the papers' data no reliability.
+    """
     benchmarks = [one for one in standings.benchmarks(parts) if not one.rows[0].printed]
     extras = [*(config.get("extra_models") or ()), *(config.get("extra_predictions") or ())]
     models = standings.leaderboard(benchmarks, {own.key(extra["name"]): extra["name"] for extra in extras})
     told = reliable.reliability(benchmarks)
-    found = [leaderboard(models, benchmarks)] if models else []
+    found = [leaderboard(models, benchmarks)] if benchmarks else []
     return [*found, reliability(told, benchmarks)] if told else found
 
 
@@ -46,14 +49,14 @@ def leaderboard(models: Iterable[Model], benchmarks: Sequence[Benchmark]) -> Pag
         "A model’s rank in each benchmark that it ran in, by its best row there, and the score. Models with "
         "more first ranks come first, then those with more second ranks, and so on. This order is no score: "
         "few models ran in every benchmark. "
-        f"{LEVEL}: no test tells it from the best that ran.",
+        f"{LEVEL}: the best that ran, or tested and not told from it.",
         ["Model", "Benchmarks", *columns],
         rows,
     )
     each = [_rows_of(one) for one in ranked]
     lead = "One score of each paper’s main tables, for every model that ran here on the paper’s data."
     notes = [f"Not ranked: {_benchmark(one)} ({one.unranked})." for one in benchmarks if one.unranked]
-    return sheets.page(LEADERBOARD, "Leaderboard", lead, [overall, *each], notes)
+    return sheets.page(LEADERBOARD, "Leaderboard", lead, [overall, *each] if ranked else [], notes)
 
 
 def _rows_of(benchmark: Benchmark) -> Sheet:

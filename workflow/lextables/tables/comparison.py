@@ -452,10 +452,11 @@ def sentences(contests: Sequence[Contest], data_note: str = "") -> list[str]:
     if few:
         units = few[0].units.partition(" ")[2]
         said.append(f"{_measures(few)} not tested: a test wants {LEAST_UNITS} {units} at least.")
-    apart = sum(pair.untested == OTHERS for one in contests for pair in one.untested)
-    if apart:
-        pairs = sum(len(one.pairs) + len(one.untested) for one in contests)
-        said.append(f"{apart} of {pairs} pairs are untested, since their rows are scored on different units.")
+    rest = [one for one in contests if one not in few]
+    untested = [pair.untested for one in rest for pair in one.untested]
+    if untested:
+        pairs = len(untested) + sum(len(one.pairs) for one in rest)
+        said.append(f"{len(untested)} of {pairs} pairs are untested: {' or '.join(dict.fromkeys(untested))}.")
     return said
 
 
@@ -469,13 +470,14 @@ def _measures(contests: Sequence[Contest]) -> str:
 
 def _leading(contest: Contest) -> str:
     """Say what leads, what is not told apart from it or not tested, and what difference can be found."""
-    if not contest.can_find:
+    differs = any(pair.differs for pair in contest.pairs)
+    if not contest.can_find and not differs:
         return f"{contest.measure}: {contest.power}."
     best, *others = contest.systems
     untested = contest.untested_against(best)
     level = [name for name in others if any({best, name} <= set(group) for group in contest.groups)]
     behind = [name for name in others if name not in {*untested, *level}]
-    if len(contest.pairs) > 1 and not any(pair.differs for pair in contest.pairs):
+    if len(contest.pairs) > 1 and not differs:
         words = f"no two of the {len(contest.systems)} rows are told apart"
         if contest.untested:
             words = f"none of {len(contest.pairs)} tests tells two rows apart"
