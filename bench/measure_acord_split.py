@@ -32,7 +32,10 @@ def load(data: Path) -> Collection:
 def shared(data: Collection) -> tuple[int, int]:
     """Return how many pairs of a test query and a relevant clause there are, of clauses relevant elsewhere and all."""
     known = {
-        clause for query in data.of(*OTHERS) for clause, gain in data.judged[query].items() if gain >= RELEVANT
+        clause
+        for query in data.of(*OTHERS)
+        for clause, gain in data.judged[query].items()
+        if gain >= RELEVANT
     }
     found = [
         clause for query in data.of("test") for clause, gain in data.judged[query].items() if gain >= RELEVANT
@@ -46,7 +49,9 @@ def by_other_queries(data: Collection, metric: str) -> float:
     for query in data.of(*OTHERS):
         gains.update(data.judged[query])
     qrels = {query: dict(data.judged[query]) for query in data.of("test")}
-    run = {query: sorted(judged, key=lambda clause: (-gains[clause], clause)) for query, judged in qrels.items()}
+    run = {
+        query: sorted(judged, key=lambda clause: (-gains[clause], clause)) for query, judged in qrels.items()
+    }
     return fmean(by_name(metric)(qrels, run).values())
 
 

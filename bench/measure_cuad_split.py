@@ -47,7 +47,9 @@ def shared(found: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[float, str
         for run in runs(text):
             for title in holders.get(run, ()):
                 counts[title][training] += 1
-    nearest = {title: max(of.items(), key=lambda item: item[1], default=("", 0)) for title, of in counts.items()}
+    nearest = {
+        title: max(of.items(), key=lambda item: item[1], default=("", 0)) for title, of in counts.items()
+    }
     return {title: (count / sizes[title], training) for title, (training, count) in nearest.items()}
 
 

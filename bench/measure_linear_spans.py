@@ -99,7 +99,9 @@ def measure(
         read_contracts(contracts, questions, settings, folder / "weights", predictions, given.vectors)
         ended, used = time.monotonic(), time.process_time() - processor
         took = f"learnt in {learnt - start:.0f} s, read in {ended - learnt:.0f} s"
-        print(f"{record['contracts']} contracts, {record['answers']} answers; {took}, {used:.0f} s of processor")
+        print(
+            f"{record['contracts']} contracts, {record['answers']} answers; {took}, {used:.0f} s of processor"
+        )
         show(predictions, questions, data / "answers.parquet", task)
 
 
