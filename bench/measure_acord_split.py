@@ -1,9 +1,9 @@
 """How many of ACORD's relevant test clauses are relevant to a training or validation query too.
 
-The official split is one of queries over one collection of clauses, so that a clause may be rated on both sides.
-Prints how many relevant clauses of the test queries (three stars or more) are relevant to another split's query,
-and what a ranking scores that knows no query and no text: the clauses rated for a test query, by the gain that
-each has for the training and validation queries together; those alike by their ids.
+The official split is one of queries over one collection of clauses, so that a clause may be rated on both
+sides.  Prints how many relevant clauses of the test queries (three stars or more) are relevant to another
+split's query, and what a ranking scores that knows no query and no text: the clauses rated for a test query,
+by the gain that each has for the training and validation queries together; those alike by their ids.
 
     PYTHONPATH=workflow python bench/measure_acord_split.py results/data/acord
 """
@@ -30,9 +30,13 @@ def load(data: Path) -> Collection:
 
 
 def shared(data: Collection) -> tuple[int, int]:
-    """Return how many pairs of a test query and a relevant clause there are, of clauses relevant elsewhere and all."""
+    """Return how many pairs of a test query and a relevant clause there are, those first whose clause is
+    relevant to a query of the other splits too."""
     known = {
-        clause for query in data.of(*OTHERS) for clause, gain in data.judged[query].items() if gain >= RELEVANT
+        clause
+        for query in data.of(*OTHERS)
+        for clause, gain in data.judged[query].items()
+        if gain >= RELEVANT
     }
     found = [
         clause for query in data.of("test") for clause, gain in data.judged[query].items() if gain >= RELEVANT
@@ -46,7 +50,9 @@ def by_other_queries(data: Collection, metric: str) -> float:
     for query in data.of(*OTHERS):
         gains.update(data.judged[query])
     qrels = {query: dict(data.judged[query]) for query in data.of("test")}
-    run = {query: sorted(judged, key=lambda clause: (-gains[clause], clause)) for query, judged in qrels.items()}
+    run = {
+        query: sorted(judged, key=lambda clause: (-gains[clause], clause)) for query, judged in qrels.items()
+    }
     return fmean(by_name(metric)(qrels, run).values())
 
 

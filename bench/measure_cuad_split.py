@@ -1,8 +1,8 @@
 """How much of CUAD's test contracts stands in a training contract too, by runs of eight words.
 
-A run of words is told apart by its words in lower case, whatever the line breaks: one contract may stand in both
-splits with its lines wrapped otherwise.  Prints the test contracts that share most with one training contract,
-and how many share more than half and more than a fifth.
+Runs are compared in lower case, whatever the line breaks: a contract may stand in both splits with its lines
+wrapped otherwise.  Prints the test contracts that share most with one training contract, and how many share
+more than half and more than a fifth.
 
     PYTHONPATH=workflow python bench/measure_cuad_split.py ../shared/mirror/cuad/data.zip
 """
@@ -35,7 +35,7 @@ def runs(text: str) -> set[tuple[str, ...]]:
 
 
 def shared(found: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[float, str]]:
-    """Return for each test contract the largest share of its runs that one training contract has, and which."""
+    """Return {test contract: (the largest share of its runs in one training contract, that contract)}."""
     sizes, holders = {}, defaultdict(list)
     for title, text in found["test"].items():
         of_test = runs(text)
@@ -47,7 +47,9 @@ def shared(found: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[float, str
         for run in runs(text):
             for title in holders.get(run, ()):
                 counts[title][training] += 1
-    nearest = {title: max(of.items(), key=lambda item: item[1], default=("", 0)) for title, of in counts.items()}
+    nearest = {
+        title: max(of.items(), key=lambda item: item[1], default=("", 0)) for title, of in counts.items()
+    }
     return {title: (count / sizes[title], training) for title, (training, count) in nearest.items()}
 
 

@@ -6,8 +6,9 @@ Without, the test contracts are read.  --set tries another setting than the regi
 what `spans_vectors` made, for the features of that name.  --percents learns from shares of the training
 contracts.  --shuffled learns from answers that are units drawn at random from their contract: what it then
 scores is chance.  --keep keeps the predictions of the test contracts, for measure_released_scores.py, and
---predictions scores those of a finished run.  Each is scored as the evaluator was released, as the paper's text
-says, and without the category that the evaluator relaxes; `--set relaxed=` learns to mark its answers alone.
+--predictions scores those of a finished run.  Scores are those of the released evaluator and those of the
+paper's text, each also without the category that the evaluator relaxes; `--set relaxed=` learns to mark the
+answers of that category alone.
 
     PYTHONPATH=workflow python bench/measure_linear_spans.py results/data/cuad --folds 4 --set units=20
     PYTHONPATH=workflow python bench/measure_linear_spans.py results/data/cuad --set features=both \
@@ -99,12 +100,14 @@ def measure(
         read_contracts(contracts, questions, settings, folder / "weights", predictions, given.vectors)
         ended, used = time.monotonic(), time.process_time() - processor
         took = f"learnt in {learnt - start:.0f} s, read in {ended - learnt:.0f} s"
-        print(f"{record['contracts']} contracts, {record['answers']} answers; {took}, {used:.0f} s of processor")
+        print(
+            f"{record['contracts']} contracts, {record['answers']} answers; {took}, {used:.0f} s of processor"
+        )
         show(predictions, questions, data / "answers.parquet", task)
 
 
 def show(predictions: Path, questions: Path, answers: Path, task: Any) -> None:
-    """Print the scores of predictions: as released, as the paper's text says, without the relaxed category."""
+    """Print the scores of predictions: as released, by the paper's text, without the relaxed category."""
     asked = [row for row in read(questions) if row["split"] == "test"]
     parts = {"": asked}
     if task.relaxed:

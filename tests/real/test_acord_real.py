@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
 WANTED = (
     *("table2", "table_c1", "table_c2", "table_c3", "figure_c1"),
-    *("table_d3", "table3", "table_e1", "table_e2"),
+    *("table_d3", "table_d5", "table3", "table_e1", "table_e2"),
 )
 D3 = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")
 
@@ -108,6 +108,23 @@ def test_two_rows_to_the_last_digit(tables, table, row):
     for column in D3:
         line = tables[table][row, column]
         assert (line["verdict"], line["reproduced"]) == ("match", line["published"])
+
+
+def test_baselines_mark_values_and_not_verdicts(tables):
+    found = tables["table_d3"]
+    for row in ("BM25 / None", "Bi-Encoder-MiniLM / None"):
+        for column in D3:
+            line = found[row, column]
+            assert (line["verdict"], line["reason"]) == ("match", "") and line["baselines"]
+    # Of the rerankers that are language models, these are reached, and no pointwise GPT4o.
+    of_d5 = tables["table_d5"]
+    rows = ("Llama-1B / pointwise", "Llama-1B / pairwise", "Llama-3B / pairwise")
+    assert all(of_d5[f"BM25 / {row}", column]["baselines"] for row in rows for column in D3)
+    for model in ("GPT4o", "GPT4o-mini"):
+        pairwise = {column for column in D3 if of_d5[f"BM25 / {model} / pairwise", column]["baselines"]}
+        assert pairwise == {"NDCG@5", "NDCG@10", "3-star prec@5"}
+        assert not any(of_d5[f"BM25 / {model} / pointwise", column]["baselines"] for column in D3)
+        assert not any(found[f"Bi-Encoder-MiniLM / {model}", column]["baselines"] for column in D3)
 
 
 def test_bm25_over_the_whole_corpus_is_a_row_of_our_own(tables):

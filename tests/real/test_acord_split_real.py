@@ -1,4 +1,4 @@
-"""ACORD's official split: its test queries share relevant clauses with the training and validation queries."""
+"""ACORD's official split: test queries share relevant clauses with training and validation queries."""
 
 from pathlib import Path
 

@@ -78,7 +78,7 @@ class Pretraining(Entry):
 
 
 class LinearSettings(Entry):
-    """How the linear floor is learnt and read; all of it was chosen on held-out training contracts.
+    """How the linear baseline is learnt and read; these were chosen on held-out training contracts.
 
     The first of its models goes ``epochs`` times through the units under a penalty of ``alpha``, once for
     each of ``folds`` and once for all; the others are penalised by ``penalty`` (scikit-learn's C), and where
