@@ -277,10 +277,11 @@ class _Names(ast.NodeTransformer):
         self.foreign: list[str] = []
         self.seen: set[str] = set()
         chains: dict[str, set[str]] = {}
-        for node in ast.walk(tree):
+        nodes = [*ast.walk(tree)]
+        for node in nodes:
             for name, chain in self._ours(node):
                 chains.setdefault(name, set()).add(chain)
-        taken = _bound_otherwise(tree, package) | set(dir(builtins)) | {"*"}
+        taken = _bound_otherwise(nodes, package) | set(dir(builtins)) | {"*"}
         self.plain = {name: min(of) for name, of in chains.items() if len(of) == 1 and name not in taken}
         at_top = [pair for node in tree.body for pair in self._ours(node)]
         # Imported once, at the top: it does not matter in which line.
@@ -388,18 +389,20 @@ def _one(line: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.Import | as
     return ast.ImportFrom(line.module, [alias], line.level)
 
 
-def _bound_otherwise(tree: ast.Module, package: str) -> set[str]:
+def _bound_otherwise(nodes: Iterable[ast.AST], package: str) -> set[str]:
     """The names that a module binds by anything but an import of ours: a parameter, a variable, a class."""
     found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.alias | ast.Attribute | ast.keyword | ast.Constant):
-            continue
-        if isinstance(node, ast.Import):
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            found |= set() if isinstance(node.ctx, ast.Load) else {node.id}
+        elif isinstance(node, ast.expr | ast.expr_context | ast.alias | ast.keyword):
+            pass  # of an expression, only a name can be bound
+        elif isinstance(node, ast.Import):
             found |= {alias.asname or alias.name.split(".")[0] for alias in node.names} - {OURS}
         elif isinstance(node, ast.ImportFrom):
             if _base(node, package).split(".")[0] != OURS:
                 found |= {alias.asname or alias.name for alias in node.names}
-        elif not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
+        else:
             for _, value in ast.iter_fields(node):
                 several: Iterable[object] = value if isinstance(value, list) else [value]
                 found |= {one for one in several if isinstance(one, str)}
