@@ -284,8 +284,9 @@ class _Names(ast.NodeTransformer):
         taken = _bound_otherwise(nodes, package) | set(dir(builtins)) | {"*"}
         self.plain = {name: min(of) for name, of in chains.items() if len(of) == 1 and name not in taken}
         at_top = [pair for node in tree.body for pair in self._ours(node)]
-        # Imported once, at the top: it does not matter in which line.
-        self.once = {name: chain for name, chain in at_top if len(chains[name]) == 1 and name != "*"}
+        # Bound once at the top: it does not matter in which line.
+        again = _bound_otherwise(_at_top(tree), package) | {"*"}
+        self.once = {name: chain for name, chain in at_top if len(chains[name]) == 1 and name not in again}
         self.exports = {name: chain for name, chain in self.once.items() if name in self.plain}
 
     def unused(self) -> list[tuple[str, str, bool]]:
@@ -314,7 +315,8 @@ class _Names(ast.NodeTransformer):
         theirs = [line for line in lines if not self._ours(line)]
         single = [_one(line, alias) for line in theirs for alias in line.names]
         names = [line.names[0].asname or line.names[0].name for line in single]
-        if len({*names}) == len(names):  # else the last one counts, and their order
+        ours = {name for line in lines for name, _ in self._ours(line)}
+        if len({*names}) == len(names) and not ours & {*names}:  # else the last one counts, and their order
             self.foreign = [repr(_plain(line)) for line in single]
             node.body = [line for line in node.body if not any(line is one for one in theirs)]
         self._top = {id(line) for line in lines}
@@ -374,6 +376,17 @@ class _Names(ast.NodeTransformer):
                 fields = [part.value for part in name.values if isinstance(part, ast.FormattedValue)]
                 node.args[0] = ast.Tuple([ast.Constant(f"<name {number}>"), *fields], ast.Load())
         return self.generic_visit(node)
+
+
+def _at_top(tree: ast.Module) -> Iterator[ast.AST]:
+    """What runs when a module is imported, and each ``global`` of its functions."""
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Global))
 
 
 def _base(node: ast.ImportFrom, package: str) -> str:
