@@ -109,7 +109,7 @@ def test_a_finished_training_that_was_damaged_is_not_taken_up(tmp_path, capsys, 
     assert finished(work, made) is None
     assert not made.exists()
     assert capsys.readouterr().out == (
-        f"{work / 'finished'}: this finished training was damaged since, so it is dropped and run again.\n"
+        f"{work / 'finished'}: this finished training is damaged; it is deleted and run again.\n"
     )
     # As after any training, what it makes now is kept.
     made.mkdir(parents=True)

@@ -151,7 +151,12 @@ def split(text, losses=losses):
     "lextables/text/slow.py": "def cut(text): return text[:]\n",
     "lextables/text/reading.py": "import lextables.measures.scores\n\nread = lextables.measures.scores.f1\n",
     "lextables/a/raw.py": "from lextables.text.tools import split as read\n",
-    "lextables/a/schema.py": "def read(text): return text\n",
+    "lextables/a/schema.py": """late = None
+from lextables.text.slow import cut as late
+
+
+def read(text): return late
+""",
     "lextables/coded/__init__.py": "import random\n\nrandom.seed(0)\n",
 }
 NAMED = ("lextables.a.raw", "lextables.a.schema")
@@ -371,6 +376,15 @@ MOVES = [
     (
         "what an imported module imports",
         rewritten("lextables/measures/scores.py", ("f1 = 1", "f1 = 6")),
+        True,
+    ),
+    (
+        "which of two comes last",
+        rewritten(
+            "lextables/a/schema.py",
+            ("late = None\n", ""),
+            ("cut as late\n", "cut as late\nlate = None\n"),
+        ),
         True,
     ),
     ("a file beside a module", rewritten("lextables/text/style.css", ("black", "blue")), True),

@@ -34,6 +34,7 @@ PLACEHOLDERS = {
     "/shared/lextables": "/here/",
     "our-cluster.yaml": "/here/our-cluster.yaml",
     "lease.docx": "/here/lease.txt",
+    "$(cat results/sample/.cache/other_versions.txt)": "results/sample/config.yaml",
     "file: results/sample/publish/": "file: /here/publish/",
     "run.txt": "/here/run.txt",
     "seed0/": "/here/seed0_",

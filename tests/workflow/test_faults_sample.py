@@ -166,7 +166,7 @@ def test_weights_that_were_cut_short_are_trained_again_once_their_folder_is_dele
         shutil.rmtree(path)
     (done.folder / TABLE).unlink()
     assert obeyed(done) == [weights.parent.relative_to(done.folder).as_posix()]
-    assert "this finished training was damaged since" in done.said
+    assert "this finished training is damaged" in done.said
     assert {name for name in reference if name.startswith("tables/")} <= done.outputs().keys()
     assert differences(done, reference, whole=False) == []
 

@@ -472,6 +472,7 @@ TRAININGS = {
         (grown("lawngnli/twins.py"), {"lawngnli_examples", "table"}),
         (grown("lawngnli/balance.py"), {"lawngnli_examples", "table"}),
         (grown("tasks/spans/joining.py"), {"spans_join", "spans_score", "table"}),
+        (backdated("readings/lawngnli.csv", ",", " ,"), {"table"}),
         (registered("papers/cuad.yaml", "Models fine-tuned on CUAD", "Models tuned on CUAD"), {"table"}),
         (registered("papers/maud.yaml", "Single-task AUPR by", "Single-task areas by"), {"table"}),
         (
@@ -495,6 +496,7 @@ def test_a_change_reaches_what_it_can_change_and_nothing_else(made, tmp_path, ch
 @pytest.mark.parametrize(
     ("change", "first", "stays"),
     [
+        (backdated("facts/cuad_contracts.csv", ",", " ,"), "cuad_data", {"maud_data", "retrieval_train"}),
         (grown("models/bm25.py"), "acord_retrieve_lexical", {"acord_retrieve_dense", "spans_train"}),
         (grown("models/bi_encoder.py"), "acord_retrieve_dense", {"acord_retrieve_lexical", "spans_train"}),
         (grown("tasks/retrieval/training.py"), "retrieval_search", {"acord_retrieve_dense", "spans_train"}),

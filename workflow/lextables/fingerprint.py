@@ -277,14 +277,16 @@ class _Names(ast.NodeTransformer):
         self.foreign: list[str] = []
         self.seen: set[str] = set()
         chains: dict[str, set[str]] = {}
-        for node in ast.walk(tree):
+        nodes = [*ast.walk(tree)]
+        for node in nodes:
             for name, chain in self._ours(node):
                 chains.setdefault(name, set()).add(chain)
-        taken = _bound_otherwise(tree, package) | set(dir(builtins)) | {"*"}
+        taken = _bound_otherwise(nodes, package) | set(dir(builtins)) | {"*"}
         self.plain = {name: min(of) for name, of in chains.items() if len(of) == 1 and name not in taken}
         at_top = [pair for node in tree.body for pair in self._ours(node)]
-        # Imported once, at the top: it does not matter in which line.
-        self.once = {name: chain for name, chain in at_top if len(chains[name]) == 1 and name != "*"}
+        # Bound once at the top: it does not matter in which line.
+        again = _bound_otherwise(_at_top(tree), package) | {"*"}
+        self.once = {name: chain for name, chain in at_top if len(chains[name]) == 1 and name not in again}
         self.exports = {name: chain for name, chain in self.once.items() if name in self.plain}
 
     def unused(self) -> list[tuple[str, str, bool]]:
@@ -313,7 +315,8 @@ class _Names(ast.NodeTransformer):
         theirs = [line for line in lines if not self._ours(line)]
         single = [_one(line, alias) for line in theirs for alias in line.names]
         names = [line.names[0].asname or line.names[0].name for line in single]
-        if len({*names}) == len(names):  # else the last one counts, and their order
+        ours = {name for line in lines for name, _ in self._ours(line)}
+        if len({*names}) == len(names) and not ours & {*names}:  # else the last one counts, and their order
             self.foreign = [repr(_plain(line)) for line in single]
             node.body = [line for line in node.body if not any(line is one for one in theirs)]
         self._top = {id(line) for line in lines}
@@ -375,6 +378,17 @@ class _Names(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
+def _at_top(tree: ast.Module) -> Iterator[ast.AST]:
+    """What runs when a module is imported, and each ``global`` of its functions."""
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Global))
+
+
 def _base(node: ast.ImportFrom, package: str) -> str:
     """The dotted name of what a line imports from."""
     above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
@@ -388,18 +402,20 @@ def _one(line: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.Import | as
     return ast.ImportFrom(line.module, [alias], line.level)
 
 
-def _bound_otherwise(tree: ast.Module, package: str) -> set[str]:
+def _bound_otherwise(nodes: Iterable[ast.AST], package: str) -> set[str]:
     """The names that a module binds by anything but an import of ours: a parameter, a variable, a class."""
     found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.alias | ast.Attribute | ast.keyword | ast.Constant):
-            continue
-        if isinstance(node, ast.Import):
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            found |= set() if isinstance(node.ctx, ast.Load) else {node.id}
+        elif isinstance(node, ast.expr | ast.expr_context | ast.alias | ast.keyword):
+            pass  # of an expression, only a name can be bound
+        elif isinstance(node, ast.Import):
             found |= {alias.asname or alias.name.split(".")[0] for alias in node.names} - {OURS}
         elif isinstance(node, ast.ImportFrom):
             if _base(node, package).split(".")[0] != OURS:
                 found |= {alias.asname or alias.name for alias in node.names}
-        elif not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
+        else:
             for _, value in ast.iter_fields(node):
                 several: Iterable[object] = value if isinstance(value, list) else [value]
                 found |= {one for one in several if isinstance(one, str)}

@@ -166,8 +166,11 @@ def digest_of(value):
 
 
 def content_of(paths):
-    """The same of the content of files, whatever their times say: what a script reads of the repository."""
-    return digest_of([sha256_of(path) for path in paths])
+    """The same of the content of files, whatever their times: what a script reads of the repository.
+
+    Of a file that is missing Snakemake says so, as of any input.
+    """
+    return digest_of([sha256_of(path) if Path(path).is_file() else "" for path in paths])
 
 
 # Data sets and their tasks.

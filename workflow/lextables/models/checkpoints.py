@@ -98,7 +98,7 @@ def intact(folder: Path) -> bool:
     except (OSError, ValueError, TypeError, AttributeError):
         whole = False
     if not whole:
-        print(f"{folder}: this finished training was damaged since, so it is dropped and run again.")
+        print(f"{folder}: this finished training is damaged; it is deleted and run again.")
         shutil.rmtree(folder)
     return whole
 

@@ -60,7 +60,8 @@ def table_content(wildcards):
     """The content of the files of the repository that a table reads, and of the user's file that it shows."""
     published = str(HERE / f"resources/published/{wildcards.paper}.csv")
     files = [published, PAPER_FILES[wildcards.paper], *table_readings(wildcards)]
-    return digest_of([content_of(files), *map(CONTENTS.file, table_file(wildcards))])
+    users = [CONTENTS.file(path) for path in table_file(wildcards) if Path(path).is_file()]
+    return digest_of([content_of(files), *users])
 
 
 @cache
