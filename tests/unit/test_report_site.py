@@ -170,7 +170,7 @@ def test_a_row_of_given_predictions_has_no_known_cost(results):
     files = site.files(material(results))
     assert "made of predictions given, at a cost that is not known" in said(files, "tables/acord-table3.html")
     run = said(files, f"{RUN}/seed2.html")
-    assert "predictions given in <run>.txt (sha256:0123456789ab)" in run and "Time not known" in run
+    assert "submitted predictions: <run>.txt (sha256:0123456789ab)" in run and "Time not known" in run
     assert "3 runs (1 submitted): the longest took 3 min 21 s, the largest 1,001 MiB." in said(
         files, "papers/acord.html"
     )

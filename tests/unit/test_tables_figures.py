@@ -205,6 +205,15 @@ def test_curves_are_a_line_a_row_and_keep_what_is_printed():
     assert legend == ["printed, DeBERTa", "printed, RoBERTa"]
 
 
+def test_the_marks_of_a_curve_that_is_nearly_level_are_whole():
+    cells = [Cell("Mine", f"Precision at {n}% recall", 49.2 if n < 50 else 48.2) for n in range(10, 90, 10)]
+    svg = draw("curves", build([], cells, True), "x")
+    top = float(re.search(r'<rect x="[^"]+" y="([^"]+)"', svg)[1])  # of what is shown
+    marks = re.findall(r"<g clip-path[^>]*>\s*((?:<use [^>]*>\s*)+)", svg)
+    heights = [float(y) for y in re.findall(r' y="([^"]+)"', "".join(marks))]
+    assert heights and min(heights) - top > 6
+
+
 def _dashes(svg: str) -> set[str]:
     return set(re.findall(r"stroke-dasharray: ([\d., ]+)", svg))
 

@@ -73,7 +73,7 @@ def test_predictions_that_were_given_say_from_where(results):
     path = results / f"{RUN}/seed2/run.json"
     given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}"}, "given": {"file": "<run>.txt"}}
     path.write_text(json.dumps(json.loads(path.read_text()) | given))
-    assert report.read_run(path).given == "predictions given in <run>.txt (sha256:0123456789ab)"
+    assert report.read_run(path).given == "submitted predictions: <run>.txt (sha256:0123456789ab)"
 
 
 def test_what_an_earlier_run_left_has_its_day(results):

@@ -320,7 +320,7 @@ def _finish(figure: Figure, axes: Axes, handles: Sequence[Line2D]) -> None:
         figure.clear()
         _empty(figure)
         return
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, max(axes.get_ylim()[1], 1.08 * axes.dataLim.ymax))  # the marks at the top are whole
     for handle in handles:
         handle.set_label(textwrap.fill(handle.get_label(), 44, break_on_hyphens=False))
     figure.legend(handles=handles, loc="outside upper left", alignment="left", handlelength=3.4)

@@ -99,7 +99,7 @@ class RunRecord:
         """Where predictions come from that a user had already; empty for a run that made its own."""
         found = self.record.get("given")
         digest = self.record["settings"]["content"][: len("sha256:") + 12] if found else ""
-        return f"predictions given in {found['file']} ({digest})" if found else ""
+        return f"submitted predictions: {found['file']} ({digest})" if found else ""
 
     @property
     def weights(self) -> str:
