@@ -94,14 +94,14 @@ class Calls:
 
 
 class Answering(LanguageModel, Protocol):
-    """A model that hands over each answer as soon as it has it."""
+    """A model that can be asked for one answer at a time."""
 
-    def weighing(self, choices: Sequence[Choice]) -> Iterator[Weighed]:
-        """`weigh`, one by one."""
+    def weighing(self, choices: Sequence[Choice]) -> Iterator[Callable[[], Weighed]]:
+        """What gives each answer of `weigh` when it is called."""
         ...
 
-    def writing(self, requests: Sequence[Request]) -> Iterator[Written]:
-        """`write`, one by one."""
+    def writing(self, requests: Sequence[Request]) -> Iterator[Callable[[], Written]]:
+        """What gives each answer of `write` when it is called."""
         ...
 
 
@@ -142,7 +142,7 @@ class KeptModel:
     def _each(
         self,
         asked: Sequence[Asked],
-        answers: Callable[[Sequence[Asked]], Iterator[Answered]],
+        answers: Callable[[Sequence[Asked]], Iterator[Callable[[], Answered]]],
         record: Callable[[Answered], list[Any]],
     ) -> list[list[Any]]:
         keys = [json.loads(json.dumps({"by": self._identity} | asdict(one))) for one in asked]
@@ -150,7 +150,6 @@ class KeptModel:
         missing = [place for place, found in enumerate(kept) if found is None]
         made = answers([asked[place] for place in missing])
         shown = tqdm(made, total=len(missing), desc=self.name, disable=not missing)
-        for place, answer in zip(missing, shown, strict=True):
-            kept[place] = record(answer)
-            self._calls.keep(keys[place], kept[place])
+        for place, evaluate in zip(missing, shown, strict=True):
+            kept[place] = self._calls.answered(keys[place], lambda evaluate=evaluate: record(evaluate()))
         return kept
