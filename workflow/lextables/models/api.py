@@ -29,6 +29,7 @@ from lextables.models.spending import (
     Exhausted,
     Ledger,
     Pace,
+    Price,
     cost,
     cost_of,
     load_prices,
@@ -56,7 +57,7 @@ _NOT_SENT = (
 )
 _RETRYING = ("retry-after", "retry-after-ms", "x-should-retry")  # headers that the client goes by
 _NO_MONEY = b"insufficient_quota"
-_FORM = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError)
+_FORM = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 Answer = TypeVar("Answer")
 _log = logging.getLogger("lextables")
 
@@ -82,37 +83,28 @@ class Refused(BadInput):
 
 
 class Metered(httpx2.BaseTransport):
-    """Sends each request in its turn and within the budget, and bounds the time and the size of its answer.
+    """Sends requests in their turn, within the budget, and bounds the time and the size of their answers."""
 
-    ``most`` is what a request may cost at most, ``actual`` what it did by its answer, None where that does
-    not tell.
-    """
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        pace: Pace,
-        most: Callable[[httpx2.Request], Cost],
-        actual: Callable[[bytes], Cost | None],
-    ) -> None:
-        self._ledger, self._pace, self._most, self._actual = ledger, pace, most, actual
+    def __init__(self, ledger: Ledger, pace: Pace, price: Price | None) -> None:
+        self._ledger, self._pace, self._price = ledger, pace, price
         self._lock, self._loop, self._client = threading.Lock(), None, None
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the answer; raises `Exhausted` before sending where the budget ends."""
-        most, charged = self._most(request), NOTHING
+        # No tokenizer makes more tokens of a text than it has bytes.
+        answer = json.loads(request.content).get("max_tokens", 0)
+        most, charged = cost(self._price, len(request.content) + AROUND, answer), NOTHING
         number = self._ledger.reserve(most)
         try:
             self._pace.wait()
             # It may be answered, and so paid, even where nothing is heard of it.
             charged = most
             response = self._sent(request)
-            if response.is_success and not _is_page(response.content):
-                charged = self._actual(response.content) or most
-            else:
-                charged = NOTHING
             if not response.is_success:
+                charged = NOTHING
                 _log.warning("%s: status %d", request.url, response.status_code)
+            else:
+                charged = self._cost(response.content) or most
             return response
         except httpx2.RequestError as error:
             if isinstance(error, _NOT_SENT):
@@ -122,6 +114,15 @@ class Metered(httpx2.BaseTransport):
         finally:
             self._ledger.settle(number, charged)
 
+    def _cost(self, body: bytes) -> Cost | None:
+        """What an answer cost; None where it does not tell."""
+        if not body or body.startswith(b"<"):  # a web page, as what is no API sends, and nobody pays for
+            return NOTHING
+        try:
+            return cost_of(json.loads(body)["usage"], self._price)
+        except _FORM:
+            return None
+
     def _sent(self, request: httpx2.Request) -> httpx2.Response:
         with self._lock:
             if self._loop is None:
@@ -129,7 +130,9 @@ class Metered(httpx2.BaseTransport):
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
                 # An address that sends elsewhere would be handed the texts, if not the key.
-                self._client = httpx2.AsyncClient(follow_redirects=False)
+                self._client = httpx2.AsyncClient(
+                    follow_redirects=False, limits=httpx2.Limits(max_connections=None)
+                )
         return asyncio.run_coroutine_threadsafe(self._answer(request), self._loop).result()
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
@@ -164,20 +167,14 @@ async def _body(answer: httpx2.Response) -> bytes:
     return bytes(body).strip()
 
 
-def _is_page(body: bytes) -> bool:
-    """Whether a body is empty or HTML: what something else than an API sends, and nobody pays for."""
-    return not body or body.startswith(b"<")
-
-
 class Api:
     """One model of one server, with what it answered before in the folder ``kept``."""
 
     def __init__(self, base: str, model: str, kept: str | Path, limits: Limits) -> None:
         """`BadInput` where the server needs a key and there is none, or the model has no price."""
-        key, where = (
-            os.environ.get(KEY) or ("none" if on_loopback(base) else ""),
-            f"environment variable {KEY}",
-        )
+        key, where = os.environ.get(KEY, ""), f"environment variable {KEY}"
+        if not key and on_loopback(base):
+            key = "none"
         if not key:
             raise BadInput(f"{model} needs a key for {base}", where=where, do="set it, or empty llm")
         if not re.fullmatch("[!-~]+", key):
@@ -188,7 +185,7 @@ class Api:
         self._secret = json.dumps(key)[1:-1] if len(key) >= SHORTEST else ""
         self._base, self._model, self._limits = base, model, limits
         self._calls, self._ledger = Calls(kept), Ledger(kept, limits)
-        metered = Metered(self._ledger, Pace(kept, limits.requests_a_minute), self._most, self._actual)
+        metered = Metered(self._ledger, Pace(kept, limits.requests_a_minute), self._price)
         self._client = openai.OpenAI(
             base_url=base,
             api_key=key,
@@ -241,17 +238,6 @@ class Api:
     def _asked(self, call: Call) -> dict[str, Any]:
         return {"api": self._base.rstrip("/"), "path": call.path, "body": call.body}
 
-    def _most(self, request: httpx2.Request) -> Cost:
-        # No tokenizer makes more tokens of a text than it has bytes.
-        answer = json.loads(request.content).get("max_tokens", 0)
-        return cost(self._price, len(request.content) + AROUND, answer)
-
-    def _actual(self, body: bytes) -> Cost | None:
-        try:
-            return cost_of(json.loads(body)["usage"], self._price)
-        except (*_FORM, RecursionError):
-            return None
-
     def expect(self, requests: int, characters: int) -> None:
         """Say what is about to be asked, all in all and at most: calls that are kept cost nothing."""
         about = cost(self._price, characters // CHARACTERS_A_TOKEN, requests)
@@ -301,7 +287,7 @@ class Api:
                 text = self._clean(canonical(json.loads(text)))
             answered = json.loads(text)
             check(answered)
-        except (*_FORM, RecursionError) as error:
+        except _FORM as error:
             fault = f"{type(error).__name__}: {error}; it begins {text[:60]!r}"
             raise BadInput(
                 f"the answer is not of the form of OpenAI's API ({fault})",
