@@ -154,16 +154,19 @@ class Metered(httpx2.BaseTransport):
 
 
 async def _body(answer: httpx2.Response) -> bytes:
-    """The body of an answer without white space around it; `BadInput` for one that is too large."""
+    """The body of an answer without white space around it; `BadInput` for one too large or damaged."""
     body, where = bytearray(), str(answer.request.url)
     packed = answer.headers.get("content-encoding", "gzip").lower()
     if packed not in ("gzip", "identity"):
         raise BadInput(f"the answer is packed by {packed:.40}, which was not asked for", where=where)
-    async for chunk in answer.aiter_bytes():
-        body += chunk
-        if len(body) > MAX_BYTES:
-            what = f"the answer has more than {MAX_BYTES >> 20} MiB, which no answer needs"
-            raise BadInput(what, where=where, do="name another server in llm")
+    try:
+        async for chunk in answer.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                what = f"the answer has more than {MAX_BYTES >> 20} MiB, which no answer needs"
+                raise BadInput(what, where=where, do="name another server in llm")
+    except httpx2.DecodingError as error:
+        raise BadInput(f"gzip cannot unpack the answer ({error})", where=where) from None
     return bytes(body).strip()
 
 
@@ -198,9 +201,9 @@ class Api:
             logging.getLogger(name).setLevel(logging.WARNING)
         self._told = False
 
-    def kept(self, call: Call) -> Any | None:
-        """Return what was answered to a call before; None where it was not made."""
-        return self._calls.kept(self._asked(call))
+    def kept(self, call: Call, check: Callable[[Any], object]) -> Any | None:
+        """Return what was answered to a call before and passes ``check``; None where there is nothing."""
+        return self._calls.kept(self._asked(call), check)
 
     def ask(self, call: Call, check: Callable[[Any], object]) -> Any:
         """Return the JSON that the server answers, now or before.
@@ -208,7 +211,7 @@ class Api:
         ``check`` reads of it what it is asked for, and so finds an answer of another form.  Raises `Refused`
         where the server never will, `NotNow` where it does not now, `Exhausted` where the budget ends.
         """
-        return self._calls.answered(self._asked(call), partial(self._made, call, check))
+        return self._calls.answered(self._asked(call), partial(self._made, call, check), check)
 
     def all(self, first: Sequence[Call], asks: Sequence[Callable[[], Answer]], what: str) -> list[Answer]:
         """Return what each of ``asks``, which call `ask`, gives; several are under way at once.
