@@ -23,6 +23,7 @@ from lextables.models import api, language_model_server
 from lextables.models.asked import opened
 from lextables.models.causal_model import CausalModel
 from lextables.models.files import reads_gguf
+from lextables.models.kept_calls import Calls
 from lextables.models.language_model import Choice, Message, Request
 from lextables.models.language_model_server import AROUND_A_MESSAGE, _counter, read_text, read_tokens
 from lextables.models.limits import Limits
@@ -286,6 +287,18 @@ def test_what_is_no_probability_is_said_and_not_kept(likeliest, words, endpoint,
     assert not list(tmp_path.glob("*/*.json.gz"))
 
 
+def test_what_is_kept_and_is_no_probability_is_asked_for_again(tmp_path):
+    with serving(always(200, YES)) as server:
+        first = model_of(server, tmp_path).weigh([CHOICE])
+        (path,) = tmp_path.glob("*/*.json.gz")
+        asked = json.loads(gzip.decompress(path.read_bytes()))["asked"]
+        tokens = [{"token": "A", "logprob": math.inf}]
+        wrong = {"choices": [{"message": {"content": "A"}, "logprobs": {"content": tokens}}]}
+        Calls(tmp_path).keep(asked, wrong)
+        assert model_of(server, tmp_path).weigh([CHOICE]) == first
+        assert len(server.asked) == 2
+
+
 def test_log_probabilities_may_be_rounded_and_minus_infinity(tmp_path):
     likeliest = {"A": 1e-6, "B": -math.inf, "C": -9999.0}
     tokens = [{"token": token, "logprob": value} for token, value in likeliest.items()]
@@ -525,10 +538,24 @@ HTML = b"<!DOCTYPE html><title>Log in</title>"
         (b'{"usage": {"prompt_tokens": ' + b"1" * 5000 + b"}}", {}, "form of OpenAI's API", True),
         (gzip.compress(bytes(300 << 20)), {"Content_Encoding": "gzip"}, "more than 32 MiB", True),
         (bytes(33 << 20), {}, "more than 32 MiB", True),
+        (b"not packed", {"Content_Encoding": "gzip"}, "gzip cannot unpack the answer", True),
         (b"x", {"Content_Encoding": "zstd"}, "packed by zstd", True),
         (b"x", {"Content_Encoding": "gzip, gzip"}, "packed by gzip, gzip", True),
     ],
-    ids=["page", "empty", "comma", "events", "nested", "inf", "digits", "bomb", "long", "zstd", "twice"],
+    ids=[
+        "page",
+        "empty",
+        "comma",
+        "events",
+        "nested",
+        "inf",
+        "digits",
+        "bomb",
+        "long",
+        "damaged",
+        "zstd",
+        "twice",
+    ],
 )
 def test_a_mistake_that_stays_is_asked_once_and_charged_once_at_most(body, headers, words, charged, tmp_path):
     with serving(always(200, body, **headers)) as server:

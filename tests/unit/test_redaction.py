@@ -99,6 +99,11 @@ def test_a_secret_of_several_lines_is_found_in_each(monkeypatch):
     assert redacted("MIIEabcdefgh") == "(SSH_PRIVATE_KEY)"
 
 
+def test_a_secret_that_is_no_utf_8_harms_no_log(monkeypatch):
+    monkeypatch.setenv("DB_PASSWORD", "p\udce4ssw\udcf6rd")
+    assert redacted("it is p\udce4ssw\udcf6rd or p%E4ssw%F6rd") == "it is (DB_PASSWORD) or (DB_PASSWORD)"
+
+
 def test_a_file_that_holds_a_secret_is_none(monkeypatch, tmp_path):
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path))
     assert redacted(f"cannot read {tmp_path}/x") == f"cannot read {tmp_path}/x"

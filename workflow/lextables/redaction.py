@@ -30,7 +30,7 @@ def redacted(text: str) -> str:
         if _SECRET.search(name) and not (value.startswith("/") and os.access(value, os.F_OK))
         for line in value.splitlines()
         for plain in [line.strip()]
-        for written in (plain, json.dumps(plain)[1:-1], repr(plain)[1:-1], quote(plain, safe=""))
+        for written in (plain, json.dumps(plain)[1:-1], repr(plain)[1:-1], quote(os.fsencode(plain), safe=""))
         if len(plain) >= SHORTEST
     }
     for value in sorted(secrets, key=len, reverse=True):

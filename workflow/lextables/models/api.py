@@ -29,6 +29,7 @@ from lextables.models.spending import (
     Exhausted,
     Ledger,
     Pace,
+    Price,
     cost,
     cost_of,
     load_prices,
@@ -56,7 +57,7 @@ _NOT_SENT = (
 )
 _RETRYING = ("retry-after", "retry-after-ms", "x-should-retry")  # headers that the client goes by
 _NO_MONEY = b"insufficient_quota"
-_FORM = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError)
+_FORM = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 Answer = TypeVar("Answer")
 _log = logging.getLogger("lextables")
 
@@ -82,37 +83,28 @@ class Refused(BadInput):
 
 
 class Metered(httpx2.BaseTransport):
-    """Sends each request in its turn and within the budget, and bounds the time and the size of its answer.
+    """Sends requests in their turn, within the budget, and bounds the time and the size of their answers."""
 
-    ``most`` is what a request may cost at most, ``actual`` what it did by its answer, None where that does
-    not tell.
-    """
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        pace: Pace,
-        most: Callable[[httpx2.Request], Cost],
-        actual: Callable[[bytes], Cost | None],
-    ) -> None:
-        self._ledger, self._pace, self._most, self._actual = ledger, pace, most, actual
+    def __init__(self, ledger: Ledger, pace: Pace, price: Price | None) -> None:
+        self._ledger, self._pace, self._price = ledger, pace, price
         self._lock, self._loop, self._client = threading.Lock(), None, None
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the answer; raises `Exhausted` before sending where the budget ends."""
-        most, charged = self._most(request), NOTHING
+        # No tokenizer makes more tokens of a text than it has bytes.
+        answer = json.loads(request.content).get("max_tokens", 0)
+        most, charged = cost(self._price, len(request.content) + AROUND, answer), NOTHING
         number = self._ledger.reserve(most)
         try:
             self._pace.wait()
             # It may be answered, and so paid, even where nothing is heard of it.
             charged = most
             response = self._sent(request)
-            if response.is_success and not _is_page(response.content):
-                charged = self._actual(response.content) or most
-            else:
-                charged = NOTHING
             if not response.is_success:
+                charged = NOTHING
                 _log.warning("%s: status %d", request.url, response.status_code)
+            else:
+                charged = self._cost(response.content) or most
             return response
         except httpx2.RequestError as error:
             if isinstance(error, _NOT_SENT):
@@ -122,6 +114,15 @@ class Metered(httpx2.BaseTransport):
         finally:
             self._ledger.settle(number, charged)
 
+    def _cost(self, body: bytes) -> Cost | None:
+        """What an answer cost; None where it does not tell."""
+        if not body or body.startswith(b"<"):  # a web page, as what is no API sends, and nobody pays for
+            return NOTHING
+        try:
+            return cost_of(json.loads(body)["usage"], self._price)
+        except _FORM:
+            return None
+
     def _sent(self, request: httpx2.Request) -> httpx2.Response:
         with self._lock:
             if self._loop is None:
@@ -129,7 +130,9 @@ class Metered(httpx2.BaseTransport):
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
                 # An address that sends elsewhere would be handed the texts, if not the key.
-                self._client = httpx2.AsyncClient(follow_redirects=False)
+                self._client = httpx2.AsyncClient(
+                    follow_redirects=False, limits=httpx2.Limits(max_connections=None)
+                )
         return asyncio.run_coroutine_threadsafe(self._answer(request), self._loop).result()
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
@@ -151,22 +154,20 @@ class Metered(httpx2.BaseTransport):
 
 
 async def _body(answer: httpx2.Response) -> bytes:
-    """The body of an answer without white space around it; `BadInput` for one that is too large."""
+    """The body of an answer without white space around it; `BadInput` for one too large or damaged."""
     body, where = bytearray(), str(answer.request.url)
     packed = answer.headers.get("content-encoding", "gzip").lower()
     if packed not in ("gzip", "identity"):
         raise BadInput(f"the answer is packed by {packed:.40}, which was not asked for", where=where)
-    async for chunk in answer.aiter_bytes():
-        body += chunk
-        if len(body) > MAX_BYTES:
-            what = f"the answer has more than {MAX_BYTES >> 20} MiB, which no answer needs"
-            raise BadInput(what, where=where, do="name another server in llm")
+    try:
+        async for chunk in answer.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                what = f"the answer has more than {MAX_BYTES >> 20} MiB, which no answer needs"
+                raise BadInput(what, where=where, do="name another server in llm")
+    except httpx2.DecodingError as error:
+        raise BadInput(f"gzip cannot unpack the answer ({error})", where=where) from None
     return bytes(body).strip()
-
-
-def _is_page(body: bytes) -> bool:
-    """Whether a body is empty or HTML: what something else than an API sends, and nobody pays for."""
-    return not body or body.startswith(b"<")
 
 
 class Api:
@@ -174,10 +175,9 @@ class Api:
 
     def __init__(self, base: str, model: str, kept: str | Path, limits: Limits) -> None:
         """`BadInput` where the server needs a key and there is none, or the model has no price."""
-        key, where = (
-            os.environ.get(KEY) or ("none" if on_loopback(base) else ""),
-            f"environment variable {KEY}",
-        )
+        key, where = os.environ.get(KEY, ""), f"environment variable {KEY}"
+        if not key and on_loopback(base):
+            key = "none"
         if not key:
             raise BadInput(f"{model} needs a key for {base}", where=where, do="set it, or empty llm")
         if not re.fullmatch("[!-~]+", key):
@@ -188,7 +188,7 @@ class Api:
         self._secret = json.dumps(key)[1:-1] if len(key) >= SHORTEST else ""
         self._base, self._model, self._limits = base, model, limits
         self._calls, self._ledger = Calls(kept), Ledger(kept, limits)
-        metered = Metered(self._ledger, Pace(kept, limits.requests_a_minute), self._most, self._actual)
+        metered = Metered(self._ledger, Pace(kept, limits.requests_a_minute), self._price)
         self._client = openai.OpenAI(
             base_url=base,
             api_key=key,
@@ -201,9 +201,9 @@ class Api:
             logging.getLogger(name).setLevel(logging.WARNING)
         self._told = False
 
-    def kept(self, call: Call) -> Any | None:
-        """Return what was answered to a call before; None where it was not made."""
-        return self._calls.kept(self._asked(call))
+    def kept(self, call: Call, check: Callable[[Any], object]) -> Any | None:
+        """Return what was answered to a call before and passes ``check``; None where there is nothing."""
+        return self._calls.kept(self._asked(call), check)
 
     def ask(self, call: Call, check: Callable[[Any], object]) -> Any:
         """Return the JSON that the server answers, now or before.
@@ -211,7 +211,7 @@ class Api:
         ``check`` reads of it what it is asked for, and so finds an answer of another form.  Raises `Refused`
         where the server never will, `NotNow` where it does not now, `Exhausted` where the budget ends.
         """
-        return self._calls.answered(self._asked(call), partial(self._made, call, check))
+        return self._calls.answered(self._asked(call), partial(self._made, call, check), check)
 
     def all(self, first: Sequence[Call], asks: Sequence[Callable[[], Answer]], what: str) -> list[Answer]:
         """Return what each of ``asks``, which call `ask`, gives; several are under way at once.
@@ -240,17 +240,6 @@ class Api:
 
     def _asked(self, call: Call) -> dict[str, Any]:
         return {"api": self._base.rstrip("/"), "path": call.path, "body": call.body}
-
-    def _most(self, request: httpx2.Request) -> Cost:
-        # No tokenizer makes more tokens of a text than it has bytes.
-        answer = json.loads(request.content).get("max_tokens", 0)
-        return cost(self._price, len(request.content) + AROUND, answer)
-
-    def _actual(self, body: bytes) -> Cost | None:
-        try:
-            return cost_of(json.loads(body)["usage"], self._price)
-        except (*_FORM, RecursionError):
-            return None
 
     def expect(self, requests: int, characters: int) -> None:
         """Say what is about to be asked, all in all and at most: calls that are kept cost nothing."""
@@ -301,7 +290,7 @@ class Api:
                 text = self._clean(canonical(json.loads(text)))
             answered = json.loads(text)
             check(answered)
-        except (*_FORM, RecursionError) as error:
+        except _FORM as error:
             fault = f"{type(error).__name__}: {error}; it begins {text[:60]!r}"
             raise BadInput(
                 f"the answer is not of the form of OpenAI's API ({fault})",

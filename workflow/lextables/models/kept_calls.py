@@ -23,7 +23,7 @@ from lextables.models.spending import locked
 Asked = TypeVar("Asked", Choice, Request)
 Answered = TypeVar("Answered")
 
-_DAMAGE = (OSError, EOFError, ZlibError, ValueError, KeyError, TypeError)
+_DAMAGE = (OSError, EOFError, ZlibError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 _log = logging.getLogger("lextables")
 
 
@@ -51,12 +51,13 @@ class Calls:
         key = digest(asked)
         return self.folder / key[:2] / f"{key}.json.gz"
 
-    def kept(self, asked: Mapping[str, Any]) -> Any | None:
-        """Return what was answered to ``asked``; None where nothing whole is kept."""
+    def kept(self, asked: Mapping[str, Any], check: Callable[[Any], object] = bool) -> Any | None:
+        """Return what was answered to ``asked``; None where nothing whole is kept that passes ``check``."""
         path = self.path(asked)
         try:
             record = json.loads(gzip.decompress(path.read_bytes()))
             sound = record["asked"] == asked and record["sha256"] == digest(record["answered"])
+            check(record["answered"])
         except FileNotFoundError:
             return None
         except _DAMAGE:
@@ -66,20 +67,22 @@ class Calls:
             return None
         return record["answered"]
 
-    def answered(self, asked: Mapping[str, Any], ask: Callable[[], Any]) -> Any:
+    def answered(
+        self, asked: Mapping[str, Any], ask: Callable[[], Any], check: Callable[[Any], object] = bool
+    ) -> Any:
         """Return what was answered to ``asked``, by ``ask`` where nothing whole is kept.
 
         Of all threads and processes one asks at a time, and the others then find its answer; the lock of one
         that is killed goes with it.
         """
-        if (known := self.kept(asked)) is not None:
+        if (known := self.kept(asked, check)) is not None:
             return known
         path = self.path(asked)
         lock = path.with_name(f".{path.name}.lock")
         lock.parent.mkdir(parents=True, exist_ok=True)
         with lock.open("a") as file:
             locked(file, lock)
-            if (known := self.kept(asked)) is None:
+            if (known := self.kept(asked, check)) is None:
                 known = ask()
                 self.keep(asked, known)
             # Now that the answer is kept, whoever locks another file of this name finds it.
@@ -94,14 +97,14 @@ class Calls:
 
 
 class Answering(LanguageModel, Protocol):
-    """A model that hands over each answer as soon as it has it."""
+    """A model that can be asked for one answer at a time."""
 
-    def weighing(self, choices: Sequence[Choice]) -> Iterator[Weighed]:
-        """`weigh`, one by one."""
+    def weighing(self, choices: Sequence[Choice]) -> Iterator[Callable[[], Weighed]]:
+        """What gives each answer of `weigh` when it is called."""
         ...
 
-    def writing(self, requests: Sequence[Request]) -> Iterator[Written]:
-        """`write`, one by one."""
+    def writing(self, requests: Sequence[Request]) -> Iterator[Callable[[], Written]]:
+        """What gives each answer of `write` when it is called."""
         ...
 
 
@@ -142,7 +145,7 @@ class KeptModel:
     def _each(
         self,
         asked: Sequence[Asked],
-        answers: Callable[[Sequence[Asked]], Iterator[Answered]],
+        answers: Callable[[Sequence[Asked]], Iterator[Callable[[], Answered]]],
         record: Callable[[Answered], list[Any]],
     ) -> list[list[Any]]:
         keys = [json.loads(json.dumps({"by": self._identity} | asdict(one))) for one in asked]
@@ -150,7 +153,6 @@ class KeptModel:
         missing = [place for place, found in enumerate(kept) if found is None]
         made = answers([asked[place] for place in missing])
         shown = tqdm(made, total=len(missing), desc=self.name, disable=not missing)
-        for place, answer in zip(missing, shown, strict=True):
-            kept[place] = record(answer)
-            self._calls.keep(keys[place], kept[place])
+        for place, evaluate in zip(missing, shown, strict=True):
+            kept[place] = self._calls.answered(keys[place], lambda evaluate=evaluate: record(evaluate()))
         return kept

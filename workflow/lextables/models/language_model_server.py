@@ -153,7 +153,7 @@ class ServerLanguageModel:
         """The call that tells the likeliest tokens, with its answer; None where none is told."""
         calls = [self._call(prompt, more, top) for top in TOPS]
         for call in calls:
-            if (answered := self._api.kept(call)) is not None:
+            if (answered := self._api.kept(call, _check)) is not None:
                 return call, answered
         for at in range(self._top, len(TOPS)):
             try:

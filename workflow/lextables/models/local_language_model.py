@@ -6,7 +6,8 @@ token are kept, so that a prompt takes the memory of its keys and values and lit
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Literal, Protocol
 
@@ -71,28 +72,28 @@ class LocalLanguageModel:
         Each is a sum over its tokens, in float32; what may come after it is not asked.  Raises `BadInput`
         before anything is evaluated if one does not fit in the window.
         """
-        return list(self.weighing(choices))
+        return [evaluate() for evaluate in self.weighing(choices)]
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """The text that the model answers each request with; `BadInput` as `weigh`."""
-        return list(self.writing(requests))
+        return [evaluate() for evaluate in self.writing(requests)]
 
-    def weighing(self, choices: Sequence[Choice]) -> Iterator[Weighed]:
-        """`weigh`, one by one."""
+    def weighing(self, choices: Sequence[Choice]) -> Iterator[Callable[[], Weighed]]:
+        """What gives each answer of `weigh` when it is called."""
         prompts = [self._ids(choice.prompt) for choice in choices]
         continued = [
             [self._continued(choice.prompt, text) for text in choice.continuations] for choice in choices
         ]
         self._check(prompts, [max(map(len, ids), default=1) for ids in continued])
         for prompt, continuations in zip(prompts, continued, strict=True):
-            yield Weighed(self._weighed(list(prompt), continuations))
+            yield partial(self._weighed, list(prompt), continuations)
 
-    def writing(self, requests: Sequence[Request]) -> Iterator[Written]:
-        """`write`, one by one."""
+    def writing(self, requests: Sequence[Request]) -> Iterator[Callable[[], Written]]:
+        """What gives each answer of `write` when it is called."""
         prompts = [self._ids(request.prompt) for request in requests]
         self._check(prompts, [request.max_tokens for request in requests])
         for prompt, request in zip(prompts, requests, strict=True):
-            yield self._written(list(prompt), request)
+            yield partial(self._written, list(prompt), request)
 
     def _text(self, prompt: Prompt) -> tuple[str, bool]:
         """A prompt as text, and whether it wants the token that begins texts: a template writes it itself."""
@@ -128,7 +129,7 @@ class LocalLanguageModel:
         self._held = ids
         return found
 
-    def _weighed(self, prompt: list[int], continuations: Sequence[Sequence[int]]) -> tuple[float, ...]:
+    def _weighed(self, prompt: list[int], continuations: Sequence[Sequence[int]]) -> Weighed:
         sums = np.zeros(len(continuations), dtype=np.float32)
         # In this order each shares with the one before it all that it can.
         for before in sorted({tuple(ids[:end]) for ids in continuations for end in range(len(ids))}):
@@ -136,7 +137,7 @@ class LocalLanguageModel:
             for place, ids in enumerate(continuations):
                 if len(ids) > len(before) and tuple(ids[: len(before)]) == before:
                     sums[place] += found[ids[len(before)]]
-        return tuple(sums.tolist())
+        return Weighed(tuple(sums.tolist()))
 
     def _written(self, prompt: list[int], request: Request) -> Written:
         draw = np.random.default_rng(request.seed)

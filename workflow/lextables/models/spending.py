@@ -21,7 +21,6 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lextables import ROOT
-from lextables.atomic import write_text
 from lextables.errors import BadInput
 from lextables.models.limits import Limits
 
@@ -167,17 +166,8 @@ class Ledger:
             with self._turn() as file:
                 self._write(file, number, actual)
             self.paid = _plus(self.paid, actual)
-            self._over(number)
-
-    def forfeit(self, number: str, most: Cost) -> None:
-        """Leave a call at the most that it may have cost: it ended, and nobody told the cost."""
-        with self._changed:
-            self.paid = _plus(self.paid, most)
-            self._over(number)
-
-    def _over(self, number: str) -> None:
-        self._under_way.discard(number)
-        self._changed.notify_all()
+            self._under_way.discard(number)
+            self._changed.notify_all()
 
     def _allowed(self, spent: Cost, most: Cost) -> bool:
         then = _plus(spent, most)
@@ -205,17 +195,11 @@ class Ledger:
         for line in new.splitlines():
             try:
                 entry = json.loads(line)
-                self._count(str(entry["id"]), Cost(float(entry["dollars"]), int(entry["tokens"])))
+                number, now = str(entry["id"]), Cost(float(entry["dollars"]), int(entry["tokens"]))
             except (ValueError, KeyError, TypeError):
                 continue  # cut short: the call was not made yet, or counts at the most that it may cost
-
-    def _count(self, number: str, now: Cost) -> None:
-        before = self._calls.get(number, NOTHING)
-        self._calls[number] = now
-        self._spent = Cost(
-            self._spent.dollars + now.dollars - before.dollars,
-            self._spent.tokens + now.tokens - before.tokens,
-        )
+            before, self._calls[number] = self._calls.get(number, NOTHING), now
+            self._spent = _plus(self._spent, Cost(now.dollars - before.dollars, now.tokens - before.tokens))
 
     def _write(self, file: IO[bytes], number: str, now: Cost) -> None:
         line = json.dumps({"id": number, "dollars": round(now.dollars, 9), "tokens": now.tokens}) + "\n"
@@ -244,22 +228,19 @@ class Pace:
     """Turns of all jobs that work in ``folder``, so many a minute; 0 is as many as are asked for."""
 
     def __init__(self, folder: str | Path, a_minute: int) -> None:
-        self._folder, self._apart = Path(folder), 60 / a_minute if a_minute else 0.0
+        self._place, self._apart = Path(folder) / "pace.json", 60 / a_minute if a_minute else 0.0
 
     def wait(self) -> None:
         """Wait for the next turn."""
         if not self._apart:
             return
-        place = self._folder / "pace.json"
-        with (self._folder / "pace.lock").open("a") as file:
-            locked(file, place)
-            turn = max(time.time(), min(_moment(place), time.time() + 3600))
-            write_text(place, json.dumps(turn + self._apart))
+        with self._place.open("a+", encoding="utf-8") as file:
+            locked(file, self._place)
+            file.seek(0)
+            try:
+                turn = max(time.time(), min(float(file.read()), time.time() + 3600))
+            except ValueError:  # nobody had a turn yet
+                turn = time.time()
+            file.truncate(0)
+            file.write(str(turn + self._apart))
         time.sleep(max(0.0, turn - time.time()))
-
-
-def _moment(place: Path) -> float:
-    try:
-        return float(json.loads(place.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return 0.0
