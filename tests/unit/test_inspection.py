@@ -202,12 +202,39 @@ def sharded(folder):
         (write("tokenizer.json", b'{"added_tokens": [{}]}'), "not as transformers writes it ('id')"),
         (config(num_hidden_layers=3), "the weights lack 16 tensors, such as bert.encoder.layer.2."),
         (config(hidden_size=16), "transformers cannot load it"),
+        (
+            config(hidden_size=16),
+            "the weights have bert.embeddings.LayerNorm.bias in the shape [8], and config.json says [16] "
+            "(loaded as cross-encoder); give the config.json that the weights were saved with",
+        ),
+        (
+            config(vocab_size=12),
+            "the weights have vectors for 8 tokens, and config.json says vocab_size 12 (loaded as "
+            "cross-encoder); set vocab_size to 8 there and save the tokenizer that it was trained with",
+        ),
     ],
 )
 def test_a_broken_folder_is_one_sentence(model, change, says):
     folder = model("relevance")
     change(folder)
     assert says in sentence(folder, "cross-encoder")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("masked", "encoder"), ("encoder", "bi-encoder"), ("writer", "language-model")]
+)
+def test_a_vocabulary_that_does_not_fit_the_weights_is_one_sentence_with_both_sizes(model, name, kind):
+    folder = model(name)
+    tokenizer_of([*WORDS, *"abcd"])(folder)
+    assert "tokenizer has 12 tokens and the model vectors for 8; save the tokenizer" in sentence(folder, kind)
+    config(vocab_size=12)(folder)
+    said = sentence(folder, kind)
+    assert "12" in said and " for 8" in said and "above report" not in said
+    no_tokenizer(folder)
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefg"]))
+    said = sentence(folder, kind)
+    assert "vectors for 8 tokens, and config.json says vocab_size 12" in said
+    assert "set vocab_size to 8 there and save the tokenizer" in said
 
 
 def test_a_tokenizer_of_words_alone_is_counted_when_it_is_loaded(model):

@@ -29,7 +29,7 @@ def run(body, output, given=()):
     """Run ``body`` as the script of a rule with these files."""
     script = f"""
 from types import SimpleNamespace
-from lextables.errors import BadInput, NotNow
+from lextables.errors import BadInput, BadSetting, NotNow
 from lextables.job import job
 snakemake = SimpleNamespace(input={list(map(str, given))!r}, output={list(output)!r})
 with job("log.txt"):
@@ -77,6 +77,12 @@ def test_a_job_whose_run_was_killed_fails(monkeypatch):
     monkeypatch.setenv(VARIABLE, "leases/another-host-1")
     done = run("print('worked')", MADE)
     assert (done.returncode, done.stdout) == (1, "")
+    assert not Path(RUN).exists()
+
+
+def test_a_setting_that_no_job_can_work_with_fails_the_job():
+    done = run("raise BadSetting('no GPU', where='config', do='set device to auto')", MADE)
+    assert (done.returncode, done.stderr) == (1, "config: no GPU; set device to auto.\n")
     assert not Path(RUN).exists()
 
 

@@ -37,5 +37,9 @@ def loading_weights() -> Iterator[None]:
         raise BadInput(f"the weights do not load ({said})", do="copy or fetch them again") from error
 
 
+class BadSetting(BadInput):
+    """A setting that no job can work with: it stops the run, where other bad input may cost a row alone."""
+
+
 class NotNow(BadInput):
     """Input that may be there in a minute, such as an address that does not answer: worth another try."""

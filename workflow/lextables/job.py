@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TextIO
 
 from lextables import damage, disk, not_run
-from lextables.errors import BadInput, NotNow
+from lextables.errors import BadInput, BadSetting, NotNow
 from lextables.leases import lent
 from lextables.redaction import Redacting, redacted
 
@@ -129,7 +129,7 @@ def _rows_left_out(log: Path) -> Iterator[None]:
             yield
             return
         except BadInput as error:
-            if not fills_rows or disk.fault(error, log.parent) or _damaged():
+            if not fills_rows or isinstance(error, BadSetting) or disk.fault(error, log.parent) or _damaged():
                 raise
             why = one_line(redacted(str(error)))
             print(f"{log.parent}: {Ending.NOT_RUN}: {why}")

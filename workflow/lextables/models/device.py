@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from lextables import gpu_lease
-from lextables.errors import BadInput
+from lextables.errors import BadSetting
 from lextables.run import processor
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def expected(choice: Literal["auto", "cpu", "cuda"]) -> bool:
 
 
 def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
-    """Return the device for the config's choice; `BadInput` if there is no GPU to use.
+    """Return the device for the config's choice; `BadSetting` if there is no GPU to use.
 
     A GPU is this job's alone until its process ends, and the only one that it sees (`gpu_lease`).
     """
@@ -32,7 +32,7 @@ def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
     elif torch.version.cuda and gpu_lease.acquire() and torch.cuda.device_count() > 1:
         raise RuntimeError("CUDA had been asked for devices before one was locked: this job would use all")
     if choice == "cuda" and not torch.cuda.is_available():
-        raise BadInput(
+        raise BadSetting(
             "device = 'cuda' but this machine has no usable GPU",
             where="config",
             do="set device to auto or cpu",

@@ -117,8 +117,9 @@ def check(folder: str | Path, kind: str, name: str, tokens: int = 0) -> None:
         except (AttributeError, KeyError, TypeError, ValueError) as error:  # JSON of any other form
             what = f"a JSON file in the folder {str(folder)!r} is not as transformers writes it ({error})"
             raise Unfit(what) from None
-        if not gguf_file(folder) and (fault := _said(str(folder), kind, tokens)):
-            raise Unfit(f"{fault} (loaded as {kind})", KIND)
+        what, do = ("", "") if gguf_file(folder) else _said(str(folder), kind, tokens)
+        if what:
+            raise Unfit(f"{what} (loaded as {kind})", do or KIND)
     except Unfit as fault:
         raise BadInput(fault.what, where=f"config, extra_models, {name}", do=fault.do) from None
 
@@ -217,7 +218,8 @@ def _check_tokenizer(folder: Path, config: Mapping[str, Any], shapes: Shapes) ->
         if words > known:
             raise Unfit(
                 f"the tokenizer has {words:,} tokens and the model vectors for {known:,}",
-                "save the tokenizer that the model was trained with beside it",
+                "save the tokenizer that it was trained with beside it, or the model after "
+                "resize_token_embeddings",
             )
 
 
@@ -286,7 +288,7 @@ def _header(path: Path, folder: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _said(folder: str, kind: str, tokens: int) -> str:
+def _said(folder: str, kind: str, tokens: int) -> tuple[str, str]:
     """Return what `loading.said` says of a model, from a process of its own; empty for nothing amiss."""
     command = [sys.executable, "-m", "lextables.models.loading", folder, kind, str(tokens)]
     # A model is whole in its folder: nothing that it lacks is looked for on the hub.
@@ -301,5 +303,5 @@ def _said(folder: str, kind: str, tokens: int) -> str:
     )
     if run.returncode:
         last = [line.strip() for line in run.stderr.splitlines() if line.strip()][-1:]
-        return f"transformers cannot load it: {''.join(last)}"
+        return f"transformers cannot load it: {''.join(last)}", ""
     return json.loads(run.stdout.splitlines()[-1])

@@ -1,6 +1,6 @@
 """What transformers says of a model that it loads: the weights that it lacks and would draw at random.
 
-python -m lextables.models.loading <folder> <kind> <tokens>     prints the first fault as JSON, empty for none
+python -m lextables.models.loading <folder> <kind> <tokens>     prints `said` as JSON
 """
 
 import json
@@ -32,6 +32,7 @@ AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet")
 # A tokenizer with fewer of the model's vectors than this is another model's: vocabularies are rounded up to
 # multiples of 8 to 128.
 LEAST = 0.9
+RESAVE = "save the tokenizer that it was trained with beside it, or the model after resize_token_embeddings"
 
 
 @contextmanager
@@ -90,19 +91,34 @@ def check_whole(folder: str | Path, names: Iterable[str]) -> None:
 def absent(folder: str | Path, kind: str) -> set[str]:
     """Return the tensors that loading ``folder`` as ``kind`` would draw at random where none may be.
 
-    ``kind`` is one of a user's models (`config.ExtraModel`).  No numbers are read.
+    ``kind`` is one of a user's models (`config.ExtraModel`).  No numbers are read.  Raises `BadInput` where
+    tensors have other sizes than the configuration says.
     """
-    how: dict[str, Any] = {"device_map": "meta", "output_loading_info": True, "trust_remote_code": False}
     if kind == "cross-encoder":
-        return fresh(AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, **how)[1])
+        return fresh(_loaded(AutoModelForSequenceClassification, folder, num_labels=1)[1])
     if kind == "question-answering":
-        return fresh(AutoModelForQuestionAnswering.from_pretrained(folder, **how)[1])
+        return fresh(_loaded(AutoModelForQuestionAnswering, folder)[1])
     if kind == "language-model":
-        return fresh(AutoModelForCausalLM.from_pretrained(folder, **how)[1])
+        return fresh(_loaded(AutoModelForCausalLM, folder)[1])
     loaders = (AutoModel,)
     if kind == "encoder":
         loaders = (AutoModelForQuestionAnswering, AutoModelForSequenceClassification)
-    return set().union(*(fresh_encoder(*loader.from_pretrained(folder, **how)) for loader in loaders))
+    return set().union(*(fresh_encoder(*_loaded(loader, folder)) for loader in loaders))
+
+
+def _loaded(loader: Any, folder: str | Path, **how: Any) -> tuple[PreTrainedModel, Report]:
+    """Return the model without its numbers, and the report; `BadInput` for a size that does not fit."""
+    how |= {"device_map": "meta", "output_loading_info": True, "trust_remote_code": False}
+    model, report = loader.from_pretrained(folder, ignore_mismatched_sizes=True, **how)
+    for name, held, wanted in sorted(report["mismatched_keys"], key=str):
+        if held[0] != wanted[0] == getattr(model.config, "vocab_size", None):
+            sizes = f"vectors for {held[0]:,} tokens, and config.json says vocab_size {wanted[0]:,}"
+            do = f"set vocab_size to {held[0]:,} there and {RESAVE}"
+        else:
+            sizes = f"{name} in the shape {[*held]}, and config.json says {[*wanted]}"
+            do = "give the config.json that the weights were saved with"
+        raise BadInput(f"transformers cannot load it: the weights have {sizes}", do=do)
+    return model, report
 
 
 def transformer(folder: str | Path) -> Path | None:
@@ -117,7 +133,7 @@ def transformer(folder: str | Path) -> Path | None:
 def fault(folder: str | Path, kind: str, tokens: int) -> str:
     """Return the sentence that speaks against using ``folder`` as ``kind``; empty for none.
 
-    ``tokens`` are the most that it is to read at once.
+    ``tokens`` are the most that it is to read at once.  Raises `BadInput` where sizes do not fit one another.
     """
     body = transformer(folder) if kind == "bi-encoder" else Path(folder)
     if body is None:
@@ -135,16 +151,21 @@ def fault(folder: str | Path, kind: str, tokens: int) -> str:
     known = model.get_input_embeddings().weight.shape[0]
     if LEAST * known <= words <= known:
         return ""
-    return f"the tokenizer has {words:,} tokens and the model vectors for {known:,}"
+    raise BadInput(f"the tokenizer has {words:,} tokens and the model vectors for {known:,}", do=RESAVE)
 
 
-def said(folder: str | Path, kind: str, tokens: int) -> str:
-    """Return `fault`, or in one sentence why a library cannot load the model at all."""
+def said(folder: str | Path, kind: str, tokens: int) -> tuple[str, str]:
+    """Return `fault`, or in one sentence why a library cannot load the model at all, and how to fix it.
+
+    The second is empty where another kind or model may do.
+    """
     try:
-        return fault(folder, kind, tokens)
+        return fault(folder, kind, tokens), ""
+    except BadInput as error:
+        return error.what, error.do
     except Exception as error:  # whatever it is that a library meets in a user's folder
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return f"transformers cannot load it: {type(error).__name__}: {lines[0] if lines else ''}"
+        return f"transformers cannot load it: {type(error).__name__}: {lines[0] if lines else ''}", ""
 
 
 if __name__ == "__main__":
