@@ -138,6 +138,8 @@ def test_how_sources_are_fetched_and_models_are_checked_trains_nothing(script):
     assert "lextables/atomic.py" in covered or "lextables/dataset.py" in covered
     found = [file for file in covered if file.startswith("lextables/sources/") or file in AROUND]
     assert found == []
+
+
 @pytest.mark.parametrize("rule", ["index", "candidates", "parentheticals", "contradictions"])
 def test_the_long_steps_of_lawngnli_do_not_depend_on_models_or_tables(rule):
     covered = digests(str(SCRIPTS / f"lawngnli_{rule}.py")).keys()
