@@ -1,12 +1,10 @@
 """The model of cost: what is fitted, what is counted from settings, and how jobs are summed."""
 
 import csv
-import io
 import logging
 import math
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -338,17 +336,15 @@ def test_nothing_to_do_is_no_fault():
 # The screen.
 
 
-def test_the_screen_shows_the_plan_once_and_errors_as_they_are(tmp_path):
-    out, before = io.StringIO(), []
-    old = SimpleNamespace(stream=out, handle=before.append)
-    shown = screen.PlanScreen(old, lambda: JOBS, tmp_path / "plan", "Notes.")
+def test_the_screen_shows_the_plan_once(tmp_path, capsys):
+    shown = screen.PlanScreen(lambda: JOBS, tmp_path / "plan", "Notes.")
     info = logging.makeLogRecord({"levelno": logging.INFO, "msg": "chatter"})
     ready = logging.makeLogRecord({"levelno": logging.INFO, "msg": "", "event": LogEvent.RUN_INFO})
     fault = logging.makeLogRecord({"levelno": logging.ERROR, "msg": "broken", "event": LogEvent.ERROR})
     for record in (info, ready, ready, fault):
         shown.emit(record)
-    text = out.getvalue()
-    assert "chatter" not in text and before == [fault]
+    text = capsys.readouterr().out
+    assert "chatter" not in text and "broken" not in text
     assert text.count("GPU hours") == 1 and "1 rule3" in text and "Notes." in text
     assert re.search(r"^all +7 +1 +1 \(0.5 to 2\) +>6 \(3 to 12\)", text, re.M)
     lines = list(csv.DictReader((tmp_path / "plan/plan.csv").open()))
@@ -357,9 +353,8 @@ def test_the_screen_shows_the_plan_once_and_errors_as_they_are(tmp_path):
     assert len(rows) == 7 and [row["core"] for row in rows if row["rule"] == "rule3"] == [""]
 
 
-def test_a_folder_that_cannot_be_written_to_is_no_fault(tmp_path):
+def test_a_folder_that_cannot_be_written_to_is_no_fault(tmp_path, capsys):
     (tmp_path / "plan").write_text("a file")
-    out = io.StringIO()
-    old = SimpleNamespace(stream=out, handle=None)
-    screen.PlanScreen(old, lambda: JOBS, tmp_path / "plan", "").show()
-    assert "Nothing is written down" in out.getvalue() and "\nall" in out.getvalue()
+    screen.PlanScreen(lambda: JOBS, tmp_path / "plan", "").show()
+    text = capsys.readouterr().out
+    assert "Nothing is written down" in text and "\nall" in text

@@ -34,7 +34,9 @@ def project(tmp_path):
     """A folder with our Makefile and an empty lock, and an empty folder for programs."""
     shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
     (tmp_path / "envs").mkdir()
-    (tmp_path / "envs/requirements.txt").write_text("")
+    (tmp_path / "workflow/snakemake_logger_plugin_lextables").mkdir(parents=True)
+    for needed in re.search(r"^\$\(VENV\)/\.run: (.+)$", (ROOT / "Makefile").read_text(), re.M)[1].split():
+        (tmp_path / needed).touch()
     (tmp_path / "bin").mkdir()
     for tool in ("sh", "make", "mkdir", "printf", "chmod", "touch"):
         (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))

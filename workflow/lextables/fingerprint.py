@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # where something else imports it.
 AROUND = frozenset(
     f"lextables/{name}.py"
-    for name in "disk errors gpu_lease job leases models/throughput redaction version".split()
+    for name in "errors gpu_lease job locks models/throughput redaction version".split()
 )
 
 

@@ -1,4 +1,4 @@
-"""Shows a plan on the screen in place of what Snakemake says of a dry run, and writes it down.
+"""Shows a plan on the screen after a dry run, and writes it down.
 
 ``plan.csv`` has a line for each table and paper and for all, ``jobs.csv`` one for each job that is to run.
 """
@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
-from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from lextables import spreadsheet
@@ -23,30 +22,17 @@ AMOUNTS = ("core", "gpu", "left")
 
 
 class PlanScreen(logging.Handler):
-    """Waits until Snakemake has its graph of jobs, and shows what these take; errors go to ``before``."""
+    """Waits until Snakemake has its graph of jobs, and shows what these take."""
 
-    def __init__(
-        self, before: logging.Handler, jobs: Callable[[], list[Job]], folder: Path, notes: str
-    ) -> None:
+    def __init__(self, jobs: Callable[[], list[Job]], folder: Path, notes: str) -> None:
         super().__init__()
-        self.before, self.jobs, self.folder, self.notes = before, jobs, folder, notes
+        self.jobs, self.folder, self.notes = jobs, folder, notes
         self.shown = False
 
-    @classmethod
-    def replace(cls, logger: logging.Logger, jobs: Callable[[], list[Job]], folder: Path, notes: str) -> None:
-        """Take the place of the handler that writes to the screen."""
-        for handler in list(logger.handlers):
-            if isinstance(handler, ColorizingTextHandler):
-                logger.addHandler(cls(handler, jobs, folder, notes))
-                logger.removeHandler(handler)
-
     def emit(self, record: logging.LogRecord) -> None:
-        """Show the plan when the graph is there, and an error as it is; nothing else."""
-        event = getattr(record, "event", None)
-        if event is LogEvent.RUN_INFO or record.msg == NOTHING_TO_BE_DONE_MSG:
+        """Show the plan when the graph is there."""
+        if getattr(record, "event", None) is LogEvent.RUN_INFO or record.msg == NOTHING_TO_BE_DONE_MSG:
             self.show()
-        elif event is LogEvent.ERROR or record.levelno >= logging.ERROR:
-            self.before.handle(record)
 
     def show(self) -> None:
         """Print the plan, once, and write it down where that is possible."""
@@ -55,14 +41,14 @@ class PlanScreen(logging.Handler):
         self.shown = True
         jobs = self.jobs()
         lines = parts(jobs)
-        print(text(lines, self.notes), file=self.before.stream)
+        print(text(lines, self.notes))
         try:
             write_text(self.folder / "plan.csv", table(lines))
             write_text(self.folder / "jobs.csv", jobs_table(jobs))
             said = f"{self.folder}/plan.csv has these lines, jobs.csv every job."
         except OSError as error:
             said = f"Nothing is written down: {self.folder} cannot be written to ({error.strerror})."
-        print(said, file=self.before.stream, flush=True)
+        print(said, flush=True)
 
 
 def text(lines: Sequence[Part], notes: str) -> str:
