@@ -93,9 +93,9 @@ def test_a_log_of_an_earlier_run_is_no_cause(tmp_path):
 @pytest.mark.parametrize(
     ("exception", "text", "shown"),
     [
-        ("InputFunctionException", "Error:\n  BadInput: us/9.zip: no volume.\nWildcards:", "us/9.zip: no volume."),
+        ("InputFunctionException", "Error:\n  BadInput: 9.zip: no volume.\nTraceback:", "9.zip: no volume."),
         ("LockException", "Error: Directory cannot be locked.", plugin.LOCKED),
-        ("ValueError", "Traceback (most\nValueError: no.\n", "ValueError: no. (--verbose shows the traceback)"),
+        ("KeyError", "Traceback (most\nKeyError: 3\n", "KeyError: 3 (--verbose shows the traceback)"),
         ("KeyboardInterrupt", "Stopped.", "Stopped."),
         ("MissingRuleException", "No rule to produce x.", "No rule to produce x."),
     ],

@@ -1,9 +1,9 @@
 """A lock for the working folder, with which a run that was killed does not block the next one.
 
-A run and each of its jobs hold a shared lock (`flock`) on `.snakemake/lextables.lock`, which the kernel releases
-when the process ends.  A new run that gets the exclusive lock is therefore alone on this machine: locks that
-Snakemake left are stale, and so are unfinished files.  The file names the run that was alone last.  Jobs
-compare that, so that none starts after its run was killed and replaced.
+A run and each of its jobs hold a shared lock (`flock`) on `.snakemake/lextables.lock`, which the kernel
+releases when the process ends.  A new run that gets the exclusive lock is therefore alone on this machine:
+locks that Snakemake left are stale, and so are unfinished files.  The file names the run that was alone last.
+Jobs compare that, so that none starts after its run was killed and replaced.
 """
 
 import fcntl

@@ -26,10 +26,13 @@ def check_command_line():
         )
     targets = set(get_argument_parser().parse_known_args()[0].targets)
     known = {rule.name for rule in workflow.rules}
+    reasons = {f"{name}_data": reason for name, reason in ABSENT.items()}
     for paper in PAPERS.keys() - set(CONFIG.papers):
-        if left_out := targets & {paper, *(f"{paper}_{table}" for table in PAPERS[paper].tables)}:
-            sys.exit(f"{min(left_out)}: config key papers leaves {paper} out; add it there.")
+        names = [paper, *(f"{paper}_{table}" for table in PAPERS[paper].tables)]
+        reasons |= dict.fromkeys(names, f"config key papers leaves {paper} out; add it there")
     for target in sorted(targets - known):
+        if target in reasons:
+            sys.exit(f"{target}: {reasons[target]}.")
         if "/" not in target and not Path(target).exists():
             near = difflib.get_close_matches(target.lower(), known) or ["snakemake --list-target-rules"]
             sys.exit(f"{target}: there is no such target; nearest: {', '.join(near)}.")

@@ -4,7 +4,7 @@
 (--verbose, --dry-run, --printshellcmds, --debug-dag, --show-failed-logs) leave the screen to Snakemake.
 """
 
-import os
+import io
 import re
 import sys
 import threading
@@ -105,7 +105,7 @@ class LogHandler(LogHandlerBase):
         terminal = self.stream.isatty()
         self.bar = tqdm(
             total=total,
-            file=self.stream if terminal else Path(os.devnull).open("w"),
+            file=self.stream if terminal else io.StringIO(),
             bar_format=BAR if terminal else LINE,
             smoothing=0,  # the mean over all jobs
             dynamic_ncols=True,
