@@ -3,7 +3,6 @@
 import gzip
 import json
 import math
-import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -96,11 +96,6 @@ def test_a_job_does_not_start_once_its_run_was_replaced(state, monkeypatch):
         pytest.fail("the job started")
 
 
-def test_a_job_without_a_run_needs_no_lock(state):
-    with locks.held_by_job():
-        assert locks.PATH not in os.environ
-
-
 def test_a_run_on_another_machine_keeps_its_lock(state):
     (state / "lextables.lock").write_text("process 1 on login2, since 2026-01-01 10:00:00\n")
     assert acquired(state) == (

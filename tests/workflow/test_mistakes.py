@@ -2,14 +2,12 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 import mistakes
 from forked import Server
 
-ROOT = Path(__file__).parents[2]
 LONGEST = 350  # characters of a sentence that can be read at once
 
 
@@ -27,8 +25,7 @@ def test_a_mistake_ends_with_one_sentence_that_is_the_last_line(mistake, tmp_pat
         (tmp_path / name).write_text(text)
     here = {text: mistake[text].replace("/data/", f"{tmp_path}/") for text in ("types", "says")}
     _, *words = shlex.split(here["types"])
-    profile = ["--workflow-profile", str(ROOT / "profiles/default")]
-    code, written = server(tmp_path, [*profile, *words], {"PATH": "/usr/bin:/bin"})
+    code, written = server(tmp_path, words, {"PATH": "/usr/bin:/bin"})
     *_, last = [line for line in written.splitlines() if line.strip()]
     assert re.fullmatch(re.escape(here["says"]).replace("…", ".+"), last), written[-3000:]
     assert code != 0

@@ -42,11 +42,12 @@ def check_command_line():
 if STANDALONE:
     targets = check_command_line()
     if not workflow.output_settings.dryrun:
-        remember(MODULES_READ)
         if message := or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS)):
             logger.warning(message)
-    elif "plan" in targets:
+    if "plan" in targets:
         logger.addHandler(PlanScreen(planned_jobs, Path(RESULTS) / "plan", PLAN_NOTES))
+    else:
+        remember(MODULES_READ)
 
 
 onstart:
