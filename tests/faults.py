@@ -102,13 +102,7 @@ def until(happened, run: subprocess.Popen) -> bool:
 
 
 def jobs(run: subprocess.Popen) -> list[psutil.Process]:
-    """The processes of a run's session beside its driver."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(ProcessLookupError, psutil.Error):
-            if process.pid != run.pid and os.getsid(process.pid) == run.pid:
-                found.append(process)
-    return [process for process in found if process.status() != psutil.STATUS_ZOMBIE]
+    return psutil.Process(run.pid).children(recursive=True)
 
 
 def kill_all(run: subprocess.Popen) -> None:
@@ -118,10 +112,9 @@ def kill_all(run: subprocess.Popen) -> None:
 
 def kill_driver(run: subprocess.Popen) -> None:
     """The driver alone; its jobs go on until their work is done."""
+    left = jobs(run)
     run.kill()
-    run.wait()
-    while jobs(run):
-        time.sleep(0.05)
+    psutil.wait_procs(left)
 
 
 def kill_jobs(run: subprocess.Popen) -> None:

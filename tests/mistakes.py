@@ -13,13 +13,11 @@ ALL = yaml.safe_load((ROOT / "tests/workflow/mistakes.yaml").read_text(encoding=
 INTRODUCTION = """# Error messages
 
 A run that fails ends with one sentence as the last line: what is wrong, where, and how to fix it. These are
-examples; `…` stands for what differs. How a run that was stopped or killed continues is in
-[recovery.md](recovery.md).
+examples; `…` stands for what differs. How a run that was killed continues is in [recovery.md](recovery.md).
 """
 
 
 def page() -> str:
-    """Return the page for users."""
     entries = [f"- Who {each['did']} (`{each['types']}`) reads:\n\n      {each['says']}\n" for each in ALL]
     return "\n".join([INTRODUCTION, *entries])
 

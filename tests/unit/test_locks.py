@@ -65,25 +65,15 @@ def test_the_lock_of_a_killed_run_is_removed_whatever_its_record_holds(state, co
     assert acquired(state) == ""
 
 
-def test_a_run_that_works_keeps_its_lock_and_loses_it_when_it_is_killed(state):
-    with process(ACQUIRE) as run:
+@pytest.mark.parametrize("code", [ACQUIRE, f"{ACQUIRE}\nlocks._held.clear()\n{HOLD}"])
+def test_a_run_or_a_job_keeps_the_lock_until_it_is_killed(state, code):
+    with process(code) as run:
         (state / "locks/0.output.lock").touch()
-        name = f"process {run.pid} on {socket.gethostname()}, since "
-        assert acquired(state).startswith(
-            f"Another run, or a job of a run that was killed, works in this folder ({name}"
-        )
+        name = f"(process {run.pid} on {socket.gethostname()}, since "
+        words = "Another run, or a job of a run that was killed, works in this folder "
+        assert acquired(state).startswith(words + name)
         assert is_locked() == {"0.output.lock"}
-    assert acquired(state).startswith(f"Removed the lock of a run that was killed ({name}")
-    assert not is_locked()
-
-
-def test_a_job_of_a_killed_run_keeps_the_lock_until_it_ends(state):
-    acquired(state)
-    (state / "locks/0.output.lock").touch()
-    with process(HOLD):
-        assert acquired(state).startswith("Another run, or a job of a run that was killed")
-        assert is_locked()
-    acquired(state)
+    assert acquired(state).startswith(f"Removed the lock of a run that was killed {name}")
     assert not is_locked()
 
 

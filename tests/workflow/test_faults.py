@@ -1,16 +1,21 @@
-"""Runs that share a folder, are are killed or interrupted: the exit code and the last line."""
+"""Runs that share a folder, are killed or interrupted: the last line, and the same results in the end."""
 
 import os
+import random
 import re
+import shutil
 import signal
 import time
 
 import pytest
 
 import snakemake_logger_plugin_lextables as plugin
-from faults import RESULTS, Place, kill_all, until
+from faults import RESULTS, Place, kill_all, strike, until
 
 TARGETS = {name: (f"{RESULTS}/data/{name}/census.json",) for name in ("acord", "privacy")}
+# Data, features, vectors, trainings with checkpoints, readings, scores and a table, in 26 jobs.
+ARGUMENTS = ("maud_table4", "--config", "papers=maud")
+KILLS = 20
 
 
 @pytest.fixture
@@ -59,3 +64,29 @@ def test_an_interrupt_is_one_sentence(place, delay):
         written = place.screen.read_text().splitlines()
         assert re.fullmatch(r"Stopped\..* the same command continues from there\.", written[-1]), written
     assert place.run() == 0
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    """The results of a run that nobody disturbed."""
+    place = Place(tmp_path_factory.mktemp("undisturbed") / "run", ARGUMENTS)
+    assert place.run() == 0, place.screen.read_text()[-3000:]
+    assert place.unfinished() == []
+    return place.outputs()
+
+
+def test_twenty_kills_of_one_run(tmp_path_factory, reference):
+    """After each, results are those of an undisturbed run, and at the end all of them are there."""
+    place = Place(tmp_path_factory.mktemp("struck") / "run", ARGUMENTS)
+    chance, kills = random.Random(0), []
+    while len(kills) < KILLS:
+        if kill := strike(place, chance):
+            kills.append(kill)
+            assert place.outputs().items() <= reference.items(), kills
+        else:  # nothing is left to be done
+            assert place.outputs() == reference
+            shutil.rmtree(place.folder)
+    assert len(set(kills)) == 3
+    assert place.run() == 0, place.screen.read_text()[-3000:]
+    assert place.outputs() == reference
+    assert place.unfinished() == []

@@ -40,10 +40,12 @@ def folder(tmp_path_factory):
 
 
 @contextmanager
-def snakemake(cluster, folder, *targets, options=()):
+def snakemake(cluster, folder, *targets, gpus=(), more=()):
     """A run that submits to the cluster, and the file that its screen is."""
-    command = ["snakemake", "--workflow-profile", "profiles/slurm", "--directory", str(folder), *options]
+    command = ["snakemake", "--workflow-profile", "profiles/slurm", "--directory", str(folder), *more]
     command += ["--slurm-partition-config", str(folder / "partitions.yaml"), "--latency-wait", "10"]
+    if gpus:
+        command += ["--configfile", str(folder / "cpu.yaml"), "--set-resources", *gpus]
     command += [
         "--slurm-init-seconds-before-status-checks",
         "1",
@@ -64,16 +66,9 @@ def snakemake(cluster, folder, *targets, options=()):
             run.wait()
 
 
-FAKE_GPUS = ["--configfile", "{folder}/cpu.yaml", "--set-resources", *ON_GPU]
-
-
-def with_gpus(folder, *resources):
-    return [word.format(folder=folder) for word in FAKE_GPUS] + [*resources]
-
-
 def test_gpus_are_counted_and_a_job_that_was_killed_for_its_memory_asks_for_more(cluster, folder):
     together, asked = [], set()
-    with snakemake(cluster, folder, *TARGETS, options=with_gpus(folder, TOO_LITTLE)) as (run, screen):
+    with snakemake(cluster, folder, *TARGETS, gpus=[*ON_GPU, TOO_LITTLE]) as (run, screen):
         while run.poll() is None:
             there = cluster.queue("kTPm")
             on_gpu = [state for _, state, partition, _ in there if partition == "accelerated"]
@@ -94,19 +89,19 @@ def test_a_fault_of_a_job_on_a_node_is_the_last_line(cluster, folder):
 
 
 def test_a_killed_run_is_followed_by_another_when_its_jobs_are_gone(cluster, folder):
-    options = [*with_gpus(folder), "--forcerun", TARGETS[0]]
+    options = {"gpus": ON_GPU, "more": ["--forcerun", TARGETS[0]]}
     cluster.ask("scontrol", "update", "partition=accelerated", "state=down")
-    with snakemake(cluster, folder, TARGETS[0], options=options) as (run, _):
+    with snakemake(cluster, folder, TARGETS[0], **options) as (run, _):
         ((number,),) = until(lambda: cluster.queue("i"))
         marks = folder / ".snakemake/incomplete"
         until(lambda: any(number in mark.read_text() for mark in marks.rglob("*") if mark.is_file()))
         os.kill(run.pid, 9)
-    with snakemake(cluster, folder, TARGETS[0], options=options) as (run, screen):
+    with snakemake(cluster, folder, TARGETS[0], **options) as (run, screen):
         assert run.wait(400) == 1
     words, _, command = screen.read_text().splitlines()[-1].partition("; wait for them, or run ")
     assert words == "Jobs of a run that was killed may still be in the cluster's queue"
     assert command == f"scancel {number}."
     cluster.ask(*command.rstrip(".").split())
     cluster.ask("scontrol", "update", "partition=accelerated", "state=up")
-    with snakemake(cluster, folder, TARGETS[0], options=options) as (run, screen):
+    with snakemake(cluster, folder, TARGETS[0], **options) as (run, screen):
         assert run.wait(400) == 0, screen.read_text()

@@ -41,13 +41,13 @@ def check_command_line():
 
 if STANDALONE:
     targets = check_command_line()
-    if not workflow.output_settings.dryrun:
-        if message := or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS)):
-            logger.warning(message)
-    if "plan" in targets:
+    dryrun = workflow.output_settings.dryrun
+    if dryrun and "plan" in targets:
         logger.addHandler(PlanScreen(planned_jobs, Path(RESULTS) / "plan", PLAN_NOTES))
     else:
         remember(MODULES_READ)
+    if not dryrun and (message := or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS))):
+        logger.warning(message)
 
 
 onstart:
