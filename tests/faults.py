@@ -18,10 +18,8 @@ ROOT = Path(__file__).parents[1]
 PATIENCE = 900  # seconds
 RESULTS = "results/sample"
 # How a run went, and not what came of it.
-HISTORY = frozenset({"logs", "benchmarks", "work", ".cache"})
-HISTORY_KEYS = frozenset(
-    {"seconds", "peak_memory_mib", "throughput", "resumed_from_update", "finished_before"}
-)
+HISTORY = {"logs", "benchmarks", "work", ".cache"}
+HISTORY_KEYS = set("seconds peak_memory_mib throughput resumed_from_update finished_before".split())
 SECONDS = re.compile(rb"(?<![\d.])\d+(\.\d+)? s(?= on )")  # in a table's cell
 
 
@@ -128,9 +126,8 @@ def strike(place: Place, chance: random.Random) -> str:
     """Begin a run and kill it up to two jobs later; return how, or nothing where the run ended before."""
     run, target = place.begin(), place.finished + chance.randint(0, 2)
     kill = chance.choice([kill_all, kill_driver, kill_jobs])
-    struck = until(place.locked, run) and until(lambda: place.finished >= target, run)
-    time.sleep(2 * chance.random())
-    if struck := struck and run.poll() is None:
-        kill(run)
-    run.wait(PATIENCE)
-    return kill.__name__ if struck else ""
+    if until(place.locked, run) and until(lambda: place.finished >= target, run):
+        time.sleep(2 * chance.random())
+        if run.poll() is None:
+            kill(run)
+    return kill.__name__ if run.wait(PATIENCE) else ""

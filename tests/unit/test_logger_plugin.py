@@ -44,9 +44,9 @@ def lines(folder, *arguments):
     return run.returncode, re.sub(r"^\d\d:\d\d:\d\d  ", "", run.stdout, flags=re.MULTILINE).splitlines()
 
 
-def handler(**settings):
-    flags = dict.fromkeys("verbose printshellcmds debug_dag show_failed_logs dryrun quiet".split())
-    return plugin.LogHandler(SimpleNamespace(**flags | settings), None)
+def handler():
+    flags = "verbose printshellcmds debug_dag show_failed_logs dryrun quiet".split()
+    return plugin.LogHandler(SimpleNamespace(**dict.fromkeys(flags)), None)
 
 
 def record(event, **values):
@@ -69,9 +69,7 @@ def test_a_file_gets_a_line_for_each_job_and_how_many_were_done(folder):
         ("no", "part: the job ended without an error message (killed, or out of memory or time); its log"),
     ],
 )
-def test_the_cause_of_a_failed_job_is_the_last_line_and_is_forgotten_when_it_succeeds(
-    folder, reason, sentence
-):
+def test_the_cause_of_a_failed_job_is_the_last_line(folder, reason, sentence):
     (folder / "reason").write_text(f"{reason}\n")
     code, written = lines(folder, "--keep-going", "--retries", "1")
     assert code == 1

@@ -34,7 +34,8 @@ def cluster(tmp_path_factory):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("elsewhere")
-    (folder / "partitions.yaml").write_text("partitions:\n  compute: {}\n  accelerated:\n    max_gpu: 1\n")
+    partitions = "partitions:\n  compute: {}\n  accelerated: {max_gpu: 1}\n"
+    (folder / "partitions.yaml").write_text(partitions)
     (folder / "cpu.yaml").write_text("device: cpu\n")
     return folder
 

@@ -18,7 +18,7 @@ def check_command_line():
     """Return the targets; exit where they do not exist, or options have no or half their effect."""
     if workflow.resource_settings.cores == 0:
         sys.exit("--cores 0: without a core no job ever starts; use --cores 1 or more.")
-    if "snakemake" not in sys.argv[0]:  # started by a program, which has its own command line
+    if "snakemake" not in Path(sys.argv[0]).parts[-2:]:  # started by a program with a command line of its own
         return set()
     if sum(word in ("--config", "-C") for word in sys.argv) > 1:
         sys.exit(
