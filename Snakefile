@@ -11,7 +11,12 @@
 # source -> data set -> features -> run -> predictions -> scores -> table -> report: each arrow is a kind of rule.
 
 
-configfile: f"{workflow.basedir}/config.yaml"
+from pathlib import Path
+
+ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
+
+
+configfile: str(ROOT / "config.yaml")
 
 
 include: "workflow/rules/common.smk"

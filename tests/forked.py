@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -81,15 +82,7 @@ def _warm(package: bool) -> None:
     if not package:
         return
 
-    from lextables import (  # noqa: F401
-        console,
-        fingerprint,
-        given,
-        last_words,
-        leases,
-        papers,
-        rooms,
-    )
+    from lextables import fingerprint, given, locks, papers, rooms  # noqa: F401
     from lextables.caselaw import volumes  # noqa: F401
     from lextables.models import inspection  # noqa: F401
     from lextables.tables import published  # noqa: F401
@@ -135,7 +128,7 @@ def _main() -> int:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)
     except BaseException:
-        sys.excepthook(*sys.exc_info())
+        traceback.print_exc()
         code = 1
     atexit._run_exitfuncs()
     sys.stdout.flush()

@@ -3,7 +3,6 @@
 import gzip
 import json
 import math
-import re
 import time
 
 import pyarrow as pa
@@ -15,7 +14,6 @@ from lextables.tasks.classification import given as classification
 from lextables.tasks.given import File, opened, text_of
 from lextables.tasks.retrieval import given as retrieval
 from lextables.tasks.spans import given as spans
-from mistakes import sentence
 
 RETRIEVAL = {
     "names": {"documents": "documents", "document": "document_id", "text": "text", "gain": "gain"},
@@ -427,6 +425,7 @@ def test_a_file_is_known_by_what_it_holds(tmp_path, monkeypatch):
 def test_per_cent_is_told_from_a_slip(weighed):
     with pytest.raises(BadInput) as error:
         weighed("example_id,answer,probability\ne1,Yes,85\n", "csv")
-    assert re.fullmatch(sentence("gives probabilities in per cent"), str(error.value))
+    words = "the probability '85' is not a number from 0 to 1; divide per cent by 100."
+    assert str(error.value) == f"mine.txt, row 2: {words}"
     with pytest.raises(BadInput, match="is not a number from 0 to 1; correct it"):
         weighed("example_id,answer,probability\ne1,Yes,-0.1\n", "csv")

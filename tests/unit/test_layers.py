@@ -13,22 +13,15 @@ ROOMS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
 LAYERS = (
     (
         "errors",
-        "command_line",
         "atomic",
         "fingerprint",
         "registry",
         "publication",
-        "disk",
-        "cluster",
-        "leases",
-        "aftermath",
-        "damage",
+        "locks",
         "not_run",
         "gpu_lease",
         "version",
         "job",
-        "console",
-        "last_words",
         "own",
         "spreadsheet",
         "redaction",
@@ -171,3 +164,9 @@ def test_a_name_would_be_seen(tmp_path):
     assert any("cuad" in word.lower() for word in words(rule))
     code.write_text('"""As CUAD says."""\nTAIL = 1  # CUAD\n')
     assert not any("cuad" in word.lower() for word in words(code))
+
+
+def test_of_snakemakes_objects_only_public_attributes_are_used():
+    private = re.compile(r"\b(?:workflow|dag|job|logger)(?:\.\w+)*\._")
+    files = [ROOT / "Snakefile", *(ROOT / "workflow").rglob("*.smk"), *(ROOT / "workflow").rglob("*.py")]
+    assert [path.name for path in files if private.search(path.read_text(encoding="utf-8"))] == []

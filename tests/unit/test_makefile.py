@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mistakes import sentence
-
 ROOT = Path(__file__).parents[2]
-SENTENCE = re.compile(sentence("has no Python that will do"))
+SENTENCE = re.compile(
+    r"lextables wants Python 3\.11, 3\.12 or 3\.13: install one, or name it .*PYTHON=/path/to/python."
+)
 # Answers -c as the real Python would under another version, and -m venv with a Python that does nothing.
 STUB = """#!/bin/sh
 case "$1" in
@@ -34,7 +34,9 @@ def project(tmp_path):
     """A folder with our Makefile and an empty lock, and an empty folder for programs."""
     shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
     (tmp_path / "envs").mkdir()
-    (tmp_path / "envs/requirements.txt").write_text("")
+    (tmp_path / "workflow/snakemake_logger_plugin_lextables").mkdir(parents=True)
+    for needed in re.search(r"^\$\(VENV\)/\.run: (.+)$", (ROOT / "Makefile").read_text(), re.M)[1].split():
+        (tmp_path / needed).touch()
     (tmp_path / "bin").mkdir()
     for tool in ("sh", "make", "mkdir", "printf", "chmod", "touch"):
         (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))

@@ -14,12 +14,6 @@ from lextables.config import Config
 PROFILES = Path(__file__).parents[2] / "profiles"
 
 
-@pytest.fixture(autouse=True)
-def _told_nothing_else(monkeypatch):
-    """A profile looks at the command line that it is read under, and pytest's is none of Snakemake's."""
-    monkeypatch.setattr("sys.argv", ["snakemake"])
-
-
 def profile(name):
     return yaml.safe_load((PROFILES / name / "config.yaml").read_text(encoding="utf-8"))
 
@@ -59,3 +53,14 @@ def test_a_job_with_a_gpu_goes_to_the_gpu_partition_and_every_other_does_not(res
     partitions = read_partition_file(args.slurm_partition_config)
     job = SimpleNamespace(name="rule", threads=4, resources={"mem_mb": 8000, "runtime": 240, **resources})
     assert get_best_partition(partitions, job, logging.getLogger()) == partition
+
+
+@pytest.mark.parametrize("name", ["default", "slurm"])
+def test_a_plan_is_a_dry_run_and_the_screens_plugin_is_used_where_it_is_installed(name, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["snakemake", "plan"])
+    _, args = parse_args(["--workflow-profile", str(PROFILES / name), "plan"])
+    assert (args.dryrun, args.logger) == (True, ["lextables"])
+    monkeypatch.setattr("sys.argv", ["snakemake", "acord"])
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    _, args = parse_args(["--workflow-profile", str(PROFILES / name), "acord"])
+    assert (args.dryrun, args.logger) == (False, [])

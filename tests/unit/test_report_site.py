@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import site_pages
-from lextables.command_line import snakemake_path
 from lextables.config import Config
 from lextables.config import load as load_config
 from lextables.dataset import write
@@ -25,6 +24,7 @@ from lextables.tables.comparison import Contest, Pair
 from lextables.tables.published import PublishedCell
 from lextables.tables.reliability import Reliability
 from lextables.tables.standings import BEST, Benchmark, Model, Row
+from lextables.version import snakemake_path
 from site_pages import Reading
 from site_results import EVIL, RUN, SOURCE, material, write_results
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -100,3 +101,24 @@ def test_a_new_version_reruns_nothing(tmp_path, monkeypatch):
     for path in tmp_path.rglob("*.py"):
         path.write_text(path.read_text().replace(f'"{lextables.__version__}"', '"99.0"'))
     assert fingerprint.fingerprint("lextables.run") == before
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [(".venv", ".venv/bin/snakemake"), ("envs/mine", "envs/mine/bin/snakemake"), ("../other", "snakemake")],
+)
+def test_snakemake_is_named_as_it_can_be_started_here(tmp_path, monkeypatch, environment, said):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setattr(sys, "executable", str((tmp_path / "work" / environment / "bin/python").resolve()))
+    assert version.snakemake_path() == said
+
+
+def test_an_environment_that_is_linked_into_the_folder_is_named_by_the_link(tmp_path, monkeypatch):
+    (tmp_path / "shared/bin").mkdir(parents=True)
+    (tmp_path / "shared/bin/snakemake").touch()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/.venv").symlink_to(tmp_path / "shared")
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "shared/bin/python"))
+    assert version.snakemake_path() == ".venv/bin/snakemake"

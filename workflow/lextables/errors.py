@@ -14,8 +14,7 @@ class BadInput(Exception):
     """Input that cannot be used, said in one sentence: what is wrong, where, and what to do.
 
     ``where`` is a file, optionally with a row (1-based, as an editor counts lines) or a key, such as
-    ``qrels/test.tsv, row 17``.  Raised before anything is built from the input.  A job that ends with it is
-    not tried again, since the same input would end it again.
+    ``qrels/test.tsv, row 17``.  Raised before anything is built from the input.
     """
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:

@@ -32,7 +32,7 @@ OURS = "lextables"
 AROUND = frozenset(
     f"lextables/{name}.py"
     for name in (
-        *("disk", "errors", "gpu_lease", "job", "leases", "not_run", "redaction", "version"),
+        *("errors", "gpu_lease", "job", "locks", "not_run", "redaction", "version"),
         *("models/inspection", "models/throughput"),
     )
 )

@@ -3,11 +3,10 @@
 What a script prints is for the user and stands on the screen.  What it writes to standard error, as libraries
 do their warnings and progress, is a line of the log.
 
-The last line of a failed job's log is its `Ending`, which the run that started the job reads
-(`lextables.last_words`).
+The last line of a failed job's log is ``failed: `` and a sentence, which the screen repeats when the run ends
+(`snakemake_logger_plugin_lextables`).
 """
 
-import gc
 import io
 import logging
 import re
@@ -15,36 +14,25 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
-from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
-from lextables import damage, disk, not_run
-from lextables.errors import BadInput, BadSetting, NotNow
-from lextables.leases import lent
+from lextables import not_run
+from lextables.errors import BadInput, BadSetting
+from lextables.locks import held_by_job
 from lextables.redaction import Redacting, redacted
 
 _ENDS = re.compile(r"[\r\n]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CLEAR = "\r\x1b[K"
-GARBAGE = (700, 10, 10)  # Python's usual pace of collections, which `sitecustomize` slows down
-
-
-class Ending(StrEnum):
-    """How a job failed: the word that its log's last line starts with, before a colon and the sentence."""
-
-    NOT_RUN = "not run"  # it fills rows of tables, which say why they are not run; the run goes on
-    BAD_INPUT = "bad input"  # the same input would end the job again
-    NOT_NOW = "not now"
-    FAULT = "fault"
 
 
 class Lines(io.TextIOBase):
     """A stream that hands on each whole line to ``take``, without what only a terminal can show.
 
     A progress bar that is drawn anew is a line as well.  What comes after `close` is dropped, such as the
-    last words of a bar that a fault cut short: a log ends with its `Ending`.
+    last state of a progress bar that an error interrupted: the log of a failed job ends with its sentence.
     """
 
     def __init__(self, take: Callable[[str], object]) -> None:
@@ -66,7 +54,7 @@ class Lines(io.TextIOBase):
 
 
 def on(stream: TextIO) -> Callable[[str], None]:
-    """Return what writes a line to ``stream``; on a terminal, in place of the run's bar (`console`)."""
+    """Return what writes a line to ``stream``; on a terminal, in place of the progress bar of the run."""
 
     def write(line: str) -> None:
         print(f"{_CLEAR if stream.isatty() else ''}{redacted(line)}", file=stream, flush=True)
@@ -78,27 +66,22 @@ def on(stream: TextIO) -> Callable[[str], None]:
 def job(log: str | Path) -> Iterator[logging.Logger]:
     """Run a rule's work with a log at ``log``.
 
+    What fails the job is one sentence on standard error and the last line of the log: that of a `BadInput`,
+    or what the error was and that the log has its traceback.
+
     A job that only fills rows of tables and meets a `BadInput`, or reads what such a job left, succeeds and
     leaves the sentence in place of its outputs (`lextables.not_run`).
-
-    What else fails the job is one sentence on standard error, and the last line of the log: that of a
-    `BadInput`, that the disk is full, that a file it reads was cut short, or what the error was and that the
-    log has its traceback.
     """
     log = Path(log)
-    # A log that cannot be written is said once, as the job's fault, and not at every line.
+    # A log that cannot be written is one error of the job, and not one at every line.
     logging.raiseExceptions, logging.lastResort = False, None
     try:
-        with lent():
+        with held_by_job():
             log.parent.mkdir(parents=True, exist_ok=True)
             writing = logging.FileHandler(log, "w")
             writing.setFormatter(Redacting("%(asctime)s %(message)s"))
             logging.basicConfig(level=logging.INFO, handlers=[writing], force=True)
             logger = logging.getLogger("lextables")
-            # What the script imported is never garbage, and a collection, as each training does, skips it.
-            gc.freeze()
-            gc.set_threshold(*GARBAGE)
-            _spare_pandas()
             with (
                 closing(Lines(on(sys.stdout))) as words,
                 closing(Lines(logger.info)) as progress,
@@ -107,15 +90,13 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
                 _rows_left_out(log),
             ):
                 yield logger
-    except NotNow as error:
-        _end(Ending.NOT_NOW, str(error), log)
+    except KeyboardInterrupt:
+        sys.exit(130)  # what a shell says of Ctrl-C
     except BadInput as error:
-        _end(Ending.BAD_INPUT, disk.fault(error, log.parent) or _damaged() or str(error), log)
+        _fail(str(error))
     except Exception as error:
-        if sentence := disk.fault(error, log.parent) or _damaged():
-            _end(Ending.BAD_INPUT, sentence, log)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        _end(Ending.FAULT, f"{what} (the traceback is in {log}).", log)
+        _fail(f"{what} (the traceback is in {log}).")
 
 
 @contextmanager
@@ -129,13 +110,13 @@ def _rows_left_out(log: Path) -> Iterator[None]:
             yield
             return
         except BadInput as error:
-            if not fills_rows or isinstance(error, BadSetting) or disk.fault(error, log.parent) or _damaged():
+            if not fills_rows or isinstance(error, BadSetting):
                 raise
             why = one_line(redacted(str(error)))
-            print(f"{log.parent}: {Ending.NOT_RUN}: {why}")
+            print(f"{log.parent}: not run: {why}")
             logging.getLogger("lextables").info("%s", traceback.format_exc().rstrip())
     not_run.leave(outputs, why.rstrip("."))
-    logging.getLogger("lextables").warning("%s: %s", Ending.NOT_RUN, why)
+    logging.getLogger("lextables").warning("not run: %s", why)
     sys.exit(0)
 
 
@@ -145,59 +126,12 @@ def _files(kind: str) -> list[str]:
     return [*map(str, getattr(given, kind, ()))]
 
 
-def _damaged() -> str | None:
-    """Say which of the files that other rules made for this one was cut short since, if one was."""
-    made = [path for path in _files("input") if path.startswith("results/") and not not_run.reason(path)]
-    for path in made:
-        if cut := damage.cut_short([path]):
-            # Of a folder that a rule makes, Snakemake does not miss a file.
-            what = "it" if cut == Path(path) else f"the folder {path}"
-            return f"{cut}: this file was cut short; delete {what}, and run the same command again."
-    return None
-
-
-class _NoPandas:
-    """Says of pandas that it is not installed, to what is about to import it."""
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name=name)
-
-
-def _spare_pandas() -> None:
-    """Have pyarrow do without pandas, if the script has loaded the one and not the other.
-
-    pyarrow looks for pandas once, when it is first given a list, which might be one of pandas' own.  To load
-    it takes longer than most jobs' work.
-    """
-    if "pyarrow" in sys.modules and "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas)
-        try:
-            sys.modules["pyarrow"].array([])
-        finally:
-            sys.meta_path.remove(_NoPandas)
-
-
-def _end(ending: Ending, sentence: str, log: Path) -> None:
+def _fail(sentence: str) -> None:
     logger = logging.getLogger("lextables")
     logger.error("the job failed\n%s", traceback.format_exc().rstrip())
-    logger.error("%s: %s", ending, one_line(sentence))
+    logger.error("failed: %s", one_line(sentence))
     on(sys.stderr)(one_line(sentence))
     sys.exit(1)
-
-
-def ending(log: str | Path) -> tuple[Ending, str] | None:
-    """Return how the job with this log failed, and its sentence; None if the log does not say."""
-    try:
-        lines = Path(log).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    if not lines:
-        return None
-    # A line of the log starts with the date and the time.
-    word, _, sentence = lines[-1].split(" ", 2)[-1].partition(": ")
-    return (Ending(word), sentence) if word in set(Ending) else None
 
 
 def one_line(text: str) -> str:

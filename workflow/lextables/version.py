@@ -4,6 +4,8 @@ Both are written into records and never into a rule's params: a commit reruns no
 """
 
 import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from lextables import ROOT, __version__
@@ -45,3 +47,14 @@ def _git(*arguments: str) -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
+
+
+def snakemake_path() -> str:
+    """Return how to start this Snakemake: `.venv/bin/snakemake` in a folder that `make run` set up.
+
+    An environment outside of the working folder is taken to be active: `snakemake`.
+    """
+    program, installed = Path(sys.executable).with_name("snakemake"), Path(".venv/bin/snakemake")
+    if program.exists() and installed.exists() and installed.samefile(program):  # `.venv` may be a link
+        return installed.as_posix()
+    return program.relative_to(Path.cwd()).as_posix() if program.is_relative_to(Path.cwd()) else program.name

@@ -5,31 +5,49 @@
 import hashlib
 import json
 import os
+import signal
 import sys
 from functools import cache
 from pathlib import Path
 
+import yaml
 from snakemake.logging import logger
 
-ROOT = Path(workflow.basedir)
 # Seen from where the results lie, so that a project that is moved with its results keeps them.
 HERE = Path(os.path.relpath(ROOT.resolve()))
+# Whether this is the workflow that was started, and neither a job of it nor a module of another workflow.
+STANDALONE = workflow.is_main_process and Path(os.path.abspath(workflow.basedir)) == ROOT
+STOPPED = "Stopped.  Finished work is kept, and the same command continues from there."
+interrupts = []
+
+
+def interrupt(number, frame):
+    """Stop without a traceback; where jobs run, Snakemake ends them first and then calls `onerror`."""
+    interrupts.append(number)
+    sys.exit(STOPPED)
+
+
+if STANDALONE and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, interrupt)
+
 # Jobs are new processes, also on other nodes: they find the package through the environment.
 sys.path.insert(0, str(ROOT / "workflow"))
 # Libraries speak in a log when something is wrong, and show progress every ten seconds.
 os.environ.update(
-    PYTHONPATH=str(ROOT / "workflow"),
+    PYTHONPATH=os.pathsep.join(filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])),
     TOKENIZERS_PARALLELISM="false",
     TRANSFORMERS_VERBOSITY="error",
     HF_HUB_DISABLE_PROGRESS_BARS="1",
     TQDM_MININTERVAL="10",
 )
 
-from lextables import last_words
+try:
+    from lextables import auxiliary, given, library_versions, own, papers, rooms
+except ModuleNotFoundError as error:
+    sys.exit(
+        f"this Python ({sys.executable}) has no {error.name}; run .venv/bin/snakemake, which make run installs."
+    )
 
-last_words.stop_in_words()
-
-from lextables import auxiliary, given, library_versions, own, papers, rooms
 from lextables.config import load as load_config
 from lextables.content import Contents, sha256_of
 from lextables.errors import BadInput
@@ -47,33 +65,35 @@ from lextables.tasks.plan import Context
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
 PAPER_FILES = {path.stem: str(path) for path in sorted((HERE / "resources/papers").glob("*.yaml"))}
+# A host workflow that gives its module a config need not give every key.
+DEFAULTS = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 SOURCE_REGISTRIES = [str(HERE / "resources/sources.yaml"), *PAPER_FILES.values()]
 
 
-def told(make, *arguments):
-    """What ``make`` returns; a fault in what a user gave ends everything with its sentence."""
+def or_exit(build, *arguments):
+    """Return ``build(*arguments)``; bad input of a user ends the run with its sentence."""
     try:
-        return make(*arguments)
+        return build(*arguments)
     except BadInput as error:
         sys.exit(str(error))
 
 
-CONFIG = told(load_config, config, sorted(PAPER_FILES), ROOT)
-SOURCES = told(sources.load, *SOURCE_REGISTRIES)
-MODELS = told(load_models, ROOT / "resources/models.yaml")
-GPU = told(device.expected, CONFIG.device)
+CONFIG = or_exit(load_config, DEFAULTS | config, sorted(PAPER_FILES), ROOT)
+SOURCES = or_exit(sources.load, *SOURCE_REGISTRIES)
+MODELS = or_exit(load_models, ROOT / "resources/models.yaml")
+GPU = or_exit(device.expected, CONFIG.device)
 CONTENTS = Contents(Path(CONFIG.results) / ".cache")
 MODULES_READ = Path(CONFIG.results) / ".cache/modules.json"
 recall(MODULES_READ)
 CODE = Code()
 # Where weights lie is no setting of a run: jobs are told beside their params.
-WEIGHTS_HERE = told(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
+WEIGHTS_HERE = or_exit(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
-PAPERS = {name: told(rooms.load, path) for name, path in PAPER_FILES.items()}
+PAPERS = {name: or_exit(rooms.load, path) for name, path in PAPER_FILES.items()}
 
 
 # Data sets that a paper can do without and that are not to be had: {name: the reason}.
-ABSENT = told(auxiliary.absent, CONFIG, PAPERS, SOURCES, ROOT)
+ABSENT = or_exit(auxiliary.absent, CONFIG, PAPERS, SOURCES, ROOT)
 
 
 def check_own_names():
@@ -93,15 +113,15 @@ def check_own_names():
 
 
 if CONFIG.extra_models or CONFIG.extra_predictions:
-    told(check_own_names)
+    or_exit(check_own_names)
 
 # Where predictions lie that a user has already is no setting either.
-GIVEN = told(given.find, CONFIG, PAPERS, CONTENTS)
+GIVEN = or_exit(given.find, CONFIG, PAPERS, CONTENTS)
 os.environ[GIVEN_PLACES] = json.dumps(GIVEN.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows, ABSENT)
 # What a paper lacks stops no other: only those that are asked for are planned.
-PLANS = {name: told(papers.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
-told(papers.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
+PLANS = {name: or_exit(papers.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
+or_exit(papers.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
 RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
@@ -130,10 +150,10 @@ def check_own_models():
             inspection.inspect(extra, here, fetch, CONTENTS, max(tokens))
 
 
-told(check_own_models)
+or_exit(check_own_models)
 
-if workflow.is_main_process:
-    logger.info(f"lextables: {CONFIG.heading(GPU)}")
+if STANDALONE:
+    logger.info(f"lextables: {CONFIG.heading(GPU)}", extra={"show": True})
     records = [Path(f"{RESULTS}/{run.folder}/run.json") for run in SPECS]
     if outdated := library_versions.outdated(records, installed := versions()):
         logger.warning(

@@ -28,7 +28,7 @@ for name, (paper, room, entry) in READ_FROM_FILES.items():
             facts=list(facts.values()),
             provenance=[f"{file}.json" for file in published_files],
         output:
-            data(name, *(table.name for table in told(rooms.room, room, "schema").TABLES[name])),
+            data(name, *(table.name for table in or_exit(rooms.room, room, "schema").TABLES[name])),
             census=f"{RESULTS}/data/{name}/census.json",
         log:
             f"{RESULTS}/logs/data/{name}.log",

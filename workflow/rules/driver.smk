@@ -1,36 +1,41 @@
-# The run itself, last of all since it knows every target: whether it may write here, whether another run has
-# this folder, what is on the screen while it goes on, and what is said last when something fails.
+# The run itself, last since it knows every target: the command line, the folder's lock and the plan.  None of it is
+# done in jobs, nor where another workflow uses this one as a module.
 #
 #   in    .snakemake/locks, which a run that was killed leaves
-#   out   .snakemake/leases/<host>-<process>, for as long as this run is alive; sentences
+#   out   .snakemake/lextables.lock, held while this run and its jobs are alive (lextables/locks.py)
 
-import atexit
-import shutil
+import difflib
 
-from snakemake.logging import logger
+from snakemake.cli import get_argument_parser
+from snakemake_interface_logger_plugins.common import LogEvent
 
-from lextables import aftermath, cluster, disk, leases, not_run
-from lextables.command_line import plans
-from lextables.console import Console
+from lextables import locks, not_run
 from lextables.fingerprint import remember
 
 
-def known_targets():
-    """Every name that a user may ask for, with what is in its way: mostly nothing."""
-    names = {rule.name: "" for rule in workflow.rules if not rule.has_wildcards()}
-    names |= {path: "" for paper in CONFIG.papers for path in table_files(paper)}
+def check_command_line():
+    """Return the targets; exit where they do not exist, or options have no or half their effect."""
+    if workflow.resource_settings.cores == 0:
+        sys.exit("--cores 0: without a core no job ever starts; use --cores 1 or more.")
+    if "snakemake" not in Path(sys.argv[0]).parts[-2:]:  # started by a program with a command line of its own
+        return set()
+    if sum(word in ("--config", "-C") for word in sys.argv) > 1:
+        sys.exit(
+            "--config is given twice, and only the last one would count; put all keys after one --config."
+        )
+    targets = set(get_argument_parser().parse_known_args()[0].targets)
+    known = {rule.name for rule in workflow.rules}
+    reasons = {f"{name}_data": reason for name, reason in ABSENT.items()}
     for paper in PAPERS.keys() - set(CONFIG.papers):
-        out = f"config key papers leaves {paper} out; add it there"
-        names |= {paper: out} | {f"{paper}_{table}": out for table in PAPERS[paper].tables}
-    names |= {f"{name}_data": reason for name, reason in ABSENT.items()}
-    return names
-
-
-def give_up(jobid):
-    """Try a job no more.  Not by the property attempt, which would count the job's resources anew."""
-    for job in workflow.dag.jobs:
-        if workflow.dag.jobid(job) == jobid:
-            job._attempt = job.restart_times + 1
+        names = [paper, *(f"{paper}_{table}" for table in PAPERS[paper].tables)]
+        reasons |= dict.fromkeys(names, f"config key papers leaves {paper} out; add it there")
+    for target in sorted(targets - known):
+        if target in reasons:
+            sys.exit(f"{target}: {reasons[target]}.")
+        if "/" not in target and not Path(target).exists():
+            near = difflib.get_close_matches(target.lower(), known) or ["snakemake --list-target-rules"]
+            sys.exit(f"{target}: there is no such target; nearest: {', '.join(near)}.")
+    return targets
 
 
 def retry_what_is_not_run():
@@ -45,31 +50,39 @@ def retry_what_is_not_run():
         path.unlink(missing_ok=True)
 
 
-def put_right():
-    """Nothing else works in this folder: clear away what killed processes left, and what a wrong clock did."""
-    shutil.rmtree(".snakemake/scripts", ignore_errors=True)
-    aftermath.drop_unfinished(RESULTS)
-    retry_what_is_not_run()
-    # No rule declares the work, which may be a great many files.
-    if number := aftermath.redate([RESULTS, HERE / "resources"], but=[f"{RESULTS}/work"]):
-        logger.info(f"{number} files were dated in the future by a clock that was ahead, and are dated now.")
+def show_not_run():
+    """Show the reasons of rows that are not run as the last lines of the screen."""
+    for reason in not_run.reasons(RESULTS):
+        logger.warning(f"Not run: {reason}.", extra={"last": True})
 
 
-# A job on another machine reads this file as well, but is no run.
-if workflow.is_main_process:
-    kept = ""
-    # A plan writes nothing that it cannot do without, and is in no other run's way.
-    if workflow.output_settings.dryrun and plans(sys.argv[1:]):
+if STANDALONE:
+    targets = check_command_line()
+    dryrun = workflow.output_settings.dryrun
+    if dryrun and "plan" in targets:
         logger.addHandler(PlanScreen())
     else:
-        for folder in (".snakemake", RESULTS):
-            if fault := disk.unusable(folder):
-                sys.exit(fault)
         remember(MODULES_READ)
-        lease, freed, kept = leases.settle(Path(".snakemake"), put_right)
-        atexit.register(lease.release)
-        if freed:
-            logger.info(freed)
-        Console.replace(logger, workflow.output_settings)
-        logger.addHandler(cluster.Waiting(logger))
-    last_words.LastWords(known_targets(), kept, give_up, RESULTS).listen(logger)
+    if not dryrun and (
+        message := or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), retry_what_is_not_run)
+    ):
+        logger.warning(message)
+
+
+onstart:
+    ids = [
+        number
+        for job in workflow.dag.needrun_jobs()
+        for number in workflow.persistence.external_jobids(job)
+    ]
+    or_exit(locks.refuse_cluster_jobs, ids)
+
+
+onsuccess:
+    show_not_run()
+
+
+onerror:
+    show_not_run()
+    if interrupts:
+        logger.error(STOPPED, extra={"event": LogEvent.ERROR, "exception": "KeyboardInterrupt"})

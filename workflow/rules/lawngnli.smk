@@ -7,7 +7,7 @@
 
 from lextables.lawngnli.plan import construction
 
-LAWNGNLI = told(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
+LAWNGNLI = or_exit(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
 VOLUMES = LAWNGNLI.shards  # {shard: its volumes}, what caselaw.smk brings
 
 

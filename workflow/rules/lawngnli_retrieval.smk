@@ -10,7 +10,7 @@ from lextables.lawngnli.retrieval_plan import pool_encoder
 
 LAWNGNLI_RETRIEVAL = f"{RESULTS}/data/lawngnli_retrieval"
 LAWNGNLI_RERANKING = f"{RESULTS}/data/lawngnli_reranking"
-LAWNGNLI_POOL_ENCODER = told(pool_encoder, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
+LAWNGNLI_POOL_ENCODER = or_exit(pool_encoder, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
 FETCHED_WEIGHTS.append(LAWNGNLI_POOL_ENCODER)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.command_line import snakemake_path
 from lextables.publish.bundle import config_name, said
 from lextables.publish.card import SPLIT
 from lextables.report.exhibits import cut
@@ -18,6 +17,7 @@ from lextables.report.words import sources_in_words
 from lextables.sources.registry import reworded
 from lextables.tables import render
 from lextables.tables.report import Part
+from lextables.version import snakemake_path
 
 TEMPLATE = "dataset.html.j2"
 ROWS = 10  # of a table, to see what it is like

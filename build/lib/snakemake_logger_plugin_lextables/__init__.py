@@ -1,0 +1,151 @@
+"""Snakemake's logger plugin `lextables`: one progress bar, and why a run failed as its last lines.
+
+`make` installs this package beside Snakemake, and profiles/default selects it.  Options that ask for details
+(--verbose, --dry-run, --printshellcmds, --debug-dag, --show-failed-logs) leave the screen to Snakemake.
+"""
+
+import io
+import re
+import sys
+import threading
+import time
+from logging import WARNING, LogRecord
+from pathlib import Path
+from textwrap import shorten
+
+from snakemake.common import NOTHING_TO_BE_DONE_MSG
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+from tqdm import tqdm
+
+INTERVAL = 60  # seconds between two progress lines where there is no terminal
+BAR = "{n} of {total} jobs |{bar:30}| {elapsed}, {remaining} left"
+LINE = "{n} of {total} jobs done in {elapsed}, {remaining} left"
+LOCKED = (
+    "Another run, or a job of a run that was killed, works in this folder; wait for it or stop it. "
+    "If nothing runs any more on any machine, run snakemake --unlock."
+)
+# The last line of a failed job's log (`lextables.job`), and an error that a function of a rule raised.
+FAILED = re.compile(r"\S+ \S+ failed: (.+)")
+BAD_INPUT = re.compile(r"^ *(?:BadInput|NotNow|NotFetched): (.+)$", re.MULTILINE)
+
+
+class LogHandler(LogHandlerBase):
+    """Shows a run on standard error."""
+
+    writes_to_file = has_filter = has_formatter = needs_rulegraph = False
+    writes_to_stream = True
+
+    def __post_init__(self) -> None:
+        asked = self.common_settings
+        details = asked.verbose or asked.printshellcmds or asked.debug_dag or asked.show_failed_logs
+        # Where no plugin writes to the screen, Snakemake does.
+        self.writes_to_stream = not (details or (asked.dryrun and not asked.quiet))
+        self.stream = sys.stderr
+        self.bar: tqdm | None = None
+        self.started: dict[int, tuple[float, str]] = {}  # job: time and message
+        self.failures: dict[int, str] = {}  # job: sentence
+        self.errors: list[str] = []  # of the run itself
+        self.over = threading.Event()
+
+    def emit(self, record: LogRecord) -> None:
+        """Show what a user wants to know of an event, and keep what went wrong for `close`."""
+        try:
+            self._emit(record, getattr(record, "event", None))
+        except Exception:
+            self.handleError(record)
+
+    def _emit(self, record: LogRecord, event: LogEvent | None) -> None:
+        if event is LogEvent.RUN_INFO:
+            self._begin(record.stats["total"])
+        elif event is LogEvent.JOB_INFO:
+            self.started[record.jobid] = record.created, record.rule_msg or record.rule_name
+            if record.rule_msg or record.output:  # other rules only collect files
+                self._show(self.started[record.jobid][1])
+        elif event is LogEvent.PROGRESS and self.bar is not None:
+            self.bar.n, self.bar.total = record.done, record.total
+        elif event is LogEvent.JOB_FINISHED:
+            self.failures.pop(record.job_id, None)
+        elif event is LogEvent.JOB_ERROR:
+            started, message = self.started.get(record.jobid, (0, record.rule_name))
+            self.failures[record.jobid] = cause(record, started)
+            self._show(f"Failed: {message} (log: {', '.join(record.log)})")
+        elif event is LogEvent.ERROR:
+            self._error(record.exception, str(record.msg))
+        elif event is None:
+            wanted = getattr(record, "show", False) or record.msg == NOTHING_TO_BE_DONE_MSG
+            if wanted or record.levelno >= WARNING:
+                self._show(record.msg)
+
+    def _error(self, exception: str, text: str) -> None:
+        if exception == "KeyboardInterrupt":  # jobs that it ended are no failures
+            self.failures = {-1: text}
+        elif bad_input := BAD_INPUT.search(text):
+            self.errors.append(bad_input[1])
+        elif exception == "LockException":
+            self.errors.append(LOCKED)
+        # An event says more of a job that failed, and so does what came before the run's own end.
+        elif exception != "RuleException" and not (exception == "WorkflowError" and self._causes()):
+            if text.startswith("Traceback"):
+                text = f"{text.strip().splitlines()[-1]} (--verbose shows the traceback)"
+            self.errors.append(text if self.writes_to_stream else "")
+
+    def _causes(self) -> list[str]:
+        return [*self.errors, *self.failures.values()]
+
+    def _show(self, text: str) -> None:
+        if self.writes_to_stream:
+            stamp = f"{time.strftime('%H:%M:%S')}  " if self.bar is not None else ""
+            tqdm.write(f"{stamp}{text}", file=self.stream)
+
+    def _begin(self, total: int) -> None:
+        self._show(f"{total} jobs to run.")
+        if self.common_settings.dryrun or not self.writes_to_stream:
+            return
+        terminal = self.stream.isatty()
+        self.bar = tqdm(
+            total=total,
+            file=self.stream if terminal else io.StringIO(),
+            bar_format=BAR if terminal else LINE,
+            smoothing=0,  # the mean over all jobs
+            dynamic_ncols=True,
+            leave=False,
+        )
+        threading.Thread(target=self._tick, args=(self.bar, terminal), daemon=True).start()
+
+    def _tick(self, bar: tqdm, terminal: bool) -> None:
+        while not self.over.wait(1 if terminal else INTERVAL):
+            if terminal:
+                bar.refresh()
+            else:
+                self._show(str(bar))
+
+    def close(self) -> None:
+        """Remove the bar, and write how many jobs were done and why others failed."""
+        self.over.set()
+        if self.bar is not None:
+            done, total, seconds = self.bar.n, self.bar.total, self.bar.format_dict["elapsed"]
+            self.bar.close()
+            self._show(f"{done} of {total} jobs done in {tqdm.format_interval(seconds)}.")
+            if done == total:
+                self.errors, self.failures = [], {}
+            self.bar = None
+        for sentence in filter(None, dict.fromkeys(self._causes())):
+            print(sentence, file=self.stream, flush=True)
+        self.errors, self.failures = [], {}
+        super().close()
+
+
+def cause(record: LogRecord, started: float) -> str:
+    """Return why a job failed: the last line of its log, or else what the executor reports.
+
+    A log that is older than the job's start is that of an earlier run.
+    """
+    for log in map(Path, record.log):
+        if log.is_file() and log.stat().st_mtime >= started:
+            *_, last = log.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+            if failed := FAILED.fullmatch(last):
+                return failed[1]
+    executor = shorten(record.rule_msg or "", 300)
+    what = executor or "the job ended without an error message (killed, or out of memory or time)"
+    return f"{record.rule_name}: {what}; its log is {', '.join(record.log)}."

@@ -1,0 +1,137 @@
+"""What a run shows: progress, warnings, and the causes of a failure as the last lines."""
+
+import logging
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
+
+import snakemake_logger_plugin_lextables as plugin
+
+WORKFLOW = """
+rule all:
+    input: expand("out/{part}", part=list("abc"))
+rule part:
+    output: "out/{part}"
+    log: "logs/{part}.log"
+    message: "Making part {wildcards.part} [seed 0]."
+    shell: '''
+        sleep 0.1
+        if [ -e reason ] && [ {wildcards.part} = b ]; then cat reason > {log}; exit 1; fi
+        touch {output}'''
+"""
+COMMAND = [sys.executable, "-m", "snakemake", "--cores", "1", "--logger", "lextables"]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(plugin.__file__).parents[1])}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "Snakefile").write_text(WORKFLOW)
+    return tmp_path
+
+
+def lines(folder, *arguments):
+    """The exit code, and what is written to a file, without times of day."""
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": ENVIRONMENT}
+    run = subprocess.run([*COMMAND, *arguments], cwd=folder, **both, check=False)
+    return run.returncode, re.sub(r"^\d\d:\d\d:\d\d  ", "", run.stdout, flags=re.MULTILINE).splitlines()
+
+
+def handler():
+    flags = "verbose printshellcmds debug_dag show_failed_logs dryrun quiet".split()
+    return plugin.LogHandler(SimpleNamespace(**dict.fromkeys(flags)), None)
+
+
+def record(event, **values):
+    return logging.makeLogRecord({"event": event, **values})
+
+
+def test_a_file_gets_a_line_for_each_job_and_how_many_were_done(folder):
+    code, written = lines(folder)
+    assert code == 0
+    assert written[0] == "4 jobs to run."
+    assert sorted(written[1:-1]) == [f"Making part {part} [seed 0]." for part in "abc"]
+    assert re.fullmatch(r"4 of 4 jobs done in 00:\d\d\.", written[-1])
+    assert "Nothing to be done" in lines(folder)[1][-1]
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("2026-01-01 10:00:00,000 failed: a.csv: no column x; add it.", "a.csv: no column x; add it."),
+        ("no", "part: the job ended without an error message (killed, or out of memory or time); its log"),
+    ],
+)
+def test_the_cause_of_a_failed_job_is_the_last_line(folder, reason, sentence):
+    (folder / "reason").write_text(f"{reason}\n")
+    code, written = lines(folder, "--keep-going", "--retries", "1")
+    assert code == 1
+    assert written.count("Failed: Making part b [seed 0]. (log: logs/b.log)") == 2
+    assert written[-2].startswith("2 of 4 jobs done")
+    assert written[-1].startswith(sentence)
+    (folder / "reason").unlink()
+    assert lines(folder)[1][-1].startswith("2 of 2 jobs done")
+
+
+def test_a_log_of_an_earlier_run_is_no_cause(tmp_path):
+    log = tmp_path / "a.log"
+    log.write_text("2026-01-01 10:00:00,000 failed: no column x.\n")
+    failed = record(LogEvent.JOB_ERROR, rule_name="train", rule_msg="sbatch: bad partition", log=[str(log)])
+    assert plugin.cause(failed, 0) == "no column x."
+    assert plugin.cause(failed, log.stat().st_mtime + 1).startswith("train: sbatch: bad partition; its log")
+
+
+@pytest.mark.parametrize(
+    ("exception", "text", "shown"),
+    [
+        ("InputFunctionException", "Error:\n  BadInput: 9.zip: no volume.\nTraceback:", "9.zip: no volume."),
+        ("LockException", "Error: Directory cannot be locked.", plugin.LOCKED),
+        ("KeyError", "Traceback (most\nKeyError: 3\n", "KeyError: 3 (--verbose shows the traceback)"),
+        ("KeyboardInterrupt", "Stopped.", "Stopped."),
+        ("MissingRuleException", "No rule to produce x.", "No rule to produce x."),
+    ],
+)  # fmt: skip
+def test_an_error_of_the_run_is_the_last_line(capsys, exception, text, shown):
+    screen = handler()
+    screen.stream = sys.stdout
+    screen.emit(record(LogEvent.ERROR, exception=exception, msg=text))
+    screen.emit(record(LogEvent.ERROR, exception="WorkflowError", msg="At least one job did not complete"))
+    screen.close()
+    assert capsys.readouterr().out == f"{shown}\n"
+
+
+def test_without_a_terminal_progress_is_written_at_an_interval(folder, monkeypatch, capsys):
+    monkeypatch.setattr(plugin, "INTERVAL", 0.01)
+    screen = handler()
+    screen.stream = sys.stdout
+    screen.emit(record(LogEvent.RUN_INFO, stats={"total": 10}))
+    screen.emit(record(LogEvent.PROGRESS, done=2, total=10))
+    screen.over.wait(0.1)
+    screen.close()
+    assert re.search(r"2 of 10 jobs done in 00:00, 00:00 left\n", capsys.readouterr().out)
+
+
+def test_a_terminal_has_one_bar_which_is_removed_at_the_end(folder):
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (30, 100))
+    subprocess.run(COMMAND, cwd=folder, stdout=theirs, stderr=theirs, env=ENVIRONMENT, check=True)
+    os.close(theirs)
+    written = os.read(ours, 1 << 16).decode()
+    assert re.search(r"\d of 4 jobs \|[^|]*\| \d\d:\d\d, \S+ left", written)
+    assert written.rstrip().split("\r")[-1].count("|") == 0
+    assert re.search(r"\r\d\d:\d\d:\d\d  Making part a \[seed 0\]\.\r\n", written)
+
+
+@pytest.mark.parametrize("asked", ["--dry-run", "--printshellcmds", "--verbose"])
+def test_who_asks_for_details_gets_snakemakes_own_screen(folder, asked):
+    code, written = lines(folder, asked)
+    assert code == 0
+    assert any(line.startswith("Job stats:") for line in written)
+    assert not any("jobs to run." in line for line in written)
