@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 from statistics import fmean
 
-from lextables import rooms
 from lextables.metrics.ranking import by_name
+from lextables.papers import packages
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import Collection
 
@@ -25,7 +25,7 @@ RELEVANT = 2  # gain of three stars
 
 def load(data: Path) -> Collection:
     """Read ACORD's data set from the folder of its parquet tables."""
-    task = rooms.load(ROOT / "resources/papers/acord.yaml").tasks["acord"].model_dump(mode="json")
+    task = packages.load(ROOT / "resources/papers/acord.yaml").tasks["acord"].model_dump(mode="json")
     return collection.load([data / f"{name}.parquet" for name in collection.files(task)], task)
 
 

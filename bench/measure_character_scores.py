@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from lextables.dataset import read
+from lextables.pipeline.dataset import read
 from lextables.tables.inputs import by_name
 from lextables.tasks.retrieval.schema import ranked
 

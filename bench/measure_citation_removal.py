@@ -12,9 +12,9 @@ import logging
 import re
 from pathlib import Path
 
-from lextables.caselaw.opinion import Opinion
-from lextables.caselaw.volume import read_volume
-from lextables.lawngnli.citation_removal import remove_citations
+from lextables.corpora.caselaw.opinion import Opinion
+from lextables.corpora.caselaw.volume import read_volume
+from lextables.papers.lawngnli.citation_removal import remove_citations
 
 STUB = re.compile(r"ex rel\.\s*(?=[,.;)]|$|[a-z])")
 

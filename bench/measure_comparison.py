@@ -29,12 +29,12 @@ from pathlib import Path
 
 import numpy as np
 
-from lextables.dataset import read
 from lextables.metrics import classification, minority_aupr
 from lextables.metrics.intervals import mean_interval
 from lextables.metrics.pseudo_values import pseudo_values
 from lextables.metrics.spans import RECALLS, Counts, precision_at_recall
 from lextables.metrics.spans_by_contract import area_by_unit
+from lextables.pipeline.dataset import read
 from lextables.tables.comparison import ALPHA, detectable, effect, holm, sign_flip
 from measure_interval_coverage import HEADS, five_star_values, ndcg_values
 

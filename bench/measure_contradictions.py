@@ -19,14 +19,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from lextables.caselaw.opinion import Opinion
-from lextables.caselaw.volume import read_volume
-from lextables.lawngnli.accuracy import hypothesis_of, metadata_keyword, more_metadata, tokens_of
-from lextables.lawngnli.citations import tokenizer
-from lextables.lawngnli.contradiction import Contradiction, Rejected, contradict
-from lextables.lawngnli.difficulty import MIN_WORDS, has_quotation_mark
-from lextables.lawngnli.parentheticals import read_parentheticals
-from lextables.lawngnli.parsers import Parser, parser
+from lextables.corpora.caselaw.opinion import Opinion
+from lextables.corpora.caselaw.volume import read_volume
+from lextables.papers.lawngnli.accuracy import hypothesis_of, metadata_keyword, more_metadata, tokens_of
+from lextables.papers.lawngnli.citations import tokenizer
+from lextables.papers.lawngnli.contradiction import Contradiction, Rejected, contradict
+from lextables.papers.lawngnli.difficulty import MIN_WORDS, has_quotation_mark
+from lextables.papers.lawngnli.parentheticals import read_parentheticals
+from lextables.papers.lawngnli.parsers import Parser, parser
 
 SEED = 0
 

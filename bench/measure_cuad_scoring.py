@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 
-from lextables.atomic import write_text
 from lextables.metrics.spans import (
     Gold,
     Nbest,
@@ -45,6 +44,7 @@ from lextables.metrics.spans import (
     scores,
     sweep,
 )
+from lextables.pipeline.atomic import write_text
 from lextables.tasks.spans.nbest_json import read_nbest
 from make_nbest import make_nbest, table_rows
 

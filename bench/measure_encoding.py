@@ -21,7 +21,7 @@ from lextables.metrics.ranking import by_name
 from lextables.models import bi_encoder
 from lextables.models.resolve import load_models
 from lextables.models.weights import PACKAGE, place
-from lextables.rooms import load
+from lextables.papers.packages import load
 from lextables.tables import published
 from lextables.tasks.retrieval import collection, dense
 from lextables.tasks.retrieval.collection import Collection

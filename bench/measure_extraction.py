@@ -20,10 +20,10 @@ from pathlib import Path
 from eyecite import get_citations
 from eyecite.tokenizers import default_tokenizer
 
-from lextables.caselaw.opinion import Opinion
-from lextables.caselaw.volume import read_volume
-from lextables.lawngnli.citations import KINDS, Found, find_citations, tokenizer
-from lextables.lawngnli.parentheticals import Reading, read_after
+from lextables.corpora.caselaw.opinion import Opinion
+from lextables.corpora.caselaw.volume import read_volume
+from lextables.papers.lawngnli.citations import KINDS, Found, find_citations, tokenizer
+from lextables.papers.lawngnli.parentheticals import Reading, read_after
 
 Finder = Callable[[str], list[Found]]
 

@@ -26,7 +26,7 @@ from lextables.metrics.ranking import by_name
 from lextables.models import bi_encoder
 from lextables.models.resolve import load_models
 from lextables.models.weights import PACKAGE, place
-from lextables.rooms import load
+from lextables.papers.packages import load
 from lextables.tasks.retrieval import bi_encoder_tuning, collection, dense, lexical
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.fusing import fuse

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lextables.dataset import Row, read
-from lextables.lawngnli.balance import TEST
-from lextables.lawngnli.pairs import NLI
+from lextables.papers.lawngnli.balance import TEST
+from lextables.papers.lawngnli.pairs import NLI
+from lextables.pipeline.dataset import Row, read
 from lextables.tables.inputs import Scores, by_name
 from lextables.tasks.classification.scoring import ANSWER
 

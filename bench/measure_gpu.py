@@ -41,8 +41,6 @@ import pyarrow.parquet as pq
 import torch
 from transformers import AutoConfig, AutoModel, BertConfig, TrainerCallback, logging
 
-from lextables.atomic import write_text
-from lextables.dataset import read
 from lextables.models import (
     checkpoints,
     cross_encoder,
@@ -56,6 +54,8 @@ from lextables.models.device import describe
 from lextables.models.in_parts import InParts
 from lextables.models.precision import in_words, tf32
 from lextables.models.tokenizer import load_tokenizer
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.dataset import read
 from lextables.tasks.classification import training as classification
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import padded
@@ -449,7 +449,7 @@ def encoder(report: Report, options: argparse.Namespace, name: str, folder: str,
 
 def pack(options: argparse.Namespace) -> int:
     """Write the folder that is carried: the encoder in half precision, and what of the tables is read."""
-    from lextables.rooms import load
+    from lextables.papers.packages import load
     from lextables.tasks.retrieval import collection
     from lextables.tasks.retrieval.cross_encoder_tuning import training_pairs
 

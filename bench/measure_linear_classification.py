@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from lextables import rooms
-from lextables.dataset import Row, read
 from lextables.metrics.classification import METRICS, answered, averaged, by_head, mean
 from lextables.metrics.minority_aupr import answered as minority_answered
 from lextables.metrics.minority_aupr import head_aupr
 from lextables.models import bi_encoder
 from lextables.models.resolve import load_models
 from lextables.models.weights import PACKAGE, place
+from lextables.papers import packages
+from lextables.pipeline.dataset import Row, read
 from lextables.tasks.classification import examples as asked_of
 from lextables.tasks.classification.examples import key_of, labels_of
 from lextables.tasks.classification.linear import learn, predict
@@ -45,7 +45,7 @@ Parts = tuple[list[Row], list[Row]]
 
 def task_of(dataset: str) -> Any:
     """Return the task of a data set in the registry."""
-    entries = (rooms.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
+    entries = (packages.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
     return next(entry.tasks[dataset] for entry in entries if dataset in entry.tasks)
 
 

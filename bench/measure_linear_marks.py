@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lextables.dataset import read
 from lextables.metrics import marks
+from lextables.pipeline.dataset import read
 from lextables.tasks.answers import marking
 from lextables.tasks.answers.collection import Collection, Paragraph, Question
 from lextables.tasks.answers.folds import fold

@@ -19,11 +19,11 @@ from statistics import fmean
 
 import torch
 
-from lextables import rooms
 from lextables.metrics.ranking import by_name
 from lextables.models import bi_encoder
 from lextables.models.resolve import load_models
 from lextables.models.weights import PACKAGE, place
+from lextables.papers import packages
 from lextables.tasks.retrieval import collection, linear
 from lextables.tasks.retrieval.collection import Collection
 
@@ -69,7 +69,7 @@ def main() -> None:
     arguments.add_argument("--shuffled", action="store_true")
     arguments.add_argument("--test", action="store_true")
     given = arguments.parse_args()
-    papers = (rooms.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
+    papers = (packages.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
     entry = next(paper.tasks[given.data.name] for paper in papers if given.data.name in paper.tasks)
     task = entry.model_dump(mode="json")
     data = collection.load([given.data / f"{name}.parquet" for name in collection.files(task)], task)

@@ -30,9 +30,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables import rooms
-from lextables.dataset import read, write
 from lextables.metrics.spans import METRICS, STRICT, scores
+from lextables.papers import packages
+from lextables.pipeline.dataset import read, write
 from lextables.tasks.spans.linear import read_contracts, train
 from lextables.tasks.spans.squad import EXAMPLES
 from lextables.tasks.spans.units import units
@@ -77,7 +77,7 @@ def shuffle(contracts: Path, examples: Path) -> None:
 
 def settings_of(dataset: str, changed: list[str]) -> tuple[dict[str, Any], Any]:
     """Return the registry's settings of the linear model with what is ``changed``, and the task."""
-    entries = (rooms.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
+    entries = (packages.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
     task = next(entry.tasks[dataset] for entry in entries if dataset in entry.tasks)
     given = dict(each.split("=") for each in changed)
     settings = task.linear.model_dump() | {"relaxed": task.relaxed, "features": "words", "percent": 100}

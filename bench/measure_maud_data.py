@@ -14,9 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from lextables.dataset import census, read, write
-from lextables.maud import constraints, release
-from lextables.maud.schema import ANSWERED, EXTRACTED
+from lextables.papers.maud import constraints, release
+from lextables.papers.maud.schema import ANSWERED, EXTRACTED
+from lextables.pipeline.dataset import census, read, write
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.texts import texts_of
 from make_maud import recorded_questions

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lextables import ROOT
-from lextables.caselaw.volumes import LIST, MOST, REPORTERS
+from lextables.corpora.caselaw.volumes import LIST, MOST, REPORTERS
 
 # A process of its own, since what is started counts what its starter held as its own.
 WATCHED = """

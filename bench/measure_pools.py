@@ -20,7 +20,7 @@ import torch
 from lextables.models import bi_encoder
 from lextables.models.resolve import load_models
 from lextables.models.weights import PACKAGE, place
-from lextables.rooms import load
+from lextables.papers.packages import load
 from lextables.tasks.retrieval import collection, dense, okapi
 from lextables.tasks.retrieval.collection import Collection
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from lextables.dataset import read
+from lextables.pipeline.dataset import read
 from lextables.tables.published import load
 
 ROOT = Path(__file__).resolve().parents[1]

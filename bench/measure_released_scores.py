@@ -14,9 +14,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from lextables.atomic import write_text
-from lextables.dataset import read
 from lextables.metrics.spans import gold
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.dataset import read
 from lextables.tasks.spans.nbest_json import read_nbest
 from measure_cuad_scoring import compare, overall, released_evaluator, released_result
 

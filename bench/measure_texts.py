@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables import ROOT, rooms
-from lextables.atomic import replacing
+from lextables import ROOT
 from lextables.models.token_count import TokenCounter
+from lextables.papers import packages
+from lextables.pipeline.atomic import replacing
 
 TEXTS = ROOT / "resources/costs/texts.csv"
 HEAD = ("data", "dataset", "part", "rows", "tokens", "volumes", "source")
@@ -96,10 +97,10 @@ KINDS = {"retrieval": retrieval, "spans": spans, "classification": classificatio
 def measured(data, volumes, results):
     """The rows of all data sets in one folder of results."""
     for path in sorted((ROOT / "resources/papers").glob("*.yaml")):
-        for name, task in rooms.load(str(path)).tasks.items():
+        for name, task in packages.load(str(path)).tasks.items():
             folder = Path(results, "data", name)
             if (folder / "census.json").is_file():
-                built = volumes if not rooms.load(str(path)).data.get(name) else ""
+                built = volumes if not packages.load(str(path)).data.get(name) else ""
                 for part, rows, length in KINDS[task.task](folder, task):
                     grows = "" if part == "heads" else built
                     yield data, name, part, str(rows), str(length), grows, MEASURED

@@ -1,8 +1,8 @@
 """Rows of ACORD's Table D-3 as hits make them, judged against printed rows."""
 
-from lextables.acord import tables
-from lextables.dataset import write
-from lextables.run import SCORES
+from lextables.papers.acord import tables
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tasks.retrieval import collection

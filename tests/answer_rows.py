@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from lextables.dataset import write
+from lextables.pipeline.dataset import write
 from lextables.tasks.answers import collection, schema
 
 QUESTIONS = {

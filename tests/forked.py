@@ -82,9 +82,10 @@ def _warm(package: bool) -> None:
     if not package:
         return
 
-    from lextables import fingerprint, given, locks, papers, rooms  # noqa: F401
-    from lextables.caselaw import volumes  # noqa: F401
+    from lextables.corpora.caselaw import volumes  # noqa: F401
     from lextables.models import inspection  # noqa: F401
+    from lextables.papers import submitted  # noqa: F401
+    from lextables.pipeline import fingerprint
     from lextables.tables import published  # noqa: F401
 
     workflow = fingerprint.ROOT

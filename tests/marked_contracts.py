@@ -9,7 +9,7 @@ import pyarrow as pa
 import torch
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from lextables.dataset import Column, Table, write
+from lextables.pipeline.dataset import Column, Table, write
 from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
 from lextables.tasks.spans.windows import WindowSettings, write_features
 from wordpiece import wordpiece

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lextables.dataset import write, write_all, write_census
-from lextables.publish.bundle import About, PublishedRun, gather
-from lextables.run import SCORES
+from lextables.pipeline.dataset import write, write_all, write_census
+from lextables.pipeline.run import SCORES
+from lextables.publish.export import About, PublishedRun, gather
 
 # What the registry says of the source beside what its record of fetching does.
 TEXTS = {"title": "Quill's contracts", "homepage": "https://example.org/quill"}

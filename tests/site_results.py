@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lextables.dataset import Column, Table, write, write_census
+from lextables.pipeline.dataset import Column, Table, write, write_census
+from lextables.pipeline.run import SCORES
 from lextables.report import comparing, datasets, site
 from lextables.report.exhibits import Example, Examples, Funnel, Piece, Statement, edited
 from lextables.report.sheets import Sheet, page
-from lextables.run import SCORES
 from lextables.tables import report
 from lextables.tables.cells import Cell, build, to_csv
 from lextables.tables.figures import draw

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from eyecite.tokenizers import EXTRACTORS, HyperscanTokenizer, Tokenizer, default_tokenizer
 
-from lextables.lawngnli.parentheticals import read_parentheticals
+from lextables.papers.lawngnli.parentheticals import read_parentheticals
 
 SAMPLE = Path(__file__).with_name("parentheticals.jsonl")
 

@@ -11,8 +11,8 @@ from statistics import fmean, median
 
 import pytest
 
-from lextables.dataset import read
-from lextables.rooms import load
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import read
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")

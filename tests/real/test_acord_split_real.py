@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from bench.measure_acord_split import by_other_queries, load, shared
-from lextables import rooms
-from lextables.acord.raw import read_release
-from lextables.acord.schema import TABLES
-from lextables.dataset import write_all
+from lextables.papers import packages
+from lextables.papers.acord.raw import read_release
+from lextables.papers.acord.schema import TABLES
+from lextables.pipeline.dataset import write_all
 
-PAPER = rooms.load(Path(__file__).parents[2] / "resources/papers/acord.yaml")
+PAPER = packages.load(Path(__file__).parents[2] / "resources/papers/acord.yaml")
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from acord_rows import METRICS, collected, judged, without_first_hits
-from lextables.acord.raw import read_release
-from lextables.acord.schema import TABLES
-from lextables.dataset import write_all
-from lextables.rooms import load
+from lextables.papers.acord.raw import read_release
+from lextables.papers.acord.schema import TABLES
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import write_all
 from lextables.tables.published import load as load_published
 from lextables.tasks.retrieval.lexical import retrieve
 

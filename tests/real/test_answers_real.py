@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from lextables.dataset import Published, write_all
-from lextables.privacy import raw
-from lextables.privacy.schema import TABLES
-from lextables.rooms import load
+from lextables.papers.packages import load
+from lextables.papers.privacy import raw
+from lextables.papers.privacy.schema import TABLES
+from lextables.pipeline.dataset import Published, write_all
 from lextables.tasks.answers import learning, prior
 from lextables.tasks.answers.collection import ANSWERED_FROM, prediction_rows
 from lextables.tasks.answers.collection import load as collect

@@ -12,9 +12,9 @@ import pytest
 from datasets import load_dataset
 from ir_measures import nDCG
 
-from lextables import rooms
-from lextables.dataset import read
-from lextables.publish.bundle import About, PublishedRun, gather
+from lextables.papers import packages
+from lextables.pipeline.dataset import read
+from lextables.publish.export import About, PublishedRun, gather
 from lextables.publish.folder import write
 from lextables.sources import registry
 
@@ -37,7 +37,7 @@ def bundles(mirror, tmp_path_factory):
     results = folder / "results"
     sources = registry.load(ROOT / "resources/sources.yaml")
     for paper in ("acord", "cuad"):
-        entry = rooms.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(mode="json")
+        entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(mode="json")
         about = About.model_validate({key: entry[key] for key in About.model_fields})
         runs = [PublishedRun(results / RUN, ["BM25 / None"])] if paper == "acord" else []
         census, words = [results / f"data/{paper}/census.json"], registry.words(sources, [paper])

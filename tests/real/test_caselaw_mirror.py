@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from eyecite.tokenizers import Tokenizer
 
-from lextables import dataset
-from lextables.caselaw.ingest import write_opinions
-from lextables.caselaw.opinion import Fault, Opinion
-from lextables.caselaw.volume import read_volume
-from lextables.lawngnli.accuracy import tokens_of
-from lextables.lawngnli.candidates import write_candidates
-from lextables.lawngnli.case_index import CaseIndex, build_case_index
-from lextables.lawngnli.citations import tokenizer
-from lextables.lawngnli.entail_examples import write_parentheticals
-from lextables.lawngnli.majority_opinions import MajorityOpinions
+from lextables.corpora.caselaw.ingest import write_opinions
+from lextables.corpora.caselaw.opinion import Fault, Opinion
+from lextables.corpora.caselaw.volume import read_volume
+from lextables.papers.lawngnli.accuracy import tokens_of
+from lextables.papers.lawngnli.candidates import write_candidates
+from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
+from lextables.papers.lawngnli.citations import tokenizer
+from lextables.papers.lawngnli.entail_examples import write_parentheticals
+from lextables.papers.lawngnli.majority_opinions import MajorityOpinions
+from lextables.pipeline import dataset
 
 ROOT = Path(__file__).parents[2]
 CASELAW = Path(os.environ.get("LEXTABLES_MIRROR", ROOT / "../shared/mirror")) / "caselaw"
@@ -111,10 +111,10 @@ def test_same_bytes_whatever_the_hash_seed(tmp_path: Path, pytestconfig: pytest.
     """Sets and dicts keyed by strings differ in order from process to process; the tables do not."""
     script = (
         "import sys\nfrom pathlib import Path\n"
-        "from lextables.caselaw.ingest import write_opinions\n"
-        "from lextables.lawngnli.case_index import CaseIndex, build_case_index\n"
-        "from lextables.lawngnli.citations import tokenizer\n"
-        "from lextables.lawngnli.candidates import write_candidates\n"
+        "from lextables.corpora.caselaw.ingest import write_opinions\n"
+        "from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index\n"
+        "from lextables.papers.lawngnli.citations import tokenizer\n"
+        "from lextables.papers.lawngnli.candidates import write_candidates\n"
         "volume, cache, out = map(Path, sys.argv[1:])\n"
         "write_opinions([volume], out / 'o', set_aside=False)\n"
         "build_case_index([out / 'o'], out / 'index')\n"

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from pypdf import PdfWriter
 
-from lextables.cuad.raw import read_release
-from lextables.cuad.schema import TABLES
-from lextables.dataset import census, write
+from lextables.papers.cuad.raw import read_release
+from lextables.papers.cuad.schema import TABLES
+from lextables.pipeline.dataset import census, write
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "resources/facts/cuad_contracts.csv"
@@ -164,7 +164,7 @@ def test_the_tables_take_every_row(rows, tmp_path):
 def test_less_than_two_gibibytes(mirror):
     code = (
         "import json, resource, sys\n"
-        "from lextables.cuad.raw import read_release\n"
+        "from lextables.papers.cuad.raw import read_release\n"
         "read_release(*sys.argv[2:], json.loads(sys.argv[1]))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )

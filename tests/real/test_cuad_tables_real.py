@@ -6,11 +6,11 @@ from collections import defaultdict
 import pytest
 
 from lextables import ROOT
-from lextables.cuad import tables
-from lextables.cuad.raw import read_release
-from lextables.cuad.schema import TABLES
-from lextables.dataset import write
-from lextables.rooms import load
+from lextables.papers.cuad import tables
+from lextables.papers.cuad.raw import read_release
+from lextables.papers.cuad.schema import TABLES
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import write
 from lextables.tables import render
 from lextables.tables.cells import build, count
 from lextables.tables.inputs import Inputs

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from brackets import to_brackets
-from lextables.errors import BadInput
-from lextables.lawngnli import parsers
-from lextables.lawngnli.contradiction import Contradiction, contradict
-from lextables.lawngnli.parsers import UNPARSED, Benepar, Dependencies
-from lextables.lawngnli.tree import well_formed
+from lextables.papers.lawngnli import parsers
+from lextables.papers.lawngnli.contradiction import Contradiction, contradict
+from lextables.papers.lawngnli.parsers import UNPARSED, Benepar, Dependencies
+from lextables.papers.lawngnli.tree import well_formed
+from lextables.pipeline.errors import BadInput
 
 pytest.importorskip(parsers.SPACY_MODEL, reason="the spaCy pipeline is not installed")
 

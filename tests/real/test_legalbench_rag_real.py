@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from bench.measure_character_scores import compare
-from lextables.dataset import Published, check_census, read, write, write_all
-from lextables.legalbench_rag import raw
-from lextables.legalbench_rag.schema import TABLES
-from lextables.rooms import load
-from lextables.run import SCORES
+from lextables.papers.legalbench_rag import raw
+from lextables.papers.legalbench_rag.schema import TABLES
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import Published, check_census, read, write, write_all
+from lextables.pipeline.run import SCORES
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.lexical import retrieve
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows

@@ -5,12 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from lextables import ROOT, rooms
-from lextables.dataset import Published, check_census, write_all
-from lextables.maud import constraints, raw
-from lextables.maud.catalogue import read_author_settings, read_recorded
-from lextables.maud.release import contract_rows, read_catalogue, read_legalbench_rag, read_release
-from lextables.maud.schema import TABLES
+from lextables import ROOT
+from lextables.papers import packages
+from lextables.papers.maud import constraints, raw
+from lextables.papers.maud.catalogue import read_author_settings, read_recorded
+from lextables.papers.maud.release import contract_rows, read_catalogue, read_legalbench_rag, read_release
+from lextables.papers.maud.schema import TABLES
+from lextables.pipeline.dataset import Published, check_census, write_all
 
 SINGLE = ("basic_post_contract_v1", "basic_legal_berts_v1", "basic_bb_post_contract_800_v0")
 SINGLE += ("basic_partial_post_contract_v1",)
@@ -80,7 +81,7 @@ def extraction(maud, catalogue):
 
 @pytest.mark.parametrize(("name", "variant"), [("maud", "partial"), ("maud_extraction", "legalbench_rag")])
 def test_a_data_set_of_the_mirror_is_what_the_registry_counts(mirror, tmp_path, name, variant):
-    paper = rooms.load(ROOT / "resources/papers/maud.yaml")
+    paper = packages.load(ROOT / "resources/papers/maud.yaml")
     entry, keys = paper.data[name], paper.model_dump(mode="json")
     files = {kind: [mirror / file for file in several] for kind, several in entry.named([mirror]).items()}
     facts = {fact: ROOT / "resources/facts" / file for fact, file in entry.facts.items()}

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lextables.dataset import Published, check_census, read, write_all
 from lextables.metrics.agreement import agreement, alpha
-from lextables.privacy import raw
-from lextables.privacy.schema import TABLES
-from lextables.rooms import load
+from lextables.papers.packages import load
+from lextables.papers.privacy import raw
+from lextables.papers.privacy.schema import TABLES
+from lextables.pipeline.dataset import Published, check_census, read, write_all
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
@@ -99,9 +99,9 @@ def test_agreement_is_near_what_the_paper_says_of_an_earlier_corpus(read_release
 def test_it_is_read_in_seconds_and_in_150_megabytes_more_than_the_libraries(mirror, tmp_path):
     code = """
 import json, resource, sys, time
-from lextables.dataset import Published, write_all
-from lextables.privacy import raw
-from lextables.privacy.schema import TABLES
+from lextables.pipeline.dataset import Published, write_all
+from lextables.papers.privacy import raw
+from lextables.papers.privacy.schema import TABLES
 files = {kind: [path] for kind, path in json.loads(sys.argv[1]).items()}
 begun, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 rows = raw.read("privacy", Published(files, {}, {"other_snapshots": ["stand_in"]}, {"policies": "stand_in"}))

@@ -5,18 +5,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables import papers, rooms
-from lextables.acord.tables import TABLES
-from lextables.config import load as load_config
 from lextables.models.prompts import load as load_prompt
 from lextables.models.resolve import load_models
-from lextables.run import Run
+from lextables.papers import packages
+from lextables.papers import registry as papers
+from lextables.papers.acord.tables import TABLES
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.run import Run
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
 from lextables.tasks.retrieval.plan import NO_PROMPT, RetrievalPlanner
 
 ROOT = Path(__file__).parents[2]
-PAPER = rooms.load(ROOT / "resources/papers/acord.yaml")
+PAPER = packages.load(ROOT / "resources/papers/acord.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 PRINTED = load_published(ROOT / "resources/published/acord.csv")
 

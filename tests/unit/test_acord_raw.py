@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from lextables.acord.raw import read, read_release
-from lextables.acord.schema import TABLES
-from lextables.dataset import Published, census, check_census, write
-from lextables.errors import BadInput
-from lextables.rooms import load
+from lextables.papers.acord.raw import read, read_release
+from lextables.papers.acord.schema import TABLES
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import Published, census, check_census, write
+from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/acord/ACORD.zip"

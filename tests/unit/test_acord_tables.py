@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from acord_rows import collected
-from lextables import papers, rooms
-from lextables.acord import tables
-from lextables.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
-from lextables.config import Config
-from lextables.dataset import read, write
 from lextables.models.resolve import load_models
-from lextables.run import SCORES
+from lextables.papers import packages
+from lextables.papers import registry as papers
+from lextables.papers.acord import tables
+from lextables.papers.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
+from lextables.pipeline.config import Config
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
@@ -21,7 +22,7 @@ from lextables.tasks.retrieval.schema import prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 
 ROOT = Path(__file__).parents[2]
-PAPER = rooms.load(ROOT / "resources/papers/acord.yaml")
+PAPER = packages.load(ROOT / "resources/papers/acord.yaml")
 PRINTED = load_published(ROOT / "resources/published/acord.csv")
 WORDS = {"a": 10, "b": 120, "c": 130, "d": 40}
 STARS = {

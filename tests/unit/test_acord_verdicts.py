@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from acord_rows import METRICS, judged, without_first_hits
-from lextables.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
-from lextables.dataset import write
-from lextables.rooms import load
+from lextables.papers.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import write
 from lextables.tables.published import PublishedCell
 
 PAPER = load(Path(__file__).parents[2] / "resources/papers/acord.yaml")

@@ -3,9 +3,9 @@
 import pytest
 
 from fake_language_model import FakeModel, text_of
-from lextables.dataset import read, write
-from lextables.errors import BadInput
 from lextables.models import prompts
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import asking
 from lextables.tasks.answers.schema import PARAGRAPHS, QUESTIONS, RESPONSES
 

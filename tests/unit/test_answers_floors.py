@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from answer_rows import QUESTIONS, collected, held, shares
-from lextables.errors import BadInput
 from lextables.metrics.answers import Answered, cross_entropy
 from lextables.models.linear import fit_shares
 from lextables.models.soft_labels import smoothed
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import learning, marking, prior
 from lextables.tasks.answers.collection import pairs
 from lextables.tasks.answers.folds import fold

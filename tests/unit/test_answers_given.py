@@ -5,11 +5,11 @@ import json
 import pytest
 
 from answer_rows import NAMES, QUESTIONS, rows, written
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers.collection import ANSWERED_FROM
-from lextables.tasks.answers.given import predictions
 from lextables.tasks.answers.schema import PREDICTIONS
-from lextables.tasks.given import File
+from lextables.tasks.answers.submitted import predictions
+from lextables.tasks.submitted import File
 
 TASK = {"task": "answers", "names": NAMES}
 EVEN = {question: [1 / len(options)] * len(options) for question, (_, _, options) in QUESTIONS.items()}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from answer_rows import NAMES, QUESTIONS, collected, rows, written
-from lextables.dataset import write
-from lextables.errors import BadInput
-from lextables.fingerprint import digests
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.fingerprint import digests
 from lextables.tasks.answers import marking, prior
 from lextables.tasks.answers.collection import (
     ANSWERED_FROM,

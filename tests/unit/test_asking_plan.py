@@ -6,10 +6,11 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from lextables import papers, rooms
-from lextables.config import load as load_config
 from lextables.models.prompts import plain_template
 from lextables.models.resolve import Missing, Weights, load_models
+from lextables.papers import packages
+from lextables.papers import registry as papers
+from lextables.pipeline.config import load as load_config
 from lextables.tasks import plan
 from lextables.tasks.classification.plan import ClassificationTask
 from lextables.tasks.plan import ASK, ASKED_ON_A_GPU, Context
@@ -19,7 +20,8 @@ from lextables.tasks.spans.plan import SpanTask
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
 PAPERS = {
-    name: rooms.load(ROOT / f"resources/papers/{name}.yaml") for name in ("acord", "cuad", "lawngnli", "maud")
+    name: packages.load(ROOT / f"resources/papers/{name}.yaml")
+    for name in ("acord", "cuad", "lawngnli", "maud")
 }
 LLM = {"name": "My LLM", "kind": "language-model-api", "model": "my-llm"}
 OURS = "SmolLM2-135M-Instruct, asked"

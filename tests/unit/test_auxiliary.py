@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lextables.auxiliary import absent
-from lextables.config import load as load_config
-from lextables.papers import Paper
+from lextables.papers.auxiliary import absent
+from lextables.papers.registry import Paper
+from lextables.pipeline.config import load as load_config
 from lextables.sources.registry import load as load_sources
 
 ROOT = Path(__file__).parents[2]

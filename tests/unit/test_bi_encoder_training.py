@@ -13,9 +13,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from transformers import BertConfig, BertModel, set_seed
 
-from lextables.dataset import read, write
 from lextables.models import bi_encoder
 from lextables.models.bi_encoder_training import GradedSoftmax
+from lextables.pipeline.dataset import read, write
 from lextables.tasks.retrieval import bi_encoder_tuning as tuning
 from lextables.tasks.retrieval import training
 from lextables.tasks.retrieval.choosing import choose

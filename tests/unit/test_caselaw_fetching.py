@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.caselaw import fetching, shard
-from lextables.caselaw.ingest import Ingested
-from lextables.caselaw.opinion import Fault
-from lextables.errors import BadInput
+from lextables.corpora.caselaw import fetching, shard
+from lextables.corpora.caselaw.ingest import Ingested
+from lextables.corpora.caselaw.opinion import Fault
+from lextables.pipeline.errors import BadInput
 from lextables.sources.fetch import NoRoom
 from lextables.sources.registry import load
 from lextables.sources.transfer import Client

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from caselaw_volume import html, label, metadata, write_bulk, write_zip
-from lextables import dataset
-from lextables.caselaw.ingest import write_opinions
-from lextables.caselaw.schema import OPINIONS
-from lextables.errors import BadInput
+from lextables.corpora.caselaw.ingest import write_opinions
+from lextables.corpora.caselaw.schema import OPINIONS
+from lextables.pipeline import dataset
+from lextables.pipeline.errors import BadInput
 
 
 def volume(path: Path) -> Path:

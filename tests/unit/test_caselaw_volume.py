@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from caselaw_volume import bulk_row, damaged, html, label, metadata, write_bulk, write_zip
-from lextables.caselaw.opinion import Fault, Opinion, Page
-from lextables.caselaw.volume import read_volume
+from lextables.corpora.caselaw.opinion import Fault, Opinion, Page
+from lextables.corpora.caselaw.volume import read_volume
 from lextables.sources.bounded import Bounds
 
 GOOD = html(("majority", ["A good opinion."]))

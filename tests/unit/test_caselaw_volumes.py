@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lextables.caselaw.volumes import Collection, known, shards
-from lextables.errors import BadInput
+from lextables.corpora.caselaw.volumes import Collection, known, shards
+from lextables.pipeline.errors import BadInput
 
 ANY = Collection(frozenset({"us", "ill", "ill-2d", "f2d"}))
 # Numbers 1, 3 and 12, of which 3 has two volumes.

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import (
     Cell,
     Score,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lextables.dataset import write
-from lextables.errors import BadInput
 from lextables.metrics.ranking import by_name
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval.choosing import choose
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.schema import TRIED

@@ -6,11 +6,11 @@ import re
 import pytest
 
 from fake_language_model import FakeModel
-from lextables.dataset import write
-from lextables.errors import BadInput
 from lextables.models.language_model import Message
 from lextables.models.multiple_choice import counts
 from lextables.models.prompts import Template
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.asking import answer, asked_examples
 from lextables.tasks.classification.examples import shown
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, TEXTS

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lextables.dataset import write
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.choosing import published, searched
 from lextables.tasks.classification.schema import TRIED
 from lextables.tasks.classification.trials import JOINT, trials

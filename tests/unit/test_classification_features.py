@@ -13,8 +13,8 @@ import torch
 from transformers import AutoModel
 
 import tiny_encoders
-from lextables.dataset import Column, Table, read, write
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import Column, Table, read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import inputs, padded
 from lextables.tasks.classification.texts import Text, texts_of

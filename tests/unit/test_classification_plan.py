@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from lextables.config import load as load_config
 from lextables.models.resolve import load_models
+from lextables.pipeline.config import load as load_config
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
 from lextables.tasks.plan import Context
 

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.sampling import balanced, draws, shuffled, subset
 
 

@@ -12,11 +12,11 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from lextables.dataset import write
-from lextables.errors import BadInput
 from lextables.metrics.classification import GROUPS, METRICS, MOST_UNITS, Head, dealt, left_out, scores
 from lextables.metrics.intervals import jackknife_interval
-from lextables.run import SCORES
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import SCORES
 
 BOTH = pytest.mark.parametrize("multi_label", [False, True], ids=["single-label", "multi-label"])
 TIES = pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from lextables.dataset import write
-from lextables.errors import BadInput
 from lextables.metrics import classification, minority_aupr
-from lextables.run import SCORES
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import SCORES
 from lextables.tasks.classification.scoring import LEFT_OUT, score
 
 HEADS = [

@@ -16,9 +16,9 @@ import torch
 from transformers import AutoModelForSequenceClassification, set_seed
 
 import tiny_encoders
-from lextables.dataset import read
-from lextables.errors import BadInput
 from lextables.models import multi_head
+from lextables.pipeline.dataset import read
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import training
 from lextables.tasks.classification.examples import by_head, of_splits
 from lextables.tasks.classification.features import read_tokens, tokenise

@@ -15,13 +15,13 @@ import torch
 from pydantic import ValidationError
 
 import tiny_encoders
-from lextables.config import load as load_config
-from lextables.dataset import Column, Table, read, write
-from lextables.errors import BadInput
 from lextables.metrics import classification
 from lextables.models import multi_head
 from lextables.models.resolve import Model
-from lextables.run import SCORES, Run
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.dataset import Column, Table, read, write
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import SCORES, Run
 from lextables.tasks.classification import linear
 from lextables.tasks.classification.examples import by_head, key_of, of_splits, shown
 from lextables.tasks.classification.features import read_tokens, tokenise

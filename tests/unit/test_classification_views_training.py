@@ -19,9 +19,9 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, get_linear_schedule_with_warmup
 
 import tiny_encoders
-from lextables.dataset import Column, Table, read, write, write_census
 from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import Checkpoints
+from lextables.pipeline.dataset import Column, Table, read, write, write_census
 from lextables.tasks.classification import training
 from lextables.tasks.classification.features import tokenise
 from lextables.tasks.classification.schema import HEADS as HEADS_TABLE

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.config import PATTERNS, Config, ExtraModel, load
-from lextables.errors import BadInput
+from lextables.pipeline.config import PATTERNS, Config, ExtraModel, load
+from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
 KNOWN = ["acord", "cuad"]

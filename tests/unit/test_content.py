@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from lextables import content
-from lextables.content import Contents, folder_content
+from lextables.pipeline import content
+from lextables.pipeline.content import Contents, folder_content
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import torch
 from transformers import BertForQuestionAnswering
 
 import marked_contracts
-from lextables.cuad.contract_reading import Read, question_id, read_contract
-from lextables.dataset import read, write
 from lextables.models.loading import save
+from lextables.papers.cuad.contract_reading import Read, question_id, read_contract
+from lextables.pipeline.dataset import read, write
 from lextables.tasks.spans.reading import RECORD, Reading, read_contracts
 from lextables.tasks.spans.squad import QUESTIONS
 from lextables.tasks.spans.windows import write_features

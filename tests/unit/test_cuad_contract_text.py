@@ -18,9 +18,9 @@ from pypdf.generic import (
     TextStringObject,
 )
 
-from lextables.cuad import contract_text
-from lextables.cuad.contract_text import read_contract
-from lextables.errors import BadInput
+from lextables.papers.cuad import contract_text
+from lextables.papers.cuad.contract_text import read_contract
+from lextables.pipeline.errors import BadInput
 
 
 def pdf(path: Path, pages: list[str], password: str | None = None, fields: dict | None = None) -> Path:

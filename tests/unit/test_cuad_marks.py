@@ -2,9 +2,9 @@
 
 import pytest
 
-from lextables.cuad import marks
-from lextables.cuad.marks import Band, Marks
-from lextables.errors import BadInput
+from lextables.papers.cuad import marks
+from lextables.papers.cuad.marks import Band, Marks
+from lextables.pipeline.errors import BadInput
 
 CONTRACT = "The Buyer pays. The Seller ships the goods. This is governed by Ohio law. Buyer may audit."
 QUESTIONS = [

@@ -4,17 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from lextables import papers, rooms
-from lextables.config import load as load_config
-from lextables.cuad.tables import TABLES
-from lextables.errors import BadInput
 from lextables.models.resolve import load_models
-from lextables.run import Run
+from lextables.papers import packages
+from lextables.papers import registry as papers
+from lextables.papers.cuad.tables import TABLES
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import Run
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
-PAPER = rooms.load(ROOT / "resources/papers/cuad.yaml")
+PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 PRINTED = load_published(ROOT / "resources/published/cuad.csv")
 SHOWN = [name for name, table in PAPER.tables.items() if table.rows]
@@ -293,4 +294,4 @@ def test_a_table_that_shows_the_rows_of_no_task_is_refused(tmp_path):
     path = tmp_path / "cuad.yaml"
     path.write_text(text.replace("    of: cuad\n", "    of: cuads\n", 1), encoding="utf-8")
     with pytest.raises(BadInput, match=r"^cuad.yaml: .*table table2 shows rows of 'cuads', which is no task"):
-        rooms.load(path)
+        packages.load(path)

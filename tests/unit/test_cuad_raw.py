@@ -10,12 +10,12 @@ import orjson
 import pytest
 from pypdf import PdfWriter
 
-from lextables.cuad.raw import ALL, TEST, TRAIN, read_release
-from lextables.cuad.raw import read as read_published
-from lextables.cuad.schema import TABLES
-from lextables.dataset import Published, check_census, read, write, write_all
-from lextables.errors import BadInput
-from lextables.rooms import load
+from lextables.papers.cuad.raw import ALL, TEST, TRAIN, read_release
+from lextables.papers.cuad.raw import read as read_published
+from lextables.papers.cuad.schema import TABLES
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import Published, check_census, read, write, write_all
+from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/cuad"

@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from lextables.cuad import review
-from lextables.cuad.marks import Band, Marks
-from lextables.cuad.review import About, Finding
-from lextables.errors import BadInput
+from lextables.papers.cuad import review
+from lextables.papers.cuad.marks import Band, Marks
+from lextables.papers.cuad.review import About, Finding
+from lextables.pipeline.errors import BadInput
 
 TEXT = (
     'SUPPLY <AGREEMENT>\n\n1.  Buyer & Seller\tagree;  no "party" may assign.\r\n\n   It\'s New York law.\n'

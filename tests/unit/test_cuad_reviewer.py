@@ -9,16 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lextables import papers, rooms
-from lextables.config import load as load_config
-from lextables.cuad.reviewer import FILES, READING, Reviewer, choose, finished
-from lextables.errors import BadInput
 from lextables.models.resolve import load_models
-from lextables.run import Run
+from lextables.papers import packages
+from lextables.papers import registry as papers
+from lextables.papers.cuad.reviewer import FILES, READING, Reviewer, choose, finished
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
-PAPER = rooms.load(ROOT / "resources/papers/cuad.yaml")
+PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
 LINEAR = {"kind": "linear", "relaxed": None, "features": "words"}
 MODELS = load_models(ROOT / "resources/models.yaml")
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lextables.cuad import tables
-from lextables.cuad.schema import CATEGORIES, CLAUSES, CONTRACTS
-from lextables.dataset import write
-from lextables.rooms import load as load_paper
-from lextables.run import SCORES
+from lextables.papers.cuad import tables
+from lextables.papers.cuad.schema import CATEGORIES, CLAUSES, CONTRACTS
+from lextables.papers.packages import load as load_paper
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lextables.dataset import Column, Table, census, check_census, read, write
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import Column, Table, census, check_census, read, write
+from lextables.pipeline.errors import BadInput
 
 CLAUSES = Table(
     "clauses",

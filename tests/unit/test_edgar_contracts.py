@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from edgar_server import document, index_page, row, serving, small_quarter, submission, submission_path
-from lextables import dataset
-from lextables.edgar.contracts import TABLE, collect, contracts
-from lextables.edgar.faults import Faults
-from lextables.edgar.index import Quarter, filings
-from lextables.edgar.pace import Pace
-from lextables.edgar.pages import Pages
-from lextables.errors import BadInput
+from lextables.corpora.edgar.contracts import TABLE, collect, contracts
+from lextables.corpora.edgar.faults import Faults
+from lextables.corpora.edgar.index import Quarter, filings
+from lextables.corpora.edgar.pace import Pace
+from lextables.corpora.edgar.pages import Pages
+from lextables.pipeline import dataset
+from lextables.pipeline.errors import BadInput
 
 QUARTER = Quarter(2020, 1)
 
@@ -166,10 +166,10 @@ def test_a_quarter_without_an_index_is_one_sentence(tmp_path):
 
 JOB = """
 import sys
-from lextables.edgar.contracts import collect
-from lextables.edgar.index import Quarter
-from lextables.edgar.pace import Pace
-from lextables.edgar.pages import Pages
+from lextables.corpora.edgar.contracts import collect
+from lextables.corpora.edgar.index import Quarter
+from lextables.corpora.edgar.pace import Pace
+from lextables.corpora.edgar.pages import Pages
 base, folder = sys.argv[1:]
 pages = Pages("Jane Doe jane@university.edu", folder + "/pages", Pace(folder + "/pace", 500), base=base)
 collect(Quarter(2020, 1), pages, folder + "/q.parquet")

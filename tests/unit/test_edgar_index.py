@@ -3,9 +3,9 @@ from datetime import date
 import pytest
 
 from edgar_server import index_page, row
-from lextables.edgar.faults import Faults
-from lextables.edgar.index import Quarter, filings, quarter
-from lextables.errors import BadInput
+from lextables.corpora.edgar.faults import Faults
+from lextables.corpora.edgar.index import Quarter, filings, quarter
+from lextables.pipeline.errors import BadInput
 
 
 def read(page: bytes, forms=("8-K",), limit=0):

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from edgar_server import Bad, serving, small_quarter
-from lextables.edgar import pages
-from lextables.edgar.index import Quarter
-from lextables.edgar.pace import LONGEST_HOLD, Pace
-from lextables.edgar.pages import Gone, Pages, user_agent
-from lextables.errors import BadInput
+from lextables.corpora.edgar import pages
+from lextables.corpora.edgar.index import Quarter
+from lextables.corpora.edgar.pace import LONGEST_HOLD, Pace
+from lextables.corpora.edgar.pages import Gone, Pages, user_agent
+from lextables.pipeline.errors import BadInput
 
 CONTACT = "Jane Doe jane.doe@university.edu"
 PATH = "edgar/data/1/0000000001-20-000001.txt"
@@ -197,11 +197,11 @@ def test_a_pace_file_from_a_clock_set_back_is_not_waited_for(tmp_path):
 
 JOB = """
 import sys
-from lextables.edgar.contracts import collect
-from lextables.edgar import pages
-from lextables.edgar.index import Quarter
-from lextables.edgar.pace import Pace
-from lextables.edgar.pages import Pages
+from lextables.corpora.edgar.contracts import collect
+from lextables.corpora.edgar import pages
+from lextables.corpora.edgar.index import Quarter
+from lextables.corpora.edgar.pace import Pace
+from lextables.corpora.edgar.pages import Pages
 year, base, pace, folder = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()

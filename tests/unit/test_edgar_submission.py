@@ -1,7 +1,7 @@
 import pytest
 
 from edgar_server import document, submission
-from lextables.edgar.submission import CutShort, documents, in_families
+from lextables.corpora.edgar.submission import CutShort, documents, in_families
 
 
 def read(page: bytes, *families: str):

@@ -1,6 +1,6 @@
 import pytest
 
-from lextables.edgar.text import NoText, contract_text
+from lextables.corpora.edgar.text import NoText, contract_text
 
 PLAIN = """
                          LICENSE AGREEMENT

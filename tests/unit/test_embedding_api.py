@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from language_model_server import reply, serving
-from lextables.errors import BadInput
 from lextables.models.api import KEY
 from lextables.models.embedding_api import embed
 from lextables.models.limits import Limits
+from lextables.pipeline.errors import BadInput
 
 
 @pytest.fixture

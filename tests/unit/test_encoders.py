@@ -5,8 +5,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForQuestionAnswering, BertForSequenceClassification, BertModel
 
-from lextables.errors import BadInput
 from lextables.models import bi_encoder, cross_encoder, multi_head, span_head
+from lextables.pipeline.errors import BadInput
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")

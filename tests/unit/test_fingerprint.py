@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lextables import fingerprint as module
-from lextables.fingerprint import fingerprint
+from lextables.pipeline import fingerprint as module
+from lextables.pipeline.fingerprint import fingerprint
 
 REPOSITORY = Path(__file__).parents[2]
 FILES = {
@@ -46,7 +46,7 @@ class Empty(Exception):
     "lextables/other.py": "Y = 1\n",
 }
 FILES |= dict.fromkeys(module.AROUND, "TEXT = 1\n")
-FILES["lextables/inner.py"] += "from lextables.job import job\n"
+FILES["lextables/inner.py"] += "from lextables.pipeline.job import job\n"
 USED = "lextables/used.py"
 # (what is edited, in which file, the text there, the text instead, whether the fingerprint changes)
 EDITS = [
@@ -66,7 +66,7 @@ EDITS = [
     ("an import for types alone", USED, "import Shape", "import Shape, Size", False),
     ("what is imported for types alone", "lextables/typed.py", "1", "2", False),
     ("a file that no module names", "lextables/other.css", "red", "blue", False),
-    ("what stands around the work of a rule", "lextables/job.py", "1", "2", False),
+    ("what stands around the work of a rule", "lextables/pipeline/job.py", "1", "2", False),
     ("code of the script", "script.py", '"a"', '"b"', True),
     ("code of a module", USED, "path, sep,", "sep, path,", True),
     ("a string that is no docstring", USED, '","', '";"', True),
@@ -207,10 +207,10 @@ def rewritten(file, *changes):
 
 
 def room_moved(folder):
-    (folder / "lextables/rooms").mkdir()
-    (folder / "lextables/a").rename(folder / "lextables/rooms/a")
-    rewritten("script.py", ("lextables.{room}", "lextables.rooms.{room}"))(folder)
-    return [name.replace("lextables.a", "lextables.rooms.a") for name in NAMED]
+    (folder / "lextables/papers/packages").mkdir()
+    (folder / "lextables/a").rename(folder / "lextables/papers/packages/a")
+    rewritten("script.py", ("lextables.{room}", "lextables.papers.packages.{room}"))(folder)
+    return [name.replace("lextables.a", "lextables.papers.packages.a") for name in NAMED]
 
 
 def merged(folder):
@@ -452,7 +452,7 @@ def test_the_package_itself_can_be_laid_out_anew(tmp_path, monkeypatch):
     scripts = {
         "spans_train": [],
         "retrieval_train": ["lextables.tasks.retrieval.bi_encoder_tuning"],
-        "table": ["lextables.cuad.registry", "lextables.cuad.tables"],
+        "table": ["lextables.papers.cuad.registry", "lextables.papers.cuad.tables"],
     }
 
     def found(named):
@@ -462,9 +462,9 @@ def test_the_package_itself_can_be_laid_out_anew(tmp_path, monkeypatch):
     before = found(scripts)
     for old, new in {
         "lextables.tasks": "lextables.work",
-        "lextables.atomic": "lextables.pipeline.files",
-        "lextables.dataset": "lextables.pipeline.dataset",
-        "lextables.content": "lextables.pipeline.digests",
+        "lextables.pipeline.atomic": "lextables.pipeline.files",
+        "lextables.pipeline.dataset": "lextables.pipeline.dataset",
+        "lextables.pipeline.content": "lextables.pipeline.digests",
         "lextables.tables.render": "lextables.tables.writing",
         "lextables.models.span_head": "lextables.models.heads.spans",
     }.items():

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from lextables import given, papers, rooms
-from lextables.config import load as load_config
-from lextables.content import Contents
-from lextables.errors import BadInput
 from lextables.models.resolve import load_models
-from lextables.run import Run
+from lextables.papers import packages, submitted
+from lextables.papers import registry as papers
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.content import Contents
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
-PAPERS = {path.stem: rooms.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml"))}
+PAPERS = {path.stem: packages.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml"))}
 MODELS = load_models(ROOT / "resources/models.yaml")
 ALL = sorted(PAPERS)
 
@@ -31,7 +32,7 @@ def find(tmp_path, monkeypatch):
 
     def found(*entries, asked=ALL, **values):
         config = load_config({"papers": asked, "extra_predictions": list(entries)} | values, ALL, ROOT)
-        return given.find(config, PAPERS, Contents(tmp_path / ".cache")), config
+        return submitted.find(config, PAPERS, Contents(tmp_path / ".cache")), config
 
     return found
 
@@ -203,4 +204,4 @@ def test_a_paper_of_which_no_table_shows_a_score_takes_no_predictions(tmp_path):
     papers = PAPERS | {"acord": PAPERS["acord"].model_copy(update={"tables": tables})}
     config = load_config({"papers": ALL, "extra_predictions": [entry()]}, ALL, ROOT)
     with pytest.raises(BadInput, match="nothing of acord is scored from predictions; leave it out"):
-        given.find(config, papers, Contents(tmp_path))
+        submitted.find(config, papers, Contents(tmp_path))

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lextables.errors import BadInput
-from lextables.tasks.classification import given as classification
-from lextables.tasks.given import File, opened, text_of
-from lextables.tasks.retrieval import given as retrieval
-from lextables.tasks.spans import given as spans
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.classification import submitted as classification
+from lextables.tasks.retrieval import submitted as retrieval
+from lextables.tasks.spans import submitted as spans
+from lextables.tasks.submitted import File, opened, text_of
 
 RETRIEVAL = {
     "names": {"documents": "documents", "document": "document_id", "text": "text", "gain": "gain"},

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lextables import gpu_lease
-from lextables.errors import BadInput
 from lextables.models import device
+from lextables.pipeline import gpu_lease
+from lextables.pipeline.errors import BadInput
 
 FIRST, SECOND, PART = "GPU-aaaa1111-0000", "GPU-bbbb2222-0000", "MIG-cccc3333-0000"
 TWO = f"GPU 0: A100 (UUID: {FIRST})\nGPU 1: A100 (UUID: {SECOND})\n"
@@ -17,7 +17,7 @@ CUT = f"GPU 0: A100 (UUID: {FIRST})\n  MIG 3g.20gb Device 0: (UUID: {PART})\nGPU
 JOB = """
 import os, sys
 from pathlib import Path
-from lextables import gpu_lease
+from lextables.pipeline import gpu_lease
 gpu_lease.PAUSE = 0.05
 gpu_lease.acquire(Path(sys.argv[1]))
 print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)

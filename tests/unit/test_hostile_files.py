@@ -22,9 +22,9 @@ from pypdf import PdfWriter
 from pypdf.generic import DictionaryObject, NameObject, StreamObject
 
 from caselaw_volume import html
-from lextables.caselaw import casebody
-from lextables.cuad.contract_text import read_contract
-from lextables.errors import BadInput
+from lextables.corpora.caselaw import casebody
+from lextables.papers.cuad.contract_text import read_contract
+from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 from lextables.tasks.spans.released import unpack
 
@@ -107,11 +107,11 @@ def write_pdf(path: Path, packed: bytes) -> None:
 READ = """
 import json, resource, sys
 from pathlib import Path
-from lextables.acord.raw import read_release
-from lextables.cuad.contract_text import read_contract
-from lextables.errors import BadInput
-from lextables.lawngnli.released_dataset import CaseStore
-from lextables.tasks.given import text_of
+from lextables.papers.acord.raw import read_release
+from lextables.papers.cuad.contract_text import read_contract
+from lextables.pipeline.errors import BadInput
+from lextables.papers.lawngnli.released_dataset import CaseStore
+from lextables.tasks.submitted import text_of
 from lextables.tasks.spans.released import unpack
 
 folder = Path(sys.argv[1])

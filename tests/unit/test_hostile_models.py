@@ -10,10 +10,10 @@ import torch
 from sentence_transformers.sentence_transformer.modules import Dense
 from transformers import dynamic_module_utils
 
-from lextables.errors import BadInput
 from lextables.models import bi_encoder, constituency, cross_encoder, inspection, multi_head, span_head
 from lextables.models.causal_model import CausalModel
 from lextables.models.tokenizer import load_tokenizer
+from lextables.pipeline.errors import BadInput
 from tiny_encoders import save
 
 CPU = torch.device("cpu")

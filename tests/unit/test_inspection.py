@@ -20,11 +20,11 @@ from transformers import (
     XLNetConfig,
 )
 
-from lextables.config import ExtraModel
-from lextables.content import Contents
-from lextables.errors import BadInput
 from lextables.models import inspection, loading
 from lextables.models.inspection import check, inspect
+from lextables.pipeline.config import ExtraModel
+from lextables.pipeline.content import Contents
+from lextables.pipeline.errors import BadInput
 from wordpiece import wordpiece
 
 WORDS = ["the", "contract", "ends"]

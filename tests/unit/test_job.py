@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 def run(log: Path | str, body: str) -> subprocess.CompletedProcess:
     """Run ``body`` as a script does, inside `job`."""
     lines = textwrap.indent(textwrap.dedent(body), "    ")
-    imports = "from lextables.errors import BadInput\nfrom lextables.job import job\n"
+    imports = "from lextables.pipeline.errors import BadInput\nfrom lextables.pipeline.job import job\n"
     script = f"{imports}with job({str(log)!r}) as log:\n{lines}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
     return subprocess.run(
@@ -98,7 +98,7 @@ def test_a_bar_that_a_fault_cuts_short_does_not_stand_behind_the_sentence(tmp_pa
 
 def test_control_c_ends_a_job_without_a_traceback(tmp_path):
     work = "print('ready', flush=True); time.sleep(60)"
-    script = f"import time\nfrom lextables.job import job\nwith job('job.log'): {work}"
+    script = f"import time\nfrom lextables.pipeline.job import job\nwith job('job.log'): {work}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
     process = subprocess.Popen(
         [sys.executable, "-c", script],

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.sources import json_records
 from lextables.sources.json_records import of_array, of_lines, value, whole
 

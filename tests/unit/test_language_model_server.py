@@ -18,7 +18,6 @@ import pytest
 import torch
 
 from language_model_server import Answers, reply, serving
-from lextables.errors import BadInput, NotNow
 from lextables.models import api, language_model_server
 from lextables.models.asked import opened
 from lextables.models.causal_model import CausalModel
@@ -30,6 +29,7 @@ from lextables.models.limits import Limits
 from lextables.models.local_language_model import LocalLanguageModel
 from lextables.models.token_count import TokenCounter
 from lextables.models.weights import package_folder
+from lextables.pipeline.errors import BadInput, NotNow
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ROOT / "resources/sample/models/sample-language-model"

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lextables.errors import BadInput
-from lextables.lawngnli.accuracy import (
+from lextables.papers.lawngnli.accuracy import (
     hypothesis_of,
     metadata_keyword,
     more_metadata,
@@ -13,7 +12,8 @@ from lextables.lawngnli.accuracy import (
     tokens_of,
     without_leading_verb,
 )
-from lextables.lawngnli.party_names import parties
+from lextables.papers.lawngnli.party_names import parties
+from lextables.pipeline.errors import BadInput
 
 
 @pytest.fixture(scope="module")

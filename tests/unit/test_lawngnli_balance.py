@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from lextables.lawngnli.balance import (
+from lextables.papers.lawngnli.balance import (
     FROM_NEGATED,
     FROM_PLAIN,
     NEUTRALS,
@@ -13,8 +13,8 @@ from lextables.lawngnli.balance import (
     in_analysis,
     split_sizes,
 )
-from lextables.lawngnli.labels import LABELS, OPPOSITE
-from lextables.lawngnli.twins import twin, twinned
+from lextables.papers.lawngnli.labels import LABELS, OPPOSITE
+from lextables.papers.lawngnli.twins import twin, twinned
 
 
 @pytest.mark.parametrize(("tokens", "inside"), [(4095, True), (4096, True), (4097, False)])

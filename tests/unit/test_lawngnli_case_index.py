@@ -5,9 +5,15 @@ from pathlib import Path
 import pytest
 
 from caselaw_volume import html, label, metadata, write_zip
-from lextables.caselaw.ingest import write_opinions
-from lextables.errors import BadInput
-from lextables.lawngnli.case_index import AMBIGUOUS, CaseHeading, CaseIndex, CaseRecord, build_case_index
+from lextables.corpora.caselaw.ingest import write_opinions
+from lextables.papers.lawngnli.case_index import (
+    AMBIGUOUS,
+    CaseHeading,
+    CaseIndex,
+    CaseRecord,
+    build_case_index,
+)
+from lextables.pipeline.errors import BadInput
 
 MAJORITY = html(("majority", [f"{label(1)}Text."]), ("dissent", ["No."]))
 TWO = html(("majority", ["One."]), ("majority", ["Two."]))

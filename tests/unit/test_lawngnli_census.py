@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from lextables.errors import BadInput
-from lextables.lawngnli.census import NOTE, check_left, ingested, total, volume_sources
-from lextables.lawngnli.step_counts import StepCounts, write
+from lextables.papers.lawngnli.census import NOTE, check_left, ingested, total, volume_sources
+from lextables.papers.lawngnli.step_counts import StepCounts, write
+from lextables.pipeline.errors import BadInput
 
 
 def test_the_shards_are_added_up_in_the_order_of_the_steps(tmp_path):

@@ -3,10 +3,10 @@ import random
 import numpy as np
 import pytest
 
-from lextables import dataset
-from lextables.lawngnli import citation_network
-from lextables.lawngnli.citation_network import CitationNetwork, pairs_of
-from lextables.lawngnli.schema.candidates import CITES
+from lextables.papers.lawngnli import citation_network
+from lextables.papers.lawngnli.citation_network import CitationNetwork, pairs_of
+from lextables.papers.lawngnli.schema.candidates import CITES
+from lextables.pipeline import dataset
 
 PAIRS = [(10, 20), (10, 30), (20, 10), (40, 10), (10, 20), (50, 50), (7_000_000_000, 20)]
 

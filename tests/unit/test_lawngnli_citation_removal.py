@@ -1,6 +1,6 @@
 import pytest
 
-from lextables.lawngnli.citation_removal import remove_citations, removed_spans
+from lextables.papers.lawngnli.citation_removal import remove_citations, removed_spans
 
 # (text, what is left); sentences of our own around real or made-up citations.
 CASES = {

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 from eyecite.tokenizers import default_tokenizer
 
-from lextables.lawngnli.citation_keys import citation_key, reporter_name
-from lextables.lawngnli.citations import ascii_text, find_citations, resolve, searchable
+from lextables.papers.lawngnli.citation_keys import citation_key, reporter_name
+from lextables.papers.lawngnli.citations import ascii_text, find_citations, resolve, searchable
 
 
 def resolved(text: str, nested: set[str] = frozenset(), corpus: dict[str, int] | None = None) -> list[tuple]:

@@ -7,16 +7,16 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lextables.lawngnli.balance import balance, balanced, closed_group, in_analysis
-from lextables.lawngnli.citation_network import CitationNetwork
-from lextables.lawngnli.citation_removal import remove_citations
-from lextables.lawngnli.difficulty import bigram_overlap, difficulty_fault
-from lextables.lawngnli.funnel import funnel
-from lextables.lawngnli.labels import LABELS, assign_labels, labelled
-from lextables.lawngnli.neutralization import chosen_premises, neutral_premises, neutralized
-from lextables.lawngnli.statistics import table2
-from lextables.lawngnli.twins import twinned
 from lextables.models.token_count import TokenCounter
+from lextables.papers.lawngnli.balance import balance, balanced, closed_group, in_analysis
+from lextables.papers.lawngnli.citation_network import CitationNetwork
+from lextables.papers.lawngnli.citation_removal import remove_citations
+from lextables.papers.lawngnli.difficulty import bigram_overlap, difficulty_fault
+from lextables.papers.lawngnli.funnel import funnel
+from lextables.papers.lawngnli.labels import LABELS, assign_labels, labelled
+from lextables.papers.lawngnli.neutralization import chosen_premises, neutral_premises, neutralized
+from lextables.papers.lawngnli.statistics import table2
+from lextables.papers.lawngnli.twins import twinned
 
 # (affirmed, denied, what the cited page says)
 SUBJECTS = [

@@ -11,8 +11,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from brackets import from_brackets
-from lextables.lawngnli.contradiction import NOT, Contradiction, Rejected, contradict
-from lextables.lawngnli.tree import Token, flat
+from lextables.papers.lawngnli.contradiction import NOT, Contradiction, Rejected, contradict
+from lextables.papers.lawngnli.tree import Token, flat
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = [

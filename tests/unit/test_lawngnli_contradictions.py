@@ -5,12 +5,12 @@ from collections import Counter
 import pytest
 
 from brackets import from_brackets
-from lextables import dataset
-from lextables.lawngnli import contradictions
-from lextables.lawngnli.cited_cases import cited_cases
-from lextables.lawngnli.contradictions import CONTRADICTED, DIFFICULTY, write_contradictions
-from lextables.lawngnli.outcomes import outcomes
-from lextables.lawngnli.schema.parentheticals import PARENTHETICALS
+from lextables.papers.lawngnli import contradictions
+from lextables.papers.lawngnli.cited_cases import cited_cases
+from lextables.papers.lawngnli.contradictions import CONTRADICTED, DIFFICULTY, write_contradictions
+from lextables.papers.lawngnli.outcomes import outcomes
+from lextables.papers.lawngnli.schema.parentheticals import PARENTHETICALS
+from lextables.pipeline import dataset
 
 TREES = {
     "some of the claims were untimely": "(S (NP (NP (DT some)) (PP (IN of) (NP (DT the) (NNS claims))))"

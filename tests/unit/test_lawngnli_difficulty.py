@@ -1,6 +1,6 @@
 import pytest
 
-from lextables.lawngnli.difficulty import (
+from lextables.papers.lawngnli.difficulty import (
     OVERLAP,
     QUOTATION,
     SHORT,

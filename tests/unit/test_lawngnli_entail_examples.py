@@ -6,14 +6,13 @@ import pytest
 from eyecite.tokenizers import default_tokenizer
 
 from caselaw_volume import html, label, metadata, write_zip
-from lextables import dataset
-from lextables.caselaw.ingest import write_opinions
-from lextables.lawngnli.accuracy import tokens_of
-from lextables.lawngnli.candidates import CITATIONS, READ, RESOLVED, write_candidates
-from lextables.lawngnli.candidates import FUNNEL as OF_CANDIDATES
-from lextables.lawngnli.case_index import CaseIndex, build_case_index
-from lextables.lawngnli.entail_examples import FUNNEL as OF_EXAMPLES
-from lextables.lawngnli.entail_examples import (
+from lextables.corpora.caselaw.ingest import write_opinions
+from lextables.papers.lawngnli.accuracy import tokens_of
+from lextables.papers.lawngnli.candidates import CITATIONS, READ, RESOLVED, write_candidates
+from lextables.papers.lawngnli.candidates import FUNNEL as OF_CANDIDATES
+from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
+from lextables.papers.lawngnli.entail_examples import FUNNEL as OF_EXAMPLES
+from lextables.papers.lawngnli.entail_examples import (
     HISTORY,
     MAJORITY,
     METADATA,
@@ -25,10 +24,11 @@ from lextables.lawngnli.entail_examples import (
     VERB,
     write_parentheticals,
 )
-from lextables.lawngnli.majority_opinions import MajorityOpinions
-from lextables.lawngnli.schema.candidates import CANDIDATES, CITES
-from lextables.lawngnli.schema.parentheticals import PARENTHETICALS
-from lextables.lawngnli.step_counts import StepCounts
+from lextables.papers.lawngnli.majority_opinions import MajorityOpinions
+from lextables.papers.lawngnli.schema.candidates import CANDIDATES, CITES
+from lextables.papers.lawngnli.schema.parentheticals import PARENTHETICALS
+from lextables.papers.lawngnli.step_counts import StepCounts
+from lextables.pipeline import dataset
 
 FUNNEL = (*OF_CANDIDATES, *OF_EXAMPLES)
 

@@ -3,10 +3,10 @@
 import pyarrow as pa
 import pytest
 
-from lextables import dataset
-from lextables.dataset import Column, Table
-from lextables.lawngnli import jurisdictions
-from lextables.lawngnli.jurisdictions import part
+from lextables.papers.lawngnli import jurisdictions
+from lextables.papers.lawngnli.jurisdictions import part
+from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Column, Table
 
 TABLE = Table(
     "rows",

@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from lextables.lawngnli.labels import (
+from lextables.papers.lawngnli.labels import (
     CONTRADICT,
     ENTAIL,
     LABELS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lextables.lawngnli import morphology
+from lextables.papers.lawngnli import morphology
 
 # base, VBZ, VBD, VBN
 VERBS = [

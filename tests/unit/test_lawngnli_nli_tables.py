@@ -10,17 +10,24 @@ from sklearn.metrics import balanced_accuracy_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
-from lextables.config import load as load_config
-from lextables.dataset import write
-from lextables.lawngnli import nli_tables
-from lextables.lawngnli.nli_tables import NO_PRINTED, NOT_READ, NOT_UNDER, PREFIX, accuracy, by_readings
-from lextables.lawngnli.pairs import ANSWERS
-from lextables.lawngnli.schema.pairs import PAIRS
 from lextables.metrics.intervals import exact_share_interval
 from lextables.models.resolve import load_models
-from lextables.papers import plan
-from lextables.rooms import load
-from lextables.run import SCORES
+from lextables.papers.lawngnli import nli_tables
+from lextables.papers.lawngnli.nli_tables import (
+    NO_PRINTED,
+    NOT_READ,
+    NOT_UNDER,
+    PREFIX,
+    accuracy,
+    by_readings,
+)
+from lextables.papers.lawngnli.pairs import ANSWERS
+from lextables.papers.lawngnli.schema.pairs import PAIRS
+from lextables.papers.packages import load
+from lextables.papers.registry import plan
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published

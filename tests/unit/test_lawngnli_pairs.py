@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from lextables.dataset import read, write
-from lextables.errors import BadInput
-from lextables.lawngnli.pairs import ANSWERS, write_pairs
-from lextables.lawngnli.readings import pair_name
-from lextables.lawngnli.schema.examples import EXAMPLES
-from lextables.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.models.paragraph_filter import Paragraphs
+from lextables.papers.lawngnli.pairs import ANSWERS, write_pairs
+from lextables.papers.lawngnli.readings import pair_name
+from lextables.papers.lawngnli.schema.examples import EXAMPLES
+from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.errors import BadInput
 
 RENT, NO_RENT = "The tenant owes the rent.", "The tenant does not owe the rent."
 SHORT = "\n".join(

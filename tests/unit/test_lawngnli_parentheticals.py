@@ -5,7 +5,7 @@ import time
 import pytest
 from eyecite.tokenizers import default_tokenizer
 
-from lextables.lawngnli.parentheticals import LONGEST, Parenthetical, Reading, read_parentheticals
+from lextables.papers.lawngnli.parentheticals import LONGEST, Parenthetical, Reading, read_parentheticals
 
 
 def reading(text: str, **corpus: int) -> Reading:

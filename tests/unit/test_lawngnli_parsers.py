@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from brackets import to_brackets
-from lextables.errors import BadInput
-from lextables.lawngnli import parsers
-from lextables.lawngnli.tree import Token, well_formed
+from lextables.papers.lawngnli import parsers
+from lextables.papers.lawngnli.tree import Token, well_formed
+from lextables.pipeline.errors import BadInput
 
 
 def converted(written: str) -> str:

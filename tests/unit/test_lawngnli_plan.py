@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from lextables.config import load as load_config
-from lextables.errors import BadInput
-from lextables.lawngnli.plan import construction
 from lextables.models.resolve import load_models
-from lextables.rooms import load
+from lextables.papers.lawngnli.plan import construction
+from lextables.papers.packages import load
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from caselaw_volume import html, label, metadata, write_zip
-from lextables import dataset
-from lextables.caselaw.ingest import write_opinions
-from lextables.caselaw.opinion import Page
-from lextables.lawngnli import majority_opinions
-from lextables.lawngnli.majority_opinions import MajorityOpinion, MajorityOpinions
-from lextables.lawngnli.premises import short_premise
+from lextables.corpora.caselaw.ingest import write_opinions
+from lextables.corpora.caselaw.opinion import Page
+from lextables.papers.lawngnli import majority_opinions
+from lextables.papers.lawngnli.majority_opinions import MajorityOpinion, MajorityOpinions
+from lextables.papers.lawngnli.premises import short_premise
+from lextables.pipeline import dataset
 
 # Page marks stand as |n| in the text below.
 MARKED = "|10|First paragraph.\nSecond |11|begins.\n|12|Third.\nFourth |13|and |14|last.\nFifth.\nA note."

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lextables.errors import BadInput
-from lextables.lawngnli.readings import drawn, load_readings, pair_name, sheet
-from lextables.lawngnli.tables import READINGS
+from lextables.papers.lawngnli.readings import drawn, load_readings, pair_name, sheet
+from lextables.papers.lawngnli.tables import READINGS
+from lextables.pipeline.errors import BadInput
 
 SHARES = {("entail", True): 70, ("entail", False): 30, ("neutral", True): 99, ("contradict", False): 1}
 ROWS = [

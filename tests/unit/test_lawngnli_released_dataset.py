@@ -6,10 +6,10 @@ import lzma
 import pytest
 from test_lawngnli_released_ids import CASEBODY, id_row
 
-from lextables.dataset import read
-from lextables.errors import BadInput
-from lextables.lawngnli import released_dataset
-from lextables.lawngnli.released_dataset import chosen_bulk, write_released
+from lextables.papers.lawngnli import released_dataset
+from lextables.papers.lawngnli.released_dataset import chosen_bulk, write_released
+from lextables.pipeline.dataset import read
+from lextables.pipeline.errors import BadInput
 
 CITING = CASEBODY.replace("The lessee of Roe", "See Roe (the lessee may hold over). The lessee of Roe")
 

@@ -9,8 +9,7 @@ import types
 import numpy as np
 import pytest
 
-from lextables.errors import BadInput
-from lextables.lawngnli.released_ids import (
+from lextables.papers.lawngnli.released_ids import (
     ID_COLUMNS,
     Mask,
     ReleasedOpinion,
@@ -22,6 +21,7 @@ from lextables.lawngnli.released_ids import (
     released_opinions,
     released_short_premise,
 )
+from lextables.pipeline.errors import BadInput
 
 
 def write(path, value, protocol=pickle.HIGHEST_PROTOCOL):

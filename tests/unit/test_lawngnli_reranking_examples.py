@@ -2,13 +2,13 @@
 
 import pytest
 
-from lextables import dataset
-from lextables.caselaw.schema import OPINIONS
-from lextables.lawngnli import reranking_examples
-from lextables.lawngnli.labels import LABELS
-from lextables.lawngnli.reranking_examples import write_reranking
-from lextables.lawngnli.schema.examples import EXAMPLES, UNFILTERED
-from lextables.lawngnli.schema.reranking import TABLES
+from lextables.corpora.caselaw.schema import OPINIONS
+from lextables.papers.lawngnli import reranking_examples
+from lextables.papers.lawngnli.labels import LABELS
+from lextables.papers.lawngnli.reranking_examples import write_reranking
+from lextables.papers.lawngnli.schema.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.schema.reranking import TABLES
+from lextables.pipeline import dataset
 from opinion_rows import ABOUT, OTHERS, encode, example, opinion
 
 LONG = opinion(30, "\n".join(f"See 1 U.S. {n}. {'taxes' if n % 3 else 'tolls'} p{n}" for n in range(1, 10)))

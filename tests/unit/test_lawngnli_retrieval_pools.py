@@ -2,12 +2,12 @@
 
 import pytest
 
-from lextables import dataset
-from lextables.caselaw.schema import OPINIONS
-from lextables.lawngnli import retrieval_pools
-from lextables.lawngnli.retrieval_pools import write_retrieval
-from lextables.lawngnli.schema.examples import EXAMPLES
-from lextables.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from lextables.corpora.caselaw.schema import OPINIONS
+from lextables.papers.lawngnli import retrieval_pools
+from lextables.papers.lawngnli.retrieval_pools import write_retrieval
+from lextables.papers.lawngnli.schema.examples import EXAMPLES
+from lextables.papers.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from lextables.pipeline import dataset
 from opinion_rows import ABOUT, OTHERS, encode, example
 
 ASKED = [

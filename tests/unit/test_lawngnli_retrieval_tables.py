@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lextables import dataset
-from lextables.lawngnli import tables
-from lextables.lawngnli.schema.retrieval import JUDGEMENTS, QUERIES
 from lextables.metrics.intervals import exact_share_interval
-from lextables.rooms import load
-from lextables.run import SCORES
+from lextables.papers.lawngnli import tables
+from lextables.papers.lawngnli.schema.retrieval import JUDGEMENTS, QUERIES
+from lextables.papers.packages import load
+from lextables.pipeline import dataset
+from lextables.pipeline.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published

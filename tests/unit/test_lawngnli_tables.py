@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lextables.dataset import write, write_all
-from lextables.errors import BadInput
-from lextables.lawngnli import tables
-from lextables.lawngnli.readings import pair_name
-from lextables.lawngnli.schema.examples import EXAMPLES
-from lextables.lawngnli.schema.long_premises import LONG_PREMISES
-from lextables.lawngnli.tables import PLAIN
+from lextables.corpora.nli.schema import TABLES
+from lextables.corpora.nli.spool import text_id
 from lextables.metrics.intervals import jackknife_interval, share_interval
-from lextables.nli.schema import TABLES
-from lextables.nli.spool import text_id
-from lextables.rooms import load
+from lextables.papers.lawngnli import tables
+from lextables.papers.lawngnli.readings import pair_name
+from lextables.papers.lawngnli.schema.examples import EXAMPLES
+from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
+from lextables.papers.lawngnli.tables import PLAIN
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import write, write_all
+from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published

@@ -6,7 +6,7 @@ import nltk
 import pytest
 
 from brackets import from_brackets, to_brackets
-from lextables.lawngnli.tree import (
+from lextables.papers.lawngnli.tree import (
     Clause,
     Edit,
     Node,

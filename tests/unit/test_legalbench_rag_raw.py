@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lextables.dataset import Published, write_all
-from lextables.errors import BadInput
-from lextables.legalbench_rag import raw
-from lextables.legalbench_rag.chunking import fixed, recursive
-from lextables.legalbench_rag.schema import TABLES
-from lextables.rooms import load
+from lextables.papers.legalbench_rag import raw
+from lextables.papers.legalbench_rag.chunking import fixed, recursive
+from lextables.papers.legalbench_rag.schema import TABLES
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import Published, write_all
+from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample"

@@ -7,15 +7,15 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from lextables import papers
-from lextables.config import load as load_config
-from lextables.dataset import write
-from lextables.legalbench_rag import tables
-from lextables.legalbench_rag.schema import DOCUMENTS, QUERIES
 from lextables.metrics.intervals import jackknife_interval
 from lextables.models.resolve import load_models
-from lextables.rooms import load
-from lextables.run import SCORES
+from lextables.papers import registry as papers
+from lextables.papers.legalbench_rag import tables
+from lextables.papers.legalbench_rag.schema import DOCUMENTS, QUERIES
+from lextables.papers.packages import load
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published

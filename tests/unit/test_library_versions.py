@@ -2,8 +2,8 @@
 
 import pytest
 
-from lextables.library_versions import outdated, warning
-from lextables.run import recorded, versions
+from lextables.pipeline.library_versions import outdated, warning
+from lextables.pipeline.run import recorded, versions
 
 NOW = {"python": "3.11.7", "torch": "2.6.0", "numpy": "2.1.0"}
 

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lextables.dataset import Column, Table, read, write
-from lextables.errors import BadInput
 from lextables.metrics.classification import METRICS, answered, by_head
 from lextables.models.linear import NEVER, fit_weighed
 from lextables.models.word_runs import overlaps, runs
+from lextables.pipeline.dataset import Column, Table, read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import examples as asked_of
 from lextables.tasks.classification.linear import (
     learn,
@@ -22,9 +22,9 @@ from lextables.tasks.classification.linear import (
     train,
 )  # fmt: skip
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, TEXTS
-from lextables.tasks.classification.sight import NEGATION, seen, sight
 from lextables.tasks.classification.texts import Text
 from lextables.tasks.classification.vectors import encode_texts, pieces, read_vectors
+from lextables.tasks.classification.views import NEGATION, seen, sight
 
 SETTINGS = {
     "longest": 2, "least": 2, "smoothing": 1.0, "penalty": {"words": 100, "vectors": 10, "both": 100},

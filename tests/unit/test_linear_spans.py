@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from lextables.dataset import Column, Table, read, write
-from lextables.errors import BadInput
 from lextables.metrics.spans import NO_PLACE, Gold, Nbest, paper_matches, scores
 from lextables.models.linear import fit_dense, fit_few, fit_many, fit_near, probabilities, vocabulary
-from lextables.tasks.spans import linear, rivals
+from lextables.pipeline.dataset import Column, Table, read, write
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.spans import linear, overlaps
 from lextables.tasks.spans.candidates import candidates
 from lextables.tasks.spans.linear import Asked, fit, load, nbest, predict, read_contracts, save, train
 from lextables.tasks.spans.parts import dates, titles
@@ -168,9 +168,9 @@ def test_a_rival_is_weighed_by_what_the_likelier_leave():
     assert given.texts(found) == ["First one.", "First one. Second two.", "Second two."]
     scores_ = np.array([1.0, 0.5, 2.0])
     matched = [frozenset(), frozenset({0}), frozenset({0})]
-    new, told = rivals.added(given, scores_, matched)
+    new, told = overlaps.added(given, scores_, matched)
     assert (new.tolist(), told.tolist()) == ([False, False, True], [True, False, True])
-    known = rivals.described(given, scores_)
+    known = overlaps.described(given, scores_)
     overlapping = known[:, 3]
     assert overlapping.tolist() == [0, 1, 0]  # "First one." comes before the run, after "Second two."
     assert known[1, 4] == 2.0
@@ -179,13 +179,13 @@ def test_a_rival_is_weighed_by_what_the_likelier_leave():
 def test_rivals_of_other_contracts_are_none():
     found = units_of(["First one.", "First one."])
     given = candidates(found, np.array([3.0, 2.0]), 2, [])
-    known = rivals.described(given, np.array([1.0, 1.0]))
+    known = overlaps.described(given, np.array([1.0, 1.0]))
     assert np.array_equal(known[0], known[1])
-    new, _ = rivals.added(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
+    new, _ = overlaps.added(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
     assert new.all()
     nothing = units_of([""])
     none = candidates(nothing, np.zeros(0), 2, [])
-    assert rivals.described(none, np.zeros(0)).shape == (0, known.shape[1])
+    assert overlaps.described(none, np.zeros(0)).shape == (0, known.shape[1])
 
 
 def test_probabilities_rise_with_logits_and_tell_how_often():

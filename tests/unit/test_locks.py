@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lextables import locks
-from lextables.errors import BadInput
+from lextables.pipeline import locks
+from lextables.pipeline.errors import BadInput
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 ACQUIRE = "locks.acquire(Path('.snakemake'), Path('results'))"

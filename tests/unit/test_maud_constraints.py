@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lextables.dataset import write
-from lextables.maud import constraints, schema
-from lextables.maud.catalogue import read_recorded
+from lextables.papers.maud import constraints, schema
+from lextables.papers.maud.catalogue import read_recorded
+from lextables.pipeline.dataset import write
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = read_recorded(

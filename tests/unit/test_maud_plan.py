@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from lextables import papers, rooms
-from lextables.config import load as load_config
-from lextables.maud.tables import TABLES
 from lextables.models.resolve import load_models
+from lextables.papers import packages
+from lextables.papers import registry as papers
+from lextables.papers.maud.tables import TABLES
+from lextables.pipeline.config import load as load_config
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
-PAPER = rooms.load(ROOT / "resources/papers/maud.yaml")
+PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 PRINTED = load_published(ROOT / "resources/published/maud.csv")
 # The paper prints no value of the first; the second is ours.

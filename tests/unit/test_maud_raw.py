@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables import rooms
-from lextables.dataset import Published, census, check_census, read, write, write_all
-from lextables.errors import BadInput
-from lextables.maud import raw, release
-from lextables.maud.catalogue import (
+from lextables.papers import packages
+from lextables.papers.maud import raw, release
+from lextables.papers.maud.catalogue import (
     OTHER,
     AuthorSettings,
     author_number,
     read_author_settings,
     read_recorded,
 )
-from lextables.maud.schema import ANSWERED, EXTRACTED, PUBLISHED_SETTINGS, TABLES
+from lextables.papers.maud.schema import ANSWERED, EXTRACTED, PUBLISHED_SETTINGS, TABLES
+from lextables.pipeline.dataset import Published, census, check_census, read, write, write_all
+from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/maud"
@@ -743,7 +743,7 @@ def test_contracts_are_dealt_80_10_10_whatever_their_order():
 # The two data sets
 
 
-PAPER = rooms.load(ROOT / "resources/papers/maud.yaml")
+PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
 
 
 def published(name, **files):

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lextables.dataset import write
-from lextables.maud import tables
-from lextables.maud.registry import Maud
-from lextables.maud.schema import EXAMPLES, HYPERPARAMETERS, QUESTIONS, SPLIT_OVERLAP, TEXTS
-from lextables.rooms import load
-from lextables.run import SCORES
+from lextables.papers.maud import tables
+from lextables.papers.maud.registry import Maud
+from lextables.papers.maud.schema import EXAMPLES, HYPERPARAMETERS, QUESTIONS, SPLIT_OVERLAP, TEXTS
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Score, build
 from lextables.tables.figures import draw
 from lextables.tables.inputs import Inputs

@@ -15,12 +15,12 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from transformers import BertForMaskedLM, BertForQuestionAnswering, BertModel, TrainingArguments
 
 import marked_contracts
-from lextables.errors import BadInput
 from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, multi_head, span_head
 from lextables.models.checkpoints import arguments
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.throughput import encoder
-from lextables.run import loaded, recorded
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.classification import training as classification
 from lextables.tasks.classification.examples import key_of
 from lextables.tasks.classification.reading import read_heads

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from lextables.dataset import write
-from lextables.errors import BadInput
 from lextables.metrics import classification
 from lextables.metrics.average_precision import weighted_precisions
 from lextables.metrics.minority_aupr import (
@@ -24,7 +22,9 @@ from lextables.metrics.minority_aupr import (
     random_aupr,
     scores,
 )
-from lextables.run import SCORES
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import SCORES
 
 
 def head(labels, logits, *, name="1", question=None, category="Knowledge", data_types=None, units=None):

@@ -16,7 +16,6 @@ from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
 from transformers import AutoModel
 
-from lextables.errors import BadInput
 from lextables.models import multi_head
 from lextables.models.multi_head import (
     MultiHead,
@@ -27,6 +26,7 @@ from lextables.models.multi_head import (
     load_trained,
     save,
 )
+from lextables.pipeline.errors import BadInput
 from tiny_encoders import CONFIGS
 
 CPU = torch.device("cpu")

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from fake_language_model import FakeModel
-from lextables.errors import BadInput
 from lextables.models.language_model import Message
 from lextables.models.multiple_choice import Question, ask, counts, parsed
 from lextables.models.prompts import Template
+from lextables.pipeline.errors import BadInput
 
 TEMPLATE = Template((Message("user", "${fence}\n${text}\n${fence}\n${question}\n${options}\nLetter:"),))
 OPTIONS = ("Yes", "No", "It does not say")

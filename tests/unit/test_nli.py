@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.dataset import Published, read, write_all
-from lextables.errors import BadInput
-from lextables.lawngnli.labels import LABELS
-from lextables.nli import formats, raw
-from lextables.nli.schema import TABLES
-from lextables.nli.spool import Spool, text_id
+from lextables.corpora.nli import formats, raw
+from lextables.corpora.nli.schema import TABLES
+from lextables.corpora.nli.spool import Spool, text_id
+from lextables.papers.lawngnli.labels import LABELS
+from lextables.pipeline.dataset import Published, read, write_all
+from lextables.pipeline.errors import BadInput
 
 REPEATS = {"R1": 2, "R2": 3, "R3": 1}
 THREE = ["entail", "neutral", "contradict"]

@@ -7,11 +7,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
-
-from lextables import not_run
-from lextables.errors import BadInput, loading_weights
-from lextables.job import Ending, ending
 from lextables.leases import VARIABLE
+
+from lextables.pipeline import not_run
+from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.job import Ending, ending
 from lextables.tables.inputs import rows_that_ran
 
 ROOT = Path(__file__).parents[2]
@@ -29,8 +29,8 @@ def run(body, output, given=()):
     """Run ``body`` as the script of a rule with these files."""
     script = f"""
 from types import SimpleNamespace
-from lextables.errors import BadInput, BadSetting, NotNow
-from lextables.job import job
+from lextables.pipeline.errors import BadInput, BadSetting, NotNow
+from lextables.pipeline.job import job
 snakemake = SimpleNamespace(input={list(map(str, given))!r}, output={list(output)!r})
 with job("log.txt"):
 {textwrap.indent(textwrap.dedent(body), "    ")}

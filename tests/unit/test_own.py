@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from lextables import own, papers, rooms
-from lextables.config import load as load_config
-from lextables.errors import BadInput
 from lextables.models.resolve import load_models
+from lextables.papers import packages
+from lextables.papers import registry as papers
+from lextables.pipeline import user_rows
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
@@ -34,13 +36,13 @@ def extras(*names):
     ],
 )
 def test_a_key_is_a_namespace_and_one_folder_name(name, key):
-    assert own.key(name) == key
+    assert user_rows.key(name) == key
 
 
 def test_a_long_key_stays_short_and_its_own():
-    one, other = (own.key("模" * 59 + end) for end in "型形")
+    one, other = (user_rows.key("模" * 59 + end) for end in "型形")
     assert one != other
-    assert max(len(key.encode()) for key in (one, other)) <= own.LONGEST
+    assert max(len(key.encode()) for key in (one, other)) <= user_rows.LONGEST
 
 
 @pytest.mark.parametrize(
@@ -82,18 +84,18 @@ def test_names_in_any_script_are_taken():
 )
 def test_a_row_of_the_papers_is_taken(name, other):
     with pytest.raises(BadInput) as error:
-        own.check_free(["Mine", name], ["RoBERTa-base", *own.printed(["BM25 / None"])])
+        user_rows.check_free(["Mine", name], ["RoBERTa-base", *user_rows.printed(["BM25 / None"])])
     assert f"the name {name!r} reads like {other!r}" in str(error.value)
-    own.check_free(["Mine", "BM25 of mine"], own.printed(["BM25 / None"]))
+    user_rows.check_free(["Mine", "BM25 of mine"], user_rows.printed(["BM25 / None"]))
     with pytest.raises(BadInput, match=r"^config, extra_predictions: the name 'bm25' reads like"):
-        own.check_free(["bm25"], ["BM25"], "extra_predictions")
+        user_rows.check_free(["bm25"], ["BM25"], "extra_predictions")
 
 
 def test_the_rows_of_a_registry_and_of_a_plan():
     registry = {"models": {"bert-base": {"row": "BERT-base", "joined": "BERT, joined"}}, "top": 3}
     plan = [[{"row": "Our row"}], [{"retriever": "BM25", "reranker": "None", "runs": {"short": ["x"]}}]]
-    assert own.rows_of(registry) == ["bert-base", "BERT-base", "BERT, joined"]
-    assert own.rows_of(plan) == ["Our row", "BM25", "None"]
+    assert user_rows.rows_of(registry) == ["bert-base", "BERT-base", "BERT, joined"]
+    assert user_rows.rows_of(plan) == ["Our row", "BM25", "None"]
 
 
 @pytest.mark.parametrize(
@@ -108,15 +110,15 @@ def test_the_rows_of_a_registry_and_of_a_plan():
     ],
 )
 def test_every_row_of_a_papers_file_and_of_its_plan_is_taken(paper, keys, rows):
-    registry = rooms.load(ROOT / f"resources/papers/{paper}.yaml")
-    assert keys | rows <= set(own.rows_of(registry.model_dump()))
+    registry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
+    assert keys | rows <= set(user_rows.rows_of(registry.model_dump()))
     context = Context(load_config({"papers": paper}, [paper], ROOT), MODELS, ROOT, False)
-    assert rows <= set(own.rows_of(list(papers.plan(registry, context).rows.values())))
+    assert rows <= set(user_rows.rows_of(list(papers.plan(registry, context).rows.values())))
 
 
 def test_no_registry_may_use_the_namespace(tmp_path):
     with pytest.raises(ValidationError, match="'own-', which marks a user's own models"):
-        TypeAdapter(own.Key).validate_python("own-bert")
+        TypeAdapter(user_rows.Key).validate_python("own-bert")
     path = tmp_path / "models.yaml"
     path.write_text("own-bert: {kind: encoder, licence: x, use: x}\n")
     with pytest.raises(BadInput, match=r"^models\.yaml: own-bert starts with 'own-'"):

@@ -7,9 +7,9 @@ import zipfile
 
 import pytest
 
-from lextables.errors import BadInput
 from lextables.models import package_parts
 from lextables.models.package_parts import assembled
+from lextables.pipeline.errors import BadInput
 
 PACKAGES = ("a-model-part-001", "a-model-part-002", "a-model-part-003")
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables import papers, rooms
-from lextables.acord.registry import Acord
-from lextables.config import load as load_config
-from lextables.errors import BadInput
 from lextables.models.resolve import load_models
-from lextables.papers import DataSet, Paper
+from lextables.papers import packages
+from lextables.papers import registry as papers
+from lextables.papers.acord.registry import Acord
+from lextables.papers.registry import DataSet, Paper
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
@@ -68,7 +69,7 @@ def written(tmp_path, content, name="ledgar"):
 
 @pytest.fixture
 def paper(tmp_path):
-    return rooms.load(written(tmp_path, PAPER))
+    return packages.load(written(tmp_path, PAPER))
 
 
 def laid_out(paper, **values):
@@ -78,7 +79,7 @@ def laid_out(paper, **values):
 
 def test_a_papers_file_is_all_where_its_room_adds_no_key(paper):
     assert type(paper) is Paper
-    assert type(rooms.load(ROOT / "resources/papers/acord.yaml")) is Acord
+    assert type(packages.load(ROOT / "resources/papers/acord.yaml")) is Acord
 
 
 @pytest.mark.parametrize(
@@ -111,13 +112,13 @@ def test_a_papers_file_is_all_where_its_room_adds_no_key(paper):
 )
 def test_a_fault_is_one_sentence_that_names_file_and_key(tmp_path, change, sentence):
     with pytest.raises(BadInput) as error:
-        rooms.load(written(tmp_path, PAPER | change))
+        packages.load(written(tmp_path, PAPER | change))
     assert sentence in str(error.value)
 
 
 def test_what_is_no_yaml_is_said_so(tmp_path):
     with pytest.raises(BadInput, match=r"ledgar\.yaml, row 2: not YAML \("):
-        rooms.load(written(tmp_path, "title: ["))
+        packages.load(written(tmp_path, "title: ["))
 
 
 def excluded(paper, *names):
@@ -173,7 +174,7 @@ def test_rows_of_a_paper_that_is_not_planned_are_not_checked(paper):
 def test_a_data_set_may_be_read_elsewhere_than_in_the_papers_room():
     assert DataSet(files={"a": "b/c"}).room("ledgar") == "ledgar"
     entry = DataSet(files={"a": "b/c"}, reader="nli")
-    assert rooms.room(entry.room("ledgar"), "schema").__name__ == "lextables.nli.schema"
+    assert packages.room(entry.room("ledgar"), "schema").__name__ == "lextables.corpora.nli.schema"
 
 
 def test_what_a_mirror_has_instead_is_taken_where_it_lacks_the_files(tmp_path):
@@ -199,7 +200,7 @@ def test_the_retrieval_task_of_the_documentation_has_the_rows_that_it_says(tmp_p
     content = yaml.safe_load(textwrap.dedent(block)) | {
         "title": "A paper", "citation": "Someone, 2026.", "tables": {"table1": table},
     }  # fmt: skip
-    found = laid_out(rooms.load(written(tmp_path, content, "clauses"))).rows["table1"]
+    found = laid_out(packages.load(written(tmp_path, content, "clauses"))).rows["table1"]
     rows = [row["row"] for row in found]
     assert rows == ["BM25 / None", "MiniLM / None", "MiniLM / Cross-Encoder"]
     assert all(f"`{row}`" in text for row in rows)

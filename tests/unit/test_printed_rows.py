@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lextables import own, papers, rooms
-from lextables.config import load as load_config
 from lextables.models.resolve import load_models
+from lextables.papers import packages
+from lextables.papers import registry as papers
+from lextables.pipeline import user_rows
+from lextables.pipeline.config import load as load_config
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import PAPER_GRID, Context
 
@@ -29,15 +31,15 @@ CONFIGS = list(
 
 def printed_names(paper):
     cells = load_published(ROOT / f"resources/published/{paper}.csv")
-    names = {own.spelled(name) for name in own.printed(cell.row for cell in cells)}
-    return names | {own.spelled(cell.column) for cell in cells}
+    names = {user_rows.spelled(name) for name in user_rows.printed(cell.row for cell in cells)}
+    return names | {user_rows.spelled(cell.column) for cell in cells}
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("resources/papers/*.yaml")), ids=lambda path: path.stem)
 def test_each_explanation_of_a_difference_is_of_published_cells(path):
     """A row or column that is spelled otherwise than the table's would explain nothing."""
     published = load_published(ROOT / f"resources/published/{path.stem}.csv")
-    for table, entry in rooms.load(path).tables.items():
+    for table, entry in packages.load(path).tables.items():
         places = {(cell.row, cell.column) for cell in published if cell.table == table}
         rows, columns = ({place[at] for place in places} for at in (0, 1))
         for found in entry.differences:
@@ -93,7 +95,7 @@ def behind(specs, spec):
 
 @pytest.mark.parametrize("paper", sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml")))
 def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
-    entry, printed = rooms.load(ROOT / f"resources/papers/{paper}.yaml"), printed_names(paper)
+    entry, printed = packages.load(ROOT / f"resources/papers/{paper}.yaml"), printed_names(paper)
     panels = [panel for task in entry.tasks.values() for panel in getattr(task, "models", {}).values()]
     authors = any(getattr(panel, "published", None) for panel in panels)
     filled = set()
@@ -107,7 +109,7 @@ def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
             for row in rows:
                 folders = [folder for runs in row["runs"].values() for folder in runs]
                 if row["own"]:
-                    names = [own.spelled(part) for part in own_names(row)]
+                    names = [user_rows.spelled(part) for part in own_names(row)]
                     assert not all(part in printed for part in names), (combination, table, row)
                     continue
                 assert folders or row["reason"], (combination, table, row)

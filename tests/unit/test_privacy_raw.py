@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from lextables.dataset import Published, write_all
-from lextables.errors import BadInput
-from lextables.privacy import raw
-from lextables.privacy.schema import TABLES
-from lextables.privacy.sentences import spans
+from lextables.papers.privacy import raw
+from lextables.papers.privacy.schema import TABLES
+from lextables.papers.privacy.sentences import spans
+from lextables.pipeline.dataset import Published, write_all
+from lextables.pipeline.errors import BadInput
 
 QUESTIONS = [
     {

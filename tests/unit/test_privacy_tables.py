@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from lextables.dataset import write
-from lextables.privacy import tables
-from lextables.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SITES
-from lextables.rooms import load
-from lextables.run import SCORES
+from lextables.papers.packages import load
+from lextables.papers.privacy import tables
+from lextables.papers.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SITES
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lextables.errors import BadInput
-from lextables.privacy.traffic import ranks
+from lextables.papers.privacy.traffic import ranks
+from lextables.pipeline.errors import BadInput
 
 
 def written(tmp_path, content):

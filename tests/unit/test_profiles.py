@@ -9,7 +9,7 @@ import yaml
 from snakemake.cli import parse_args
 from snakemake_executor_plugin_slurm.partitions import get_best_partition, read_partition_file
 
-from lextables.config import Config
+from lextables.pipeline.config import Config
 
 PROFILES = Path(__file__).parents[2] / "profiles"
 

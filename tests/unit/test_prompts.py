@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from fake_language_model import FakeModel
-from lextables.errors import BadInput
 from lextables.models.language_model import Message
 from lextables.models.prompts import fence, fitted, load, plain_template
+from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from lextables.dataset import Column, Table, read
-from lextables.papers import PLANNERS
+from lextables.papers.registry import PLANNERS
+from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import folder, licences
 from lextables.publish.card import CATEGORIES
 from lextables.publish.forms import WRITERS

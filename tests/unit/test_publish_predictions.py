@@ -9,16 +9,16 @@ import pytest
 from datasets import load_dataset
 
 import answer_rows
-from lextables.dataset import Column, Table, read
 from lextables.metrics.classification import logits
+from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import predictions
 from lextables.tasks.answers import collection, schema
-from lextables.tasks.answers import given as answers_given
+from lextables.tasks.answers import submitted as answers_given
 from lextables.tasks.answers.scoring import of_answers
-from lextables.tasks.classification import given as classification_given
+from lextables.tasks.classification import submitted as classification_given
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, READINGS
 from lextables.tasks.classification.scoring import score
-from lextables.tasks.given import File
+from lextables.tasks.submitted import File
 from published_rows import bundle, data_set, run
 
 CLASSES = {

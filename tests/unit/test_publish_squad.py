@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 from datasets import load_dataset
 
-from lextables.dataset import Column, Table, read
 from lextables.metrics.spans import scores
+from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import squad
-from lextables.tasks.given import File
-from lextables.tasks.spans import given
+from lextables.tasks.spans import submitted
 from lextables.tasks.spans.nbest_json import read_nbest
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import ANSWERS, QUESTIONS, answer_rows, question_rows, read_squad
+from lextables.tasks.submitted import File
 from published_rows import bundle, data_set, run
 
 CONTRACTS = Table(
@@ -119,7 +119,7 @@ def test_the_released_form_has_each_question_and_its_spans_in_order(written):
 def test_predictions_can_be_given_back_and_score_the_same(written):
     one, _, path = written(predicted())
     files = [one.table("contracts"), one.table("questions")]
-    taken = given.predictions(File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK)
+    taken = submitted.predictions(File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK)
     assert taken.rows == predicted()
 
 
@@ -129,7 +129,7 @@ def test_a_slice_inside_a_word_comes_back_as_the_text_that_paper_mode_scores(wri
     rows[1] |= {"text": "here", "start": here, "end": here + 4, "released_text": "“here”."}
     one, _, path = written(rows)
     files = [one.table("contracts"), one.table("questions")]
-    taken = given.predictions(File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK)
+    taken = submitted.predictions(File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK)
     assert (taken.rows[1]["text"], taken.rows[1]["start"]) == ("“here”.", here - 1)
     asked = [row for row in read(one.table("questions")) if row["split"] == "test"]
 

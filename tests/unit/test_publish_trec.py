@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from ir_measures import P, nDCG
 
-from lextables.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Table
 from lextables.publish import trec
-from lextables.tasks.given import File
-from lextables.tasks.retrieval import collection, given
+from lextables.tasks.retrieval import collection, submitted
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
 from lextables.tasks.retrieval.scoring import scores
+from lextables.tasks.submitted import File
 from published_rows import bundle, data_set, run
 
 TASK = {
@@ -135,7 +135,7 @@ def test_a_run_can_be_given_back_and_scores_the_same(written):
     one, data, scored, out = written
     path = out / f"trec/{one.runs[0].name}.run"
     files = [one.table(name) for name in collection.files(one.task)]
-    taken = given.predictions(File(path.name, path.read_text(encoding="utf-8")), "trec", files, one.task)
+    taken = submitted.predictions(File(path.name, path.read_text(encoding="utf-8")), "trec", files, one.task)
     assert scores(taken.rows, data) == scored
 
 
@@ -200,7 +200,7 @@ def test_an_id_that_is_no_address_is_read_as_it_stands(tmp_path):
         f"{query}\tQ0\td1\t1\t1\tx\n"
         for query in ('"as-is" clause', "ünter", "cap%09of%2050%25%20or%2050%2525")
     )
-    taken = given.predictions(File("x.run", lines), "trec", files, task)
+    taken = submitted.predictions(File("x.run", lines), "trec", files, task)
     assert {row["query_id"] for row in taken.rows} == {
         query for query, split in IDS.items() if split == "test"
     }

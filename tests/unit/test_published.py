@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import Cell, verdict
 from lextables.tables.published import PublishedCell, load
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from lextables.rooms import load as load_paper
+from lextables.papers.packages import load as load_paper
 from lextables.tables.published import load
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from lextables.errors import BadInput
 from lextables.metrics.ranking import (
     by_name,
     ndcg,
@@ -13,6 +12,7 @@ from lextables.metrics.ranking import (
     star_precision_strict,
     strict_reading,
 )
+from lextables.pipeline.errors import BadInput
 
 QRELS = {"q": {"a": 4, "b": 3, "c": 0, "d": 2, "e": 0, "f": 0, "g": 3}, "none": {"a": 0, "b": 1}}
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from lextables.redaction import redacted
+from lextables.pipeline.redaction import redacted
 
 ROOT = Path(__file__).parents[2]
 KEY, TOKEN, PASSWORD = "sk-proj-AbCdEf0123456789", "hf_QrStUvWxYz987654", "hunter2-of-the-proxy"
 JOB = """
 import os, sys
 import requests
-from lextables.errors import BadInput
-from lextables.job import job
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.job import job
 with job(sys.argv[1]) as log:
     headers = {"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}
     print("asking with", headers)

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.sources import archives, strict_csv
 
 

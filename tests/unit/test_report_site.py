@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 
 import site_pages
-from lextables.config import Config
-from lextables.config import load as load_config
-from lextables.dataset import write
 from lextables.models.resolve import STANDS_IN
+from lextables.pipeline.config import Config
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import SCORES
+from lextables.pipeline.version import snakemake_path
 from lextables.report import again, comparing, exhibits, layout, outcomes, site, tables, words
 from lextables.report.exhibits import Piece
-from lextables.run import SCORES
 from lextables.tables import report
 from lextables.tables.cells import Cell, build
 from lextables.tables.comparison import Contest, Pair
 from lextables.tables.published import PublishedCell
 from lextables.tables.reliability import Reliability
 from lextables.tables.standings import BEST, Benchmark, Model, Row
-from lextables.version import snakemake_path
 from site_pages import Reading
 from site_results import EVIL, RUN, SOURCE, material, write_results
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from lextables.version import RELEASED
+from lextables.pipeline.version import RELEASED
 
 ROOT = Path(__file__).parents[2]
 

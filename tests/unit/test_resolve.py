@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from lextables.config import Config, ExtraModel
-from lextables.errors import BadInput
 from lextables.models import files, weights
 from lextables.models.resolve import (
     Missing,
@@ -18,6 +16,8 @@ from lextables.models.resolve import (
     resolve,
     resolve_extra,
 )
+from lextables.pipeline.config import Config, ExtraModel
+from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")

@@ -15,9 +15,9 @@ from gensim.corpora import Dictionary
 from gensim.models import OkapiBM25Model
 from transformers import AutoTokenizer
 
-from lextables.errors import BadInput
 from lextables.models import multi_head
 from lextables.models.paragraph_filter import Paragraphs
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval import classifying, dense, okapi
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.filtering import read_as

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from lextables.config import load as load_config
 from lextables.models.resolve import load_models
-from lextables.papers import plan
-from lextables.rooms import load
+from lextables.papers.packages import load
+from lextables.papers.registry import plan
+from lextables.pipeline.config import load as load_config
 from lextables.tasks.plan import Context
 from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
 

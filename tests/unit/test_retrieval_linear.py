@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lextables.errors import BadInput
 from lextables.metrics.ranking import by_name
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval import linear
 from lextables.tasks.retrieval.collection import Collection
 

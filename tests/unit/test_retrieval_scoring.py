@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from lextables.dataset import write
-from lextables.errors import BadInput
 from lextables.metrics.ranking import STRICT
-from lextables.run import SCORES
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import SCORES
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.scoring import scores
 

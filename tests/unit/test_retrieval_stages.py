@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lextables.dataset import Column, Table, write
 from lextables.models import cross_encoder
+from lextables.pipeline.dataset import Column, Table, write
 from lextables.tasks.retrieval import collection, dense, lexical
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.reranking import rerank

@@ -11,8 +11,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, set_seed
 
-from lextables.dataset import read, write
 from lextables.models import cross_encoder
+from lextables.pipeline.dataset import read, write
 from lextables.tasks.retrieval import cross_encoder_tuning as tuning
 from lextables.tasks.retrieval import training
 from lextables.tasks.retrieval.choosing import choose

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from snakemake.rules import Rule
 
-from lextables.config import Config
-from lextables.fingerprint import AROUND, digests
 from lextables.models.limits import Limits
+from lextables.pipeline.config import Config
+from lextables.pipeline.fingerprint import AROUND, digests
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
@@ -135,7 +135,7 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code(step):
 def test_how_sources_are_fetched_and_models_are_checked_trains_nothing(script):
     """A digest of another type, say, is no part of a training."""
     covered = digests(str(SCRIPTS / f"{script}.py"), *by_name(script))
-    assert "lextables/atomic.py" in covered or "lextables/dataset.py" in covered
+    assert "lextables/pipeline/atomic.py" in covered or "lextables/pipeline/dataset.py" in covered
     found = [file for file in covered if file.startswith("lextables/sources/") or file in AROUND]
     assert found == []
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from lextables.errors import BadInput
-from lextables.run import Run, chosen, counts_of, identity, loaded, recorded, recorded_all
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import Run, chosen, counts_of, identity, loaded, recorded, recorded_all
 
 RUN = Run("maud", "train", "minilm", "multi-small", 3)
 

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from lextables import ROOT
-from lextables.schemas import CHECKED, path, schema
+from lextables.papers.schemas import CHECKED, path, schema
 
 FILES = {
     "config": "config.yaml",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lextables.dataset import write
-from lextables.run import SCORES
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import SCORES
 from lextables.tables.comparison import compare
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cells

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import yaml
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.sources.fetch import ByHand, NotFetched, by_hand, fetch, kept, standing
 from lextables.sources.registry import RELEASE, Candidate, SourceFile, load, resolve
 from lextables.sources.transfer import Client

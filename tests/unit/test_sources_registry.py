@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.sources.registry import load, resolve, reworded, words
 
 ROOT = Path(__file__).parents[2]

@@ -5,8 +5,8 @@ import torch
 from transformers import BertModel
 
 import marked_contracts
-from lextables.errors import BadInput
 from lextables.models import span_head
+from lextables.pipeline.errors import BadInput
 from marked_contracts import config, equal, weights
 
 CPU = torch.device("cpu")

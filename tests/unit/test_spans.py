@@ -10,8 +10,6 @@ import pytest
 from sklearn.metrics import auc
 
 from bench.make_nbest import N_BEST, make_nbest, table_rows
-from lextables.dataset import write
-from lextables.errors import BadInput
 from lextables.metrics.intervals import percentile_interval, resampled_weights
 from lextables.metrics.spans import (
     LOW_THRESHOLDS,
@@ -40,8 +38,10 @@ from lextables.metrics.spans import (
     sweep,
     threshold_group,
 )
-from lextables.rooms import load
-from lextables.run import SCORES
+from lextables.papers.packages import load
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import SCORES
 from lextables.tasks.spans.nbest_json import released_nbest
 
 ROOT = Path(__file__).parents[2]

@@ -6,9 +6,9 @@ from itertools import pairwise
 import pytest
 
 from fake_language_model import FakeModel
-from lextables.errors import BadInput
 from lextables.models.language_model import Message
 from lextables.models.prompts import Template
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.asking import Found, Reader, asked_questions, nbest, parts, quotes, where
 
 CLAUSE = Template((Message("user", "${fence}\n${text}\n${fence}\n${question}\nQuote it."),))

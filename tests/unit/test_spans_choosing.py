@@ -2,8 +2,8 @@
 
 import pytest
 
-from lextables.dataset import write
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.choosing import choose
 from lextables.tasks.spans.schema import NBEST
 

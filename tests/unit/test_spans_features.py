@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import marked_contracts
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.features import PARTS, question_texts, window_settings, write_parts
 from lextables.tasks.spans.shares import held_out_contracts
 from lextables.tasks.spans.windows import WindowDataset, open_windows

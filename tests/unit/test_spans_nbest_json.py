@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.nbest_json import read_nbest, released_nbest
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/cuad_scores.json").read_text(encoding="utf-8"))[

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from lextables.config import load as load_config
 from lextables.models.resolve import Model
-from lextables.run import Run
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 

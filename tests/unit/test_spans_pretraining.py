@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
-from lextables.errors import BadInput
 from lextables.models import span_head
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
 from wordpiece import wordpiece
 

@@ -10,10 +10,10 @@ import torch
 from transformers import BertForQuestionAnswering
 
 import marked_contracts
-from lextables.dataset import read, write
-from lextables.errors import BadInput
 from lextables.models import span_head
 from lextables.models.loading import save
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training, window_ranking
 from lextables.tasks.spans.final_text import FinalText, Spelling
 from lextables.tasks.spans.reading import (

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.released import unpack
 
 

@@ -13,13 +13,13 @@ import pytest
 import torch
 
 import marked_contracts
-from lextables.config import load as load_config
-from lextables.dataset import read
 from lextables.metrics.spans import LOW_THRESHOLDS
 from lextables.models import span_head
 from lextables.models.resolve import Model
 from lextables.models.weights import PLACES
-from lextables.run import Run
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.dataset import read
+from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 from lextables.tasks.spans.shares import held_out_contracts

@@ -6,8 +6,8 @@ import io
 import orjson
 import pytest
 
-from lextables.dataset import read, write
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.squad import (
     ANSWERS,
     EXAMPLES,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from transformers import AlbertTokenizer
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import tokens as span_tokens
 from lextables.tasks.spans.tokens import MAX_CHARACTERS, Words, answer_tokens, layout, question_ids, tokenise
 from tokenizer_kinds import QUESTION, albert, bert, roberta

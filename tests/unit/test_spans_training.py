@@ -9,9 +9,9 @@ import torch
 from transformers import BertForQuestionAnswering
 
 import marked_contracts
-from lextables.errors import BadInput
 from lextables.models import span_head
 from lextables.models.tokenizer import load_tokenizer
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training
 from lextables.tasks.spans.shares import held_out_contracts
 from lextables.tasks.spans.training import contract_splits, finetune, train, training_rows, updates

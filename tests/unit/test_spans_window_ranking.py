@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from lextables.dataset import Column, Table, write
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import Column, Table, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.squad import EXAMPLES
 from lextables.tasks.spans.windows import WindowSettings, open_windows, write_features

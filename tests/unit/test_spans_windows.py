@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.tokens import MAX_CHARACTERS
 from lextables.tasks.spans.windows import (
     Collator,

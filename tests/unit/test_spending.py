@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from lextables.errors import BadInput
 from lextables.models.limits import Limits
 from lextables.models.spending import (
     Cost,
@@ -21,6 +20,7 @@ from lextables.models.spending import (
     on_loopback,
     price_of,
 )
+from lextables.pipeline.errors import BadInput
 
 PRICES = load_prices()
 OPENAI, HERE = "https://api.openai.com/v1", "http://127.0.0.1:8000/v1"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from lextables import spreadsheet
-from lextables.cuad import review
-from lextables.cuad.review import Finding
-from lextables.lawngnli.readings import sheet
+from lextables.papers.cuad import review
+from lextables.papers.cuad.review import Finding
+from lextables.papers.lawngnli.readings import sheet
+from lextables.pipeline import spreadsheet
 from lextables.tables import cells, comparison, reliability, standings
 from lextables.tables.cells import Cell, build
 from lextables.tables.comparison import Pair

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.papers import Headline, Shown, TableEntry
+from lextables.papers.registry import Headline, Shown, TableEntry
 from lextables.report import comparing
 from lextables.tables import published, reliability, standings
 from lextables.tables.cells import Line

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lextables.config import load as load_config
 from lextables.models.resolve import load_models
-from lextables.run import Run
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.run import Run
 from lextables.tasks.plan import (
     Context,
     Difference,

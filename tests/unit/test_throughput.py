@@ -20,7 +20,6 @@ from transformers import (
 )
 
 import tiny_encoders
-from lextables.fingerprint import digests
 from lextables.models import checkpoints, precision, throughput
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import InParts
@@ -36,7 +35,8 @@ from lextables.models.throughput import (
     matrix_rate,
     measured,
 )
-from lextables.run import loaded, recorded
+from lextables.pipeline.fingerprint import digests
+from lextables.pipeline.run import loaded, recorded
 
 CPU = torch.device("cpu")
 BERT = BertConfig(

@@ -1,7 +1,7 @@
 import pytest
 
-from lextables.errors import BadInput
 from lextables.models.token_count import TokenCounter
+from lextables.pipeline.errors import BadInput
 
 
 @pytest.fixture(scope="module")

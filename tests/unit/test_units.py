@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from lextables.dataset import read, write
 from lextables.metrics import answers, classification, marks
 from lextables.metrics.classification import GROUPED, MOST_UNITS, by_key
 from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 from lextables.metrics.spans import gold, nbest_rows, scores, sweep
 from lextables.metrics.spans_by_contract import by_contract
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.units import UNITS
 from lextables.tasks.classification.scoring import score
 from lextables.tasks.retrieval import scoring
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.schema import prediction_rows
-from lextables.units import UNITS
 
 RNG = np.random.default_rng(0)
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 import lextables
-from lextables import fingerprint, version
-from lextables.run import recorded
+from lextables.pipeline import fingerprint, version
+from lextables.pipeline.run import recorded
 
 ROOT = Path(__file__).parents[2]
 GIT = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
@@ -96,11 +96,11 @@ def test_a_run_records_both(checkout, tmp_path):
 def test_a_new_version_reruns_nothing(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "workflow", tmp_path / "workflow", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(fingerprint, "ROOT", tmp_path / "workflow")
-    before = fingerprint.fingerprint("lextables.run")
+    before = fingerprint.fingerprint("lextables.pipeline.run")
     # Were the version written anywhere in the package, this would change it there.
     for path in tmp_path.rglob("*.py"):
         path.write_text(path.read_text().replace(f'"{lextables.__version__}"', '"99.0"'))
-    assert fingerprint.fingerprint("lextables.run") == before
+    assert fingerprint.fingerprint("lextables.pipeline.run") == before
 
 
 @pytest.mark.parametrize(

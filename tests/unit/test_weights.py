@@ -20,7 +20,7 @@ def fetch(tmp_path):
     """Ask a hub on loopback for weights, in a process of its own: the hub's address is read once."""
     script = """
 import json, sys
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.models import fetching, weights
 try:
     print(eval(sys.argv[1])(json.loads(sys.argv[2])))

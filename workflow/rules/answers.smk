@@ -253,7 +253,7 @@ rule answers_score:
         f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=ANSWERED,
-        experiment=any_of(papers.PLANNERS["answers"].STAGES),
+        experiment=any_of(registry.PLANNERS["answers"].STAGES),
     conda:
         ENVIRONMENT
     params:

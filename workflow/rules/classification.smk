@@ -368,7 +368,7 @@ rule classification_score:
         f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
-        experiment=any_of(papers.PLANNERS["classification"].STAGES),
+        experiment=any_of(registry.PLANNERS["classification"].STAGES),
     conda:
         ENVIRONMENT
     params:

@@ -42,25 +42,26 @@ os.environ.update(
 )
 
 try:
-    from lextables import auxiliary, given, library_versions, own, papers, rooms
+    from lextables.papers import auxiliary, packages, registry, submitted
+    from lextables.pipeline import library_versions, user_rows
 except ModuleNotFoundError as error:
     sys.exit(
         f"this Python ({sys.executable}) has no {error.name}; run .venv/bin/snakemake, which make run installs."
     )
 
-from lextables.config import load as load_config
-from lextables.content import Contents, sha256_of
-from lextables.errors import BadInput
-from lextables.fingerprint import Code, recall
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.content import Contents, sha256_of
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.fingerprint import Code, recall
 from lextables.models import device, inspection
 from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
 from lextables.models.weights import PACKAGE, PLACES, place
-from lextables.run import Run, versions
+from lextables.pipeline.run import Run, versions
 from lextables.sources import registry as sources
 from lextables.sources.fetch import standing
 from lextables.tables import published
-from lextables.tasks.given import PLACES as GIVEN_PLACES
+from lextables.tasks.submitted import PLACES as GIVEN_PLACES
 from lextables.tasks.plan import Context
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
@@ -89,7 +90,7 @@ CODE = Code()
 # Where weights lie is no setting of a run: jobs are told beside their params.
 WEIGHTS_HERE = or_exit(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
-PAPERS = {name: or_exit(rooms.load, path) for name, path in PAPER_FILES.items()}
+PAPERS = {name: or_exit(packages.load, path) for name, path in PAPER_FILES.items()}
 
 
 # Data sets that a paper can do without and that are not to be had: {name: the reason}.
@@ -102,26 +103,26 @@ def check_own_names():
     for paper, entry in PAPERS.items():
         printed = published.load(HERE / f"resources/published/{paper}.csv")
         # In some tables models are the columns.
-        taken += own.printed(sorted({name for cell in printed for name in (cell.row, cell.column)}))
-        taken += own.rows_of(entry.model_dump())
+        taken += user_rows.printed(sorted({name for cell in printed for name in (cell.row, cell.column)}))
+        taken += user_rows.rows_of(entry.model_dump())
     without = CONFIG.model_copy(update={"extra_models": ()})
     for paper in CONFIG.papers:
-        plan = papers.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU, absent=ABSENT))
-        taken += own.rows_of(list(plan.rows.values()))
+        plan = registry.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU, absent=ABSENT))
+        taken += user_rows.rows_of(list(plan.rows.values()))
     for key in ("extra_models", "extra_predictions"):
-        own.check_free((extra.name for extra in getattr(CONFIG, key)), taken, key)
+        user_rows.check_free((extra.name for extra in getattr(CONFIG, key)), taken, key)
 
 
 if CONFIG.extra_models or CONFIG.extra_predictions:
     or_exit(check_own_names)
 
 # Where predictions lie that a user has already is no setting either.
-GIVEN = or_exit(given.find, CONFIG, PAPERS, CONTENTS)
+GIVEN = or_exit(submitted.find, CONFIG, PAPERS, CONTENTS)
 os.environ[GIVEN_PLACES] = json.dumps(GIVEN.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows, ABSENT)
 # What a paper lacks stops no other: only those that are asked for are planned.
-PLANS = {name: or_exit(papers.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
-or_exit(papers.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
+PLANS = {name: or_exit(registry.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
+or_exit(registry.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
 RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
@@ -170,10 +171,10 @@ def code(script, *found_by_name):
     return CODE.fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
 
 
-def room_code(script, paper, *modules):
-    """The same of a script that imports these modules of a paper's room, where the room has them."""
-    there = [name for name in modules if (ROOT / f"workflow/lextables/{paper}/{name}.py").is_file()]
-    return code(script, *(f"lextables.{paper}.{name}" for name in there))
+def package_code(script, package, *modules):
+    """`code` of a script that imports these modules of a paper package, where the package has them."""
+    place = packages.place(package)
+    return code(script, *(f"lextables.{place}.{name}" for name in modules if packages.has(package, name)))
 
 
 # Params that are compared are short: what a job is given whole goes by its input or output, which Snakemake does not
@@ -263,7 +264,9 @@ def identified(settings):
     On the hub a revision says what weights are; below the results the rule that makes them does.
     """
     location = settings.get("weights") or ""
-    if not location.startswith((MIRROR, PACKAGE, own.PREFIX)) or settings["found"].startswith(("hub", API)):
+    if not location.startswith((MIRROR, PACKAGE, user_rows.PREFIX)) or settings["found"].startswith(
+        ("hub", API)
+    ):
         return settings
     folder = place(location)
     return settings | {"content": CONTENTS.folder(folder, model_files(folder))}

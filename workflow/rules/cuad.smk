@@ -6,9 +6,9 @@
 
 from functools import cache
 
-from lextables.cuad import reviewer
-from lextables.cuad.registry import DATA as REVIEWED_DATA
-from lextables.cuad.asking import name_of as review_name
+from lextables.papers.cuad import reviewer
+from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
+from lextables.papers.cuad.asking import name_of as review_name
 
 # A user's contract: `snakemake review --config contract=path.txt`.  Its name and a digest of what is in it are
 # the review's, so that two contracts of one name have two.

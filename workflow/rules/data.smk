@@ -4,17 +4,17 @@
 #   out   {RESULTS}/data/<data set>/*.parquet, as lextables/<paper>/schema.py writes them; census.json
 #   steps published bytes -> rows (lextables/<paper>/raw.py) -> parquet, held to the registered census
 #
-# A data set that is made, and not read from published files, has rules of its own in its room's file.  One that
+# A data set that is made, and not read from published files, has rules of its own in a file of its name.  One that
 # a paper can do without, and that is not to be had here, has no rule.
 
 READ_FROM_FILES = {
-    name: (paper, entry.room(paper), entry)
+    name: (paper, entry.package(paper), entry)
     for paper in CONFIG.papers
     for name, entry in PAPERS[paper].data.items()
     if name not in ABSENT
 }
 
-for name, (paper, room, entry) in READ_FROM_FILES.items():
+for name, (paper, package, entry) in READ_FROM_FILES.items():
     files = entry.named(CONFIG.mirrors(ROOT))
     published_files = [f"{RESULTS}/sources/{file}" for several in files.values() for file in several]
     FETCHED += published_files
@@ -28,7 +28,7 @@ for name, (paper, room, entry) in READ_FROM_FILES.items():
             facts=list(facts.values()),
             provenance=[f"{file}.json" for file in published_files],
         output:
-            data(name, *(table.name for table in or_exit(rooms.room, room, "schema").TABLES[name])),
+            data(name, *(table.name for table in or_exit(packages.module, package, "schema").TABLES[name])),
             census=f"{RESULTS}/data/{name}/census.json",
         log:
             f"{RESULTS}/logs/data/{name}.log",
@@ -39,14 +39,14 @@ for name, (paper, room, entry) in READ_FROM_FILES.items():
         resources:
             mem_mb=per_attempt(4000),
         params:
-            paper=room,
+            package=packages.place(package),
             name=name,
             files={kind: len(several) for kind, several in files.items()},
             facts=list(facts),
             facts_digest=content_of(facts.values()),
             given={key: PAPERS[paper].model_dump(mode="json")[key] for key in entry.given},
             census={variant: dict(tables) for variant, tables in entry.census.items()},
-            code=room_code("data.py", room, "raw", "schema"),
+            code=package_code("data.py", package, "raw", "schema"),
         message:
             f"Checking the published files of {name} and writing them as parquet."
         script:

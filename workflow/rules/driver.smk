@@ -2,15 +2,15 @@
 # done in jobs, nor where another workflow uses this one as a module.
 #
 #   in    .snakemake/locks, which a run that was killed leaves
-#   out   .snakemake/lextables.lock, held while this run and its jobs are alive (lextables/locks.py)
+#   out   .snakemake/lextables.lock, held while this run and its jobs are alive (lextables/pipeline/locks.py)
 
 import difflib
 
 from snakemake.cli import get_argument_parser
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from lextables import locks, not_run
-from lextables.fingerprint import remember
+from lextables.pipeline import locks, not_run
+from lextables.pipeline.fingerprint import remember
 
 
 def check_command_line():

@@ -5,7 +5,7 @@
 #   steps index of cases -> citations with parentheticals -> premises and accuracy filters -> difficulty
 #         filters and contradictions -> long premises -> labels, neutral premises, balance, twins
 
-from lextables.lawngnli.plan import construction
+from lextables.papers.lawngnli.plan import construction
 
 LAWNGNLI = or_exit(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
 VOLUMES = LAWNGNLI.shards  # {shard: its volumes}, what caselaw.smk brings

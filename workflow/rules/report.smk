@@ -27,10 +27,10 @@ REPORTED = {
 }
 
 
-# What the rooms show beside their tables.
+# What the paper packages show beside their tables.
 REPORT_CODE = code(
     "report.py",
-    *(f"lextables.{paper}.exhibits" for paper in PAPER_FILES if rooms.has(paper, "exhibits")),
+    *(f"lextables.papers.{paper}.exhibits" for paper in PAPER_FILES if packages.has(paper, "exhibits")),
 )
 
 

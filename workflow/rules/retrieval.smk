@@ -392,7 +392,7 @@ rule retrieval_score:
         f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=RETRIEVED,
-        experiment=any_of(papers.PLANNERS["retrieval"].STAGES),
+        experiment=any_of(registry.PLANNERS["retrieval"].STAGES),
     conda:
         ENVIRONMENT
     params:

@@ -420,7 +420,7 @@ rule spans_score:
         f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=SPANNED,
-        experiment=any_of(papers.PLANNERS["spans"].STAGES),
+        experiment=any_of(registry.PLANNERS["spans"].STAGES),
     conda:
         ENVIRONMENT
     params:

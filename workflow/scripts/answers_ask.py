@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from lextables.job import job
 from lextables.models import asked, device
 from lextables.models.limits import Limits
-from lextables.run import recorded
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded
 from lextables.tasks.answers.asking import answer, mark
 
 with job(snakemake.log[0]) as log:

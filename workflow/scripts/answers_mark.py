@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lextables.dataset import write
-from lextables.job import job
-from lextables.run import recorded
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded
 from lextables.tasks.answers import collection, marking
 from lextables.tasks.answers.schema import MARKED
 

@@ -1,10 +1,10 @@
 """Score what one run answers, or marks."""
 
-from lextables.dataset import read, write
-from lextables.job import job
-from lextables.run import SCORES
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import SCORES
+from lextables.pipeline.units import UNITS
 from lextables.tasks.answers import collection, scoring
-from lextables.units import UNITS
 
 with job(snakemake.log[0]):
     task, data = snakemake.params.task, collection.load(snakemake.input.data, snakemake.params.task["names"])

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
-from lextables.run import recorded
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded
 from lextables.tasks.answers import collection, learning
 from lextables.tasks.answers.schema import PREDICTIONS
 from lextables.tasks.answers.space import of_vectors

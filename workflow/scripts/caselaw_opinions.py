@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from lextables.atomic import write_text
-from lextables.caselaw import shard
-from lextables.caselaw.ingest import write_opinions
-from lextables.job import job
+from lextables.corpora.caselaw import shard
+from lextables.corpora.caselaw.ingest import write_opinions
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
     source = Path(snakemake.input[0])

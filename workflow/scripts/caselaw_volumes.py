@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 from lextables import ROOT
-from lextables.atomic import write_text
-from lextables.caselaw.fetching import bring
-from lextables.config import Config
-from lextables.job import job
+from lextables.corpora.caselaw.fetching import bring
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.config import Config
+from lextables.pipeline.job import job
 from lextables.sources.registry import load
 
 with job(snakemake.log[0]) as log:

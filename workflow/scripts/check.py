@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lextables.job import job
+from lextables.pipeline.job import job
 from lextables.tables.cells import count, from_csv
 
 with job(snakemake.log[0]) as log:

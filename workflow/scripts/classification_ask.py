@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import asked, device
 from lextables.models.limits import Limits
 from lextables.models.multiple_choice import counts
-from lextables.run import recorded
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded
 from lextables.tasks.classification.asking import answer, asked_examples
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lextables.dataset import read
-from lextables.job import job
-from lextables.run import recorded
+from lextables.pipeline.dataset import read
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded
 from lextables.tasks.classification import choosing
 from lextables.tasks.classification.examples import of_splits
 

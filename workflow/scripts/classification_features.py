@@ -1,7 +1,7 @@
 """Tokenise the texts of a data set for one model, each once, or each pair of texts that it asks about."""
 
-from lextables.job import job
 from lextables.models.weights import weights_folder
+from lextables.pipeline.job import job
 from lextables.tasks.classification.features import tokenise
 from lextables.tasks.classification.texts import texts_of
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import device
-from lextables.run import loaded, recorded
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.classification.reading import read_examples, read_views
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lextables.job import job
-from lextables.run import loaded, recorded
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.classification.linear import read_examples, read_views
 
 with job(snakemake.log[0]) as log:

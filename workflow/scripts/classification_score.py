@@ -1,10 +1,10 @@
 """Score one run on the test examples."""
 
-from lextables.dataset import read, write
-from lextables.job import job
-from lextables.run import SCORES
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import SCORES
+from lextables.pipeline.units import UNITS
 from lextables.tasks.classification.scoring import score
-from lextables.units import UNITS
 
 with job(snakemake.log[0]):
     (test,) = snakemake.params.splits

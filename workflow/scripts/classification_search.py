@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from lextables.job import job
 from lextables.models import device
 from lextables.models.checkpoints import clear
-from lextables.run import counts_of, identity, recorded
+from lextables.pipeline.job import job
+from lextables.pipeline.run import counts_of, identity, recorded
 from lextables.tasks.classification.training import prepare, read_while_training
 from lextables.tasks.classification.trials import trials
 

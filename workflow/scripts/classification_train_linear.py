@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lextables.job import job
-from lextables.run import recorded
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded
 from lextables.tasks.classification.linear import train
 
 with job(snakemake.log[0]) as log:

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lextables.cuad import marks
-from lextables.dataset import read, write
-from lextables.job import job
+from lextables.papers.cuad import marks
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     questions, answers = snakemake.input.data

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from lextables import not_run
-from lextables.atomic import write_text
-from lextables.cuad import linear_reading, marks, review
-from lextables.cuad.asking import LINEAR, question_id
-from lextables.cuad.contract_text import read_contract
-from lextables.dataset import read
-from lextables.errors import BadInput
-from lextables.job import job
-from lextables.run import loaded
+from lextables.papers.cuad import linear_reading, marks, review
+from lextables.papers.cuad.asking import LINEAR, question_id
+from lextables.papers.cuad.contract_text import read_contract
+from lextables.pipeline import not_run
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.dataset import read
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]) as log:
     if why := not_run.inherited(map(str, snakemake.input)):
@@ -26,9 +26,9 @@ with job(snakemake.log[0]) as log:
         unread = ()
     else:
         # What runs fine-tuned models takes seconds to load.
-        from lextables.cuad import contract_reading
         from lextables.models import device
         from lextables.models.weights import weights_folder
+        from lextables.papers.cuad import contract_reading
         from lextables.tasks.spans.features import question_texts
 
         where, wordings = device.pick(snakemake.params.device), question_texts(questions)

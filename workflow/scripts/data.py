@@ -5,13 +5,13 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
-from lextables.dataset import Published, check_census, write_all, write_census
-from lextables.job import job
+from lextables.pipeline.dataset import Published, check_census, write_all, write_census
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
-    given, name, room = snakemake.input, snakemake.params.name, snakemake.params.paper
-    read = import_module(f"lextables.{room}.raw").read
-    tables = import_module(f"lextables.{room}.schema").TABLES[name]
+    given, name, package = snakemake.input, snakemake.params.name, snakemake.params.package
+    read = import_module(f"lextables.{package}.raw").read
+    tables = import_module(f"lextables.{package}.schema").TABLES[name]
     paths = map(Path, given.files)
     files = {kind: list(islice(paths, count)) for kind, count in snakemake.params.files.items()}
     facts = dict(zip(snakemake.params.facts, map(Path, given.facts), strict=True))

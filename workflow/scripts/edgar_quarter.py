@@ -3,13 +3,13 @@
 import json
 from datetime import date
 
-from lextables import dataset
-from lextables.atomic import write_text
-from lextables.edgar.contracts import TABLE, collect
-from lextables.edgar.index import quarter
-from lextables.edgar.pace import Pace, default_file
-from lextables.edgar.pages import Pages
-from lextables.job import job
+from lextables.corpora.edgar.contracts import TABLE, collect
+from lextables.corpora.edgar.index import quarter
+from lextables.corpora.edgar.pace import Pace, default_file
+from lextables.corpora.edgar.pages import Pages
+from lextables.pipeline import dataset
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     params, output = snakemake.params, snakemake.output

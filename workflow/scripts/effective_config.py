@@ -2,8 +2,8 @@
 
 import yaml
 
-from lextables.atomic import write_text
-from lextables.job import job
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     write_text(snakemake.output[0], yaml.safe_dump(snakemake.params.config, sort_keys=False))

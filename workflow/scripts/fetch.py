@@ -1,7 +1,7 @@
 """Fetch the weights of all planned models, so that no later job needs a network."""
 
-from lextables.job import job
 from lextables.models.fetching import fetch
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     for settings in snakemake.params.weights:

@@ -1,8 +1,8 @@
 """Fetch one file of one source, and write its provenance beside it."""
 
 from lextables import ROOT
-from lextables.config import Config
-from lextables.job import job
+from lextables.pipeline.config import Config
+from lextables.pipeline.job import job
 from lextables.sources.fetch import fetch
 from lextables.sources.registry import load, resolve
 

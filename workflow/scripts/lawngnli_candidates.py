@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lextables.job import job
-from lextables.lawngnli import step_counts
-from lextables.lawngnli.candidates import write_candidates
-from lextables.lawngnli.case_index import CaseIndex
-from lextables.lawngnli.citations import tokenizer
+from lextables.papers.lawngnli import step_counts
+from lextables.papers.lawngnli.candidates import write_candidates
+from lextables.papers.lawngnli.case_index import CaseIndex
+from lextables.papers.lawngnli.citations import tokenizer
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     # Compiled patterns belong to this machine and not to the results.

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from lextables.atomic import write_text
-from lextables.job import job
-from lextables.lawngnli.case_index import CaseIndex
-from lextables.lawngnli.cited_cases import by_shard, cited_cases
+from lextables.papers.lawngnli.case_index import CaseIndex
+from lextables.papers.lawngnli.cited_cases import by_shard, cited_cases
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     cases = cited_cases(snakemake.input.contradictions, snakemake.input.parentheticals)

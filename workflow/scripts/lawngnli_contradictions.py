@@ -1,10 +1,10 @@
 """Difficulty filters and contradictions for one shard of parentheticals (A.1.3, A.1.5, A.1.6)."""
 
-from lextables.job import job
-from lextables.lawngnli import step_counts
-from lextables.lawngnli.contradictions import write_contradictions
-from lextables.lawngnli.parsers import parser
 from lextables.models.weights import place
+from lextables.papers.lawngnli import step_counts
+from lextables.papers.lawngnli.contradictions import write_contradictions
+from lextables.papers.lawngnli.parsers import parser
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     chosen = snakemake.params.parser

@@ -1,7 +1,7 @@
 """The index of cases by citation and by parties."""
 
-from lextables.job import job
-from lextables.lawngnli.case_index import build_case_index
+from lextables.papers.lawngnli.case_index import build_case_index
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
     log.info("%s", build_case_index(snakemake.input, snakemake.output[0]))

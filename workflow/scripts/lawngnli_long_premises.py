@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from lextables.job import job
-from lextables.lawngnli.long_premises import write_long_premises
+from lextables.papers.lawngnli.long_premises import write_long_premises
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     cited = Path(snakemake.input.cited, f"{snakemake.wildcards.shard}.json")

@@ -1,10 +1,10 @@
 """What models are shown of LawngNLI's examples: premises long, short and filtered, and hypotheses."""
 
-from lextables.dataset import census, write_census
-from lextables.job import job
-from lextables.lawngnli.pairs import write_pairs
-from lextables.lawngnli.schema.pairs import TABLES
-from lextables.run import loaded
+from lextables.papers.lawngnli.pairs import write_pairs
+from lextables.papers.lawngnli.schema.pairs import TABLES
+from lextables.pipeline.dataset import census, write_census
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]):
     given, output = snakemake.input, snakemake.output

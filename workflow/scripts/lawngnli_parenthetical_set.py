@@ -2,11 +2,11 @@
 
 from itertools import chain
 
-from lextables.dataset import census, read, write, write_census
-from lextables.job import job
-from lextables.lawngnli.census import check_left, total, volume_sources
-from lextables.lawngnli.schema.parentheticals import PARENTHETICALS
-from lextables.run import loaded
+from lextables.papers.lawngnli.census import check_left, total, volume_sources
+from lextables.papers.lawngnli.schema.parentheticals import PARENTHETICALS
+from lextables.pipeline.dataset import census, read, write, write_census
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]):
     given, output = snakemake.input, snakemake.output

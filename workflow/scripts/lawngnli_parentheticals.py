@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from lextables.job import job
-from lextables.lawngnli import step_counts
-from lextables.lawngnli.accuracy import tokens_of
-from lextables.lawngnli.case_index import CaseIndex
-from lextables.lawngnli.entail_examples import write_parentheticals
-from lextables.lawngnli.majority_opinions import MajorityOpinions
+from lextables.papers.lawngnli import step_counts
+from lextables.papers.lawngnli.accuracy import tokens_of
+from lextables.papers.lawngnli.case_index import CaseIndex
+from lextables.papers.lawngnli.entail_examples import write_parentheticals
+from lextables.papers.lawngnli.majority_opinions import MajorityOpinions
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     index = CaseIndex(snakemake.input.index)

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lextables.dataset import census, write_census
-from lextables.job import job
-from lextables.lawngnli.released_dataset import RELEASED, chosen_bulk, write_released
+from lextables.papers.lawngnli.released_dataset import RELEASED, chosen_bulk, write_released
+from lextables.pipeline.dataset import census, write_census
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
     bulk = chosen_bulk(snakemake.params.bulk)

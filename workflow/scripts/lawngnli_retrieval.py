@@ -4,15 +4,15 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from lextables.dataset import census, write_census
-from lextables.job import job
-from lextables.lawngnli.census import check_left
-from lextables.lawngnli.reranking_examples import write_reranking
-from lextables.lawngnli.retrieval_pools import write_retrieval
-from lextables.lawngnli.schema import reranking
-from lextables.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
+from lextables.papers.lawngnli.census import check_left
+from lextables.papers.lawngnli.reranking_examples import write_reranking
+from lextables.papers.lawngnli.retrieval_pools import write_retrieval
+from lextables.papers.lawngnli.schema import reranking
+from lextables.papers.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from lextables.pipeline.dataset import census, write_census
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
     given, output, params = snakemake.input, snakemake.output, snakemake.params

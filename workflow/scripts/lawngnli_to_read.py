@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from lextables.atomic import write_text
-from lextables.dataset import read
-from lextables.job import job
-from lextables.lawngnli.readings import drawn, sheet
+from lextables.papers.lawngnli.readings import drawn, sheet
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.dataset import read
+from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     census = json.loads(Path(snakemake.input.census).read_text(encoding="utf-8"))

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lextables import not_run
-from lextables.job import job
-from lextables.publish.bundle import About, PublishedRun, gather
+from lextables.pipeline import not_run
+from lextables.pipeline.job import job
+from lextables.pipeline.version import made_by, words
+from lextables.publish.export import About, PublishedRun, gather
 from lextables.publish.folder import write
-from lextables.version import made_by, words
 
 with job(snakemake.log[0]):
     given, params = snakemake.input, snakemake.params

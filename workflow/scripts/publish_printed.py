@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lextables.job import job
+from lextables.pipeline.job import job
 from lextables.publish.printed import gather, write
 
 with job(snakemake.log[0]):

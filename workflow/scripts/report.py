@@ -4,11 +4,12 @@ from pathlib import Path
 
 import yaml
 
-from lextables import not_run, rooms
-from lextables.job import job
+from lextables.papers import packages
+from lextables.pipeline import not_run
+from lextables.pipeline.job import job
+from lextables.pipeline.version import day, made_by, words
 from lextables.report import comparing, datasets, site
 from lextables.tables import report
-from lextables.version import day, made_by, words
 
 with job(snakemake.log[0]):
     root, earlier = Path(snakemake.params.root), snakemake.params.earlier
@@ -36,9 +37,9 @@ with job(snakemake.log[0]):
             runs=runs,
             datasets=[datasets.read(path, said) for path in sorted(censuses)],
             sections={
-                part.name: rooms.room(part.name, "exhibits").sections(root / "data")
+                part.name: packages.module(part.name, "exhibits").sections(root / "data")
                 for part in shown
-                if rooms.has(part.name, "exhibits")
+                if packages.has(part.name, "exhibits")
             },
             comparing=comparing.pages(shown, config),
             made_by=words(made_by()),

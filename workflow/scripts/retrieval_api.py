@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import embedding_api
 from lextables.models.limits import Limits
-from lextables.run import recorded_all
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection, dense
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
 

@@ -1,10 +1,10 @@
 """Reorder a retriever's hits by what a language model says of them, in all ways and forms of the queries."""
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import asked, device
 from lextables.models.limits import Limits
-from lextables.run import recorded_all
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.asking import about, expected, rerank
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked

@@ -3,10 +3,10 @@
 from functools import partial
 from pathlib import Path
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import bi_encoder, device
-from lextables.run import loaded, recorded
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.retrieval import collection, dense
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
 

@@ -1,10 +1,10 @@
 """Learn a linear model from the training queries and rank the documents of every test query by it."""
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
-from lextables.run import recorded_all
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection, linear
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
 

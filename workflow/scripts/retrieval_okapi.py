@@ -1,8 +1,8 @@
 """Rank the documents of every query by gensim's BM25 over its pool, in all forms of the queries."""
 
-from lextables.dataset import write
-from lextables.job import job
-from lextables.run import recorded_all
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection, okapi
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
 

@@ -1,10 +1,10 @@
 """Reorder a retriever's hits with a cross-encoder as it is, in all forms of the queries."""
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import cross_encoder, device
 from lextables.models.weights import weights_folder
-from lextables.run import recorded_all
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.reranking import rerank
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import device, multi_head
 from lextables.models.weights import weights_folder
-from lextables.run import loaded, recorded
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.classifying import rerank
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from lextables.dataset import write
-from lextables.job import job
 from lextables.models import cross_encoder, device
-from lextables.run import loaded, recorded
+from lextables.pipeline.dataset import write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.reranking import rerank
 from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked

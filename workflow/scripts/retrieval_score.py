@@ -1,11 +1,11 @@
 """Score the hits of one run on the test queries."""
 
-from lextables.dataset import read, write
-from lextables.job import job
-from lextables.run import SCORES
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import SCORES
+from lextables.pipeline.units import UNITS
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.scoring import by_query, scores
-from lextables.units import UNITS
 
 with job(snakemake.log[0]):
     data = collection.load(snakemake.input.data, snakemake.params.task)

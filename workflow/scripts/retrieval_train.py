@@ -3,10 +3,10 @@
 from importlib import import_module
 from pathlib import Path
 
-from lextables.job import job
 from lextables.models import device
 from lextables.models.checkpoints import keep
-from lextables.run import chosen, counts_of, identity, recorded
+from lextables.pipeline.job import job
+from lextables.pipeline.run import chosen, counts_of, identity, recorded
 from lextables.tasks.retrieval import collection, training
 
 with job(snakemake.log[0]) as log:

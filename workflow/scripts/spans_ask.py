@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lextables.dataset import read, write
-from lextables.job import job
 from lextables.models import asked, device
 from lextables.models.limits import Limits
-from lextables.run import recorded
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded
 from lextables.tasks.spans.asking import Found, Reader, asked_questions, nbest
 from lextables.tasks.spans.schema import NBEST
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lextables.dataset import read
-from lextables.job import job
-from lextables.run import recorded
+from lextables.pipeline.dataset import read
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded
 from lextables.tasks.spans.choosing import choose
 from lextables.tasks.spans.shares import held_out_contracts
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lextables.job import job
 from lextables.models.weights import weights_folder
+from lextables.pipeline.job import job
 from lextables.tasks.spans.features import write_parts
 
 with job(snakemake.log[0]) as log:

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lextables.dataset import read, write
-from lextables.job import job
-from lextables.run import recorded
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import recorded
 from lextables.tasks.spans.joining import join
 from lextables.tasks.spans.schema import NBEST
 

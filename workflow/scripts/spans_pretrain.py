@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from lextables.content import sha256_of
-from lextables.dataset import read
-from lextables.job import job
 from lextables.models import device
 from lextables.models.checkpoints import clear, work_folder
 from lextables.models.weights import weights_folder
-from lextables.run import identity, recorded
+from lextables.pipeline.content import sha256_of
+from lextables.pipeline.dataset import read
+from lextables.pipeline.job import job
+from lextables.pipeline.run import identity, recorded
 from lextables.tasks.spans.pretraining import pretrain
 
 with job(snakemake.log[0]):

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from lextables.job import job
 from lextables.models import device
 from lextables.models.weights import weights_folder
-from lextables.run import loaded, recorded
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.spans.reading import Reading, read_contracts
 
 with job(snakemake.log[0]):

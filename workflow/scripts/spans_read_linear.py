@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lextables.job import job
-from lextables.run import loaded, recorded
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.spans.linear import read_contracts
 
 with job(snakemake.log[0]):

@@ -1,11 +1,11 @@
 """Score the spans of one run on the test contracts."""
 
-from lextables.dataset import read, write
-from lextables.job import job
 from lextables.metrics.spans import gold, nbest_rows, scores
 from lextables.metrics.spans_by_contract import by_contract
-from lextables.run import SCORES
-from lextables.units import UNITS
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.job import job
+from lextables.pipeline.run import SCORES
+from lextables.pipeline.units import UNITS
 
 with job(snakemake.log[0]):
     questions, answers = snakemake.input.data

@@ -3,11 +3,11 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lextables.content import folder_content
-from lextables.job import job
 from lextables.models import device
 from lextables.models.checkpoints import clear
-from lextables.run import counts_of, identity, recorded
+from lextables.pipeline.content import folder_content
+from lextables.pipeline.job import job
+from lextables.pipeline.run import counts_of, identity, recorded
 from lextables.tasks.spans.reading import Reading, read_contracts
 from lextables.tasks.spans.shares import held_out_contracts
 from lextables.tasks.spans.training import contract_splits, train

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lextables.content import folder_content
-from lextables.job import job
 from lextables.models import device
 from lextables.models.checkpoints import keep
-from lextables.run import chosen, counts_of, identity, recorded
+from lextables.pipeline.content import folder_content
+from lextables.pipeline.job import job
+from lextables.pipeline.run import chosen, counts_of, identity, recorded
 from lextables.tasks.spans.training import train
 
 with job(snakemake.log[0]) as log:

@@ -3,9 +3,9 @@
 from functools import partial
 from pathlib import Path
 
-from lextables.job import job
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
+from lextables.pipeline.job import job
 from lextables.tasks.spans.vectors import write_vectors
 
 with job(snakemake.log[0]) as log:

@@ -3,9 +3,9 @@
 from importlib import import_module
 from pathlib import Path
 
-from lextables.atomic import write_text
-from lextables.job import job
-from lextables.rooms import load
+from lextables.papers.packages import load
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.job import job
 from lextables.tables import comparison, published, render
 from lextables.tables.asked import with_counts
 from lextables.tables.cells import build, to_csv
@@ -30,7 +30,7 @@ with job(snakemake.log[0]):
         absent=snakemake.params.absent,
         file=next(map(Path, snakemake.input.file), None),
     )
-    cells = list(import_module(f"lextables.{paper}.tables").cells(name, inputs))
+    cells = list(import_module(f"lextables.papers.{paper}.tables").cells(name, inputs))
     entry = registry.tables[name]
     lines = build(inputs.published, with_counts(cells, inputs.root), comparable(sources), entry.why_off)
 

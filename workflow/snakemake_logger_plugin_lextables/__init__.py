@@ -25,7 +25,7 @@ LOCKED = (
     "Another run, or a job of a run that was killed, works in this folder; wait for it or stop it. "
     "If nothing runs any more on any machine, run snakemake --unlock."
 )
-# The last line of a failed job's log (`lextables.job`), and an error that a function of a rule raised.
+# The last line of a failed job's log (`pipeline.job`), and an error that a function of a rule raised.
 FAILED = re.compile(r"\S+ \S+ failed: (.+)")
 BAD_INPUT = re.compile(r"^ *(?:BadInput|NotNow|NotFetched): (.+)$", re.MULTILINE)
 

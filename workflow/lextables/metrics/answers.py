@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lextables.dataset import Row
 from lextables.metrics.classification import by_key
 from lextables.metrics.intervals import jackknife_interval
 from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
+from lextables.pipeline.dataset import Row
 
 OFF_BY = 0.01  # what rounding may take from a sum of one
 

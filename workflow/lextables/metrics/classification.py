@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lextables.dataset import Row
-from lextables.errors import BadInput
 from lextables.metrics.average_precision import minority_precisions
 from lextables.metrics.intervals import jackknife_interval
+from lextables.pipeline.dataset import Row
+from lextables.pipeline.errors import BadInput
 
 NAN = math.nan
 # Up to so many units each is left out by itself; more are dealt into groups, which are left out.

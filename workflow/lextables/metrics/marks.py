@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lextables.dataset import Row
 from lextables.metrics.answers import groups
 from lextables.metrics.average_precision import weighted_precisions
 from lextables.metrics.classification import by_key, nanmean
 from lextables.metrics.intervals import jackknife_interval
 from lextables.metrics.pseudo_values import pseudo_values, unit_rows
+from lextables.pipeline.dataset import Row
 
 BEST = "F1, best threshold"
 AREA = "average precision"

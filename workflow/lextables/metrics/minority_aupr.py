@@ -24,8 +24,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lextables.dataset import Row
-from lextables.errors import BadInput
 from lextables.metrics import classification
 from lextables.metrics.classification import (
     NAN,
@@ -42,6 +40,8 @@ from lextables.metrics.classification import (
     one_of,
     score_row,
 )
+from lextables.pipeline.dataset import Row
+from lextables.pipeline.errors import BadInput
 
 STRICT = ", strict"
 DATA_TYPES = ("main", "abridged")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lextables.dataset import Row
+from lextables.pipeline.dataset import Row
 
 
 def pseudo_values(estimate: float, left_out: np.ndarray) -> np.ndarray:

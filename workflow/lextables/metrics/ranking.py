@@ -10,8 +10,8 @@ from functools import partial
 
 import pytrec_eval
 
-from lextables.errors import BadInput
 from lextables.metrics.characters import character_precision, character_recall
+from lextables.pipeline.errors import BadInput
 
 NAN = float("nan")
 STRICT = ", strict"  # marks a score that follows the text where the printed tables differ from it

@@ -39,9 +39,9 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
-from lextables.dataset import Row
-from lextables.errors import BadInput
 from lextables.metrics.intervals import RESAMPLES, percentile_interval, resampled_weights
+from lextables.pipeline.dataset import Row
+from lextables.pipeline.errors import BadInput
 
 NAN = float("nan")
 STRICT = ", strict"

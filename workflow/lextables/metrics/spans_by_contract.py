@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lextables.dataset import Row
 from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 from lextables.metrics.spans import AUPR, Counts, Gold, Nbest, aupr, counts, paper_matches, sweep
+from lextables.pipeline.dataset import Row
 
 
 def by_contract(

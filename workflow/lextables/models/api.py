@@ -20,7 +20,6 @@ import httpx2
 import openai
 from tqdm import tqdm
 
-from lextables.errors import BadInput, NotNow
 from lextables.models.kept_calls import Calls, canonical
 from lextables.models.limits import Limits
 from lextables.models.spending import (
@@ -36,7 +35,8 @@ from lextables.models.spending import (
     on_loopback,
     price_of,
 )
-from lextables.redaction import SHORTEST
+from lextables.pipeline.errors import BadInput, NotNow
+from lextables.pipeline.redaction import SHORTEST
 
 KEY = "OPENAI_API_KEY"
 ATTEMPTS = 8

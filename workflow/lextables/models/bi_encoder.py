@@ -12,14 +12,14 @@ from sentence_transformers import SentenceTransformer
 from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
-from lextables.errors import loading_weights
-from lextables.fingerprint import fingerprint
 from lextables.models import device, loading, named_code
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.onednn import linear_by_onednn
 from lextables.models.throughput import READING, count_lengths, measured
 from lextables.models.vectors import Encode, Store
-from lextables.run import identity
+from lextables.pipeline.errors import loading_weights
+from lextables.pipeline.fingerprint import fingerprint
+from lextables.pipeline.run import identity
 
 # The tokens of a batch: on a processor what its caches hold, on a GPU what keeps it busy.
 TOKENS = {"cpu": 2048, "cuda": 65536}

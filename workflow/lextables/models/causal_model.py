@@ -9,11 +9,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from lextables.errors import loading_weights
 from lextables.models import loading
 from lextables.models.files import gguf_file
 from lextables.models.language_model import Prompt
 from lextables.models.tokenizer import load_tokenizer
+from lextables.pipeline.errors import loading_weights
 
 # Tokens evaluated at once: their attention to a long prompt is what takes memory.
 AT_ONCE = 512

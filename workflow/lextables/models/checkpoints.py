@@ -20,13 +20,13 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
-from lextables.atomic import flush, replacing_folder, write_text
-from lextables.content import sha256_of
 from lextables.models.in_parts import InParts
 from lextables.models.precision import in_words, mixed, tf32
 from lextables.models.throughput import TRAINING, aside, encoder, measured
 from lextables.models.unpadding import settle
-from lextables.run import noted
+from lextables.pipeline.atomic import flush, replacing_folder, write_text
+from lextables.pipeline.content import sha256_of
+from lextables.pipeline.run import noted
 
 _WHOLE, _FINISHED, _FILES = "whole", "finished", "files.json"
 WORKERS = 2  # processes that make a GPU's batches

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 
 # benepar's own spaCy plugin maps these characters so before it parses.
 _TO_NORMAL = {"`": "'", "«": '"', "»": '"', "‘": "'", "’": "'", "“": '"', "”": '"', "—": "--"}

@@ -15,12 +15,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 from transformers import set_seed
 
-from lextables.errors import loading_weights
 from lextables.models import loading, named_code
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.in_parts import InParts
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.throughput import READING, count, measured
+from lextables.pipeline.errors import loading_weights
 
 Pair = tuple[str, str]
 # How many pairs are counted at once, which may be whole opinions.

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from lextables import gpu_lease
-from lextables.errors import BadSetting
-from lextables.run import processor
+from lextables.pipeline import gpu_lease
+from lextables.pipeline.errors import BadSetting
+from lextables.pipeline.run import processor
 
 if TYPE_CHECKING:
     import torch

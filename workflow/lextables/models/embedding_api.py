@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from lextables.errors import BadInput
 from lextables.models.api import Api, Call
 from lextables.models.limits import Limits
+from lextables.pipeline.errors import BadInput
 
 
 def embed(

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lextables import own
 from lextables.models.files import model_files
 from lextables.models.weights import fetched, weights_folder
+from lextables.pipeline import user_rows
 
 
 def fetch(settings: Mapping[str, Any]) -> str:
@@ -15,7 +15,7 @@ def fetch(settings: Mapping[str, Any]) -> str:
     `BadInput` where the hub does not give it, or gives what a user's own model is not declared as.
     """
     location = settings["weights"]
-    if location.startswith(own.PREFIX):
+    if location.startswith(user_rows.PREFIX):
         folder = weights_folder(settings)
     else:
         folder = fetched(location, settings["revision"])

@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from transformers import Trainer
 
-from lextables.errors import BadInput
 from lextables.models.micro_batches import MORE_MEMORY, emptied, out_of_memory
 from lextables.models.throughput import aside, count
-from lextables.run import noted
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import noted
 
 # What of a batch has a column for each token.
 BY_TOKEN = frozenset({"input_ids", "attention_mask", "token_type_ids", "labels"})

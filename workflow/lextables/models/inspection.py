@@ -20,13 +20,13 @@ from typing import Any
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 
-from lextables.atomic import write_text
-from lextables.config import ExtraModel
-from lextables.content import Contents
-from lextables.errors import BadInput
-from lextables.fingerprint import ROOT, fingerprint
 from lextables.models import named_code
 from lextables.models.files import gguf_file, model_files, modules_of, reads_gguf
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.config import ExtraModel
+from lextables.pipeline.content import Contents
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.fingerprint import ROOT, fingerprint
 
 Shapes = Mapping[str, tuple[int, ...]]
 

@@ -16,9 +16,9 @@ from zlib import error as ZlibError
 
 from tqdm import tqdm
 
-from lextables.atomic import replacing
 from lextables.models.language_model import Choice, LanguageModel, Prompt, Request, Weighed, Written
 from lextables.models.spending import locked
+from lextables.pipeline.atomic import replacing
 
 Asked = TypeVar("Asked", Choice, Request)
 Answered = TypeVar("Answered")

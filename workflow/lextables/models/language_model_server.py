@@ -13,11 +13,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from lextables.errors import BadInput
 from lextables.models.api import Api, Call, Refused
 from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
 from lextables.models.limits import Limits
 from lextables.models.token_count import TokenCounter
+from lextables.pipeline.errors import BadInput
 
 Endpoint = Literal["chat", "completions"]
 PATHS: dict[Endpoint, str] = {"chat": "/chat/completions", "completions": "/completions"}

@@ -15,8 +15,8 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
-from lextables.atomic import replacing
-from lextables.errors import BadInput
+from lextables.pipeline.atomic import replacing
+from lextables.pipeline.errors import BadInput
 
 WORD = r"(?u)\b\w+\b"
 STEPS = 200  # of the solver of `fit_few`, more than it needs

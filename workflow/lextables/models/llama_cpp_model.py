@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lextables.errors import loading_weights
 from lextables.models.language_model import Prompt
+from lextables.pipeline.errors import loading_weights
 
 # Tokens evaluated at once.
 AT_ONCE = 512

@@ -22,8 +22,8 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from lextables.atomic import replacing_folder
-from lextables.errors import BadInput
+from lextables.pipeline.atomic import replacing_folder
+from lextables.pipeline.errors import BadInput
 
 Report = Mapping[str, Any]
 

@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from lextables.errors import BadInput
 from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
+from lextables.pipeline.errors import BadInput
 
 # Characters before the seam that decide how what follows is cut into tokens: more than a word.
 SEAM = 64

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import torch
 
-from lextables.errors import BadInput
-from lextables.run import noted
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import noted
 
 T, R = TypeVar("T"), TypeVar("R")
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"

@@ -30,9 +30,9 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedModel, set_seed
 
-from lextables.atomic import replacing_folder
-from lextables.errors import BadInput, loading_weights
 from lextables.models.loading import check_whole, fresh, fresh_encoder
+from lextables.pipeline.atomic import replacing_folder
+from lextables.pipeline.errors import BadInput, loading_weights
 
 HeadKind = Literal["family", "own"]
 Loss = Literal["binary_cross_entropy", "cross_entropy"]

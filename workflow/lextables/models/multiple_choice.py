@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Any
 
-from lextables.errors import BadInput
 from lextables.models.language_model import Choice, LanguageModel, Prompt, Request
 from lextables.models.prompts import Template, fitted
+from lextables.pipeline.errors import BadInput
 
 # As long as an option that is spelt out, up to a point.
 ANSWER_TOKENS = 16

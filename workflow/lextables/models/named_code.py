@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 
 _IMPORTED = ("torch.", "sentence_transformers.")
 _MODULES = """Asym BoW CLIPModel CNN Dense Dropout LayerNorm LogitScore LSTM Normalize Pooling Router

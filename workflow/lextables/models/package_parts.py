@@ -14,8 +14,8 @@ from tempfile import TemporaryFile
 from typing import IO
 from zipfile import ZipFile
 
-from lextables.atomic import replacing_folder
-from lextables.errors import BadInput
+from lextables.pipeline.atomic import replacing_folder
+from lextables.pipeline.errors import BadInput
 
 CHUNK = 1 << 20
 

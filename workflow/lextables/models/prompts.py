@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template as _Template
 
-from lextables.errors import BadInput
 from lextables.models.language_model import LanguageModel, Message, Prompt
+from lextables.pipeline.errors import BadInput
 
 FENCE = "fence"
 _SHORTEST_FENCE = 5

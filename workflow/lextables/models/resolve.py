@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lextables import own
-from lextables.config import Config, ExtraModel
-from lextables.errors import BadInput
-from lextables.registry import content
+from lextables.pipeline import user_rows
+from lextables.pipeline.config import Config, ExtraModel
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.registry import content
 
 Kind = Literal[
     "bi-encoder",
@@ -98,9 +98,10 @@ class Missing:
 def load_models(path: str | Path) -> dict[str, Model]:
     """Read and check `resources/models.yaml`; `BadInput` names the entry and key of the first fault."""
     entries = content(path)
-    if taken := [name for name in entries if name.startswith(own.PREFIX)]:
+    if taken := [name for name in entries if name.startswith(user_rows.PREFIX)]:
         raise BadInput(
-            f"{taken[0]} starts with {own.PREFIX!r}, which marks a user's own models", where=Path(path).name
+            f"{taken[0]} starts with {user_rows.PREFIX!r}, which marks a user's own models",
+            where=Path(path).name,
         )
     models = {}
     for name, entry in entries.items():

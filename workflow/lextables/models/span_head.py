@@ -3,8 +3,8 @@
 import torch
 from transformers import AutoModelForQuestionAnswering, PreTrainedModel, set_seed
 
-from lextables.errors import loading_weights
 from lextables.models.loading import check_whole, fresh, fresh_encoder, quiet
+from lextables.pipeline.errors import loading_weights
 
 
 @loading_weights()

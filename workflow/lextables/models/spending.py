@@ -21,8 +21,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lextables import ROOT
-from lextables.errors import BadInput
 from lextables.models.limits import Limits
+from lextables.pipeline.errors import BadInput
 
 PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000

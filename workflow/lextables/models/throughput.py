@@ -23,7 +23,7 @@ from transformers import PretrainedConfig, PreTrainedModel
 
 from lextables.models.onednn import linear_by_onednn
 from lextables.models.precision import in_words
-from lextables.run import noted
+from lextables.pipeline.run import noted
 
 TRAINING, READING = "training", "reading"
 PASSES = {TRAINING: 3, READING: 1}  # the way back costs twice the way there

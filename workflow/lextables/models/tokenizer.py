@@ -6,7 +6,7 @@ from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Tokenizer, models, normalizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from lextables.errors import loading_weights
+from lextables.pipeline.errors import loading_weights
 
 
 @loading_weights()

@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from lextables.atomic import replacing, write_text
+from lextables.pipeline.atomic import replacing, write_text
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 
@@ -34,7 +34,7 @@ class Store:
     """
 
     def __init__(self, root: str | Path, identity: Mapping[str, Any]) -> None:
-        """Open the folder below ``root`` for ``identity``, as `lextables.run.identity` gives it.
+        """Open the folder below ``root`` for ``identity``, as `lextables.pipeline.run.identity` gives it.
 
         What earlier code or libraries made of the same data on the same device goes: nothing will use it.
         """

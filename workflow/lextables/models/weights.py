@@ -16,8 +16,8 @@ import httpx2
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 
-from lextables.errors import BadInput
 from lextables.models.files import HUB_FILES
+from lextables.pipeline.errors import BadInput
 
 # The variable with `resolve.places` as JSON.
 PLACES = "LEXTABLES_PLACES"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import yaml
 
 from lextables.publish import licences
-from lextables.publish.bundle import Bundle, Form, PublishedTable, said
+from lextables.publish.export import Bundle, Form, PublishedTable, said
 from lextables.sources.registry import SAMPLE
 
 SPLIT = "full"

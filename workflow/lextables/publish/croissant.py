@@ -14,9 +14,9 @@ import mlcroissant as mlc
 import pyarrow as pa
 
 from lextables import __version__
+from lextables.pipeline.version import RELEASED
 from lextables.publish import licences
-from lextables.publish.bundle import Bundle, PublishedTable, said
-from lextables.version import RELEASED
+from lextables.publish.export import Bundle, PublishedTable, said
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 SAMPLE_WORDS = "This is a sample of our own writing; what else is said is of the paper's own data."

@@ -4,10 +4,10 @@ import os
 import shutil
 from pathlib import Path
 
-from lextables.atomic import replacing_folder
-from lextables.publish.bundle import Bundle, Form
+from lextables.pipeline.atomic import replacing_folder
 from lextables.publish.card import CATEGORIES, bibtex, card, description, licence_text
 from lextables.publish.croissant import croissant
+from lextables.publish.export import Bundle, Form
 from lextables.publish.forms import WRITERS
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lextables.publish import predictions, squad, trec
-from lextables.publish.bundle import Form, PublishedSet
+from lextables.publish.export import Form, PublishedSet
 
 WRITERS: Mapping[str, Callable[[PublishedSet, Path], list[Form]]] = {
     "retrieval": trec.write,

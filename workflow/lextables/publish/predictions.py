@@ -12,8 +12,8 @@ from pathlib import Path
 import orjson
 import pyarrow.parquet as pq
 
-from lextables.dataset import Row, read
-from lextables.publish.bundle import Form, PublishedRun, PublishedSet
+from lextables.pipeline.dataset import Row, read
+from lextables.publish.export import Form, PublishedRun, PublishedSet
 from lextables.tasks.answers import collection
 
 FOLDER = "predictions"

@@ -9,7 +9,7 @@ import mlcroissant as mlc
 import pyarrow as pa
 import yaml
 
-from lextables.atomic import replacing_folder
+from lextables.pipeline.atomic import replacing_folder
 from lextables.publish import licences
 from lextables.publish.card import SPLIT, cell, front_matter, size
 from lextables.publish.croissant import as_json, field, file_object

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from lextables.dataset import Row, read
-from lextables.publish.bundle import Form, PublishedRun, PublishedSet
+from lextables.pipeline.dataset import Row, read
+from lextables.publish.export import Form, PublishedRun, PublishedSet
 from lextables.tasks.spans.released_text import PARTING
 
 VERSION = b"v2.0"

@@ -16,8 +16,8 @@ from urllib.parse import quote
 import numpy as np
 import orjson
 
-from lextables.dataset import read
-from lextables.publish.bundle import Form, PublishedRun, PublishedSet
+from lextables.pipeline.dataset import read
+from lextables.publish.export import Form, PublishedRun, PublishedSet
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import Collection
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lextables.config import Config
+from lextables.pipeline.config import Config
+from lextables.pipeline.version import snakemake_path
 from lextables.tables.asked import in_words
 from lextables.tables.render import duration
 from lextables.tables.report import RunRecord
-from lextables.version import snakemake_path
 
 NAMED = 3  # rows
 

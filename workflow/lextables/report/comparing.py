@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lextables import own
+from lextables.pipeline import user_rows
 from lextables.report import sheets
 from lextables.report.layout import Page
 from lextables.report.sheets import Sheet
@@ -30,7 +30,9 @@ def pages(parts: Sequence[Part], config: Mapping[str, Any]) -> list[Page]:
     """
     benchmarks = [one for one in standings.benchmarks(parts) if not one.rows[0].printed]
     extras = [*(config.get("extra_models") or ()), *(config.get("extra_predictions") or ())]
-    models = standings.leaderboard(benchmarks, {own.key(extra["name"]): extra["name"] for extra in extras})
+    models = standings.leaderboard(
+        benchmarks, {user_rows.key(extra["name"]): extra["name"] for extra in extras}
+    )
     told = reliable.reliability(benchmarks)
     found = [leaderboard(models, benchmarks)] if benchmarks else []
     return [*found, reliability(told, benchmarks)] if told else found

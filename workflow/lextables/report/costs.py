@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from lextables import spreadsheet
-from lextables.atomic import write_text
+from lextables.pipeline import spreadsheet
+from lextables.pipeline.atomic import write_text
 
 HOUR = 3600
 MEGABYTE = 1e6

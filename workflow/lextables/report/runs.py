@@ -9,13 +9,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from lextables.dataset import read
+from lextables.pipeline.dataset import read
+from lextables.pipeline.version import words
 from lextables.report.again import command, cost, trainings
 from lextables.report.exhibits import cut
 from lextables.report.layout import Page
 from lextables.tables.render import duration, label
 from lextables.tables.report import Exhibit, Part, RunRecord
-from lextables.version import words
 
 TEMPLATE = "run.html.j2"
 FILES = ("run.json", "scores.parquet", "units.parquet", "predictions.parquet", "log.txt")

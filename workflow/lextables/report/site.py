@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from lextables.atomic import replacing_folder
+from lextables.pipeline.atomic import replacing_folder
 from lextables.report import datasets, layout, overview, papers, runs, tables
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.sources.bounded import OverBounds, check_release
 
 

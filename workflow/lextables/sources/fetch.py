@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lextables.atomic import replacing, write_text
-from lextables.errors import BadInput, NotNow
+from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.errors import BadInput, NotNow
 from lextables.sources.digest import Digests, chunks, kind
 from lextables.sources.registry import PUBLISHED, Candidate, SourceFile
-from lextables.sources.strangers import looks, misplaced
 from lextables.sources.transfer import CLIENT, Client, OtherBytes, Part, Refused, download
+from lextables.sources.untrusted import looks, misplaced
 
 # What `Provenance.obtained_from` says of a mirror.
 MIRROR = "mirror"

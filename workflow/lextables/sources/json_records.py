@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from json import JSONDecodeError, JSONDecoder
 from typing import IO, Any
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 
 Record = dict[str, Any]
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from lextables.errors import BadInput
-from lextables.redaction import redacted
-from lextables.registry import content
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.redaction import redacted
+from lextables.pipeline.registry import content
 
 RELEASE = "release"
 # What an address gives where no digest is registered: nothing tells these bytes from any others.

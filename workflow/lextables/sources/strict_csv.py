@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Iterable, Iterator
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 
 
 def rows(lines: Iterable[bytes], name: str, delimiter: str = ",") -> Iterator[tuple[str, list[str]]]:

@@ -19,7 +19,7 @@ import requests
 import urllib3
 from tqdm import tqdm
 
-from lextables.atomic import write_text
+from lextables.pipeline.atomic import write_text
 from lextables.sources.digest import CHUNK, Digests, chunks
 
 

@@ -28,8 +28,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
-from lextables import spreadsheet
-from lextables.errors import BadInput
+from lextables.pipeline import spreadsheet
+from lextables.pipeline.errors import BadInput
 from lextables.tables.published import PublishedCell
 
 Verdict = Literal["match", "near", "off", "not run", ""]

@@ -23,9 +23,9 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 
-from lextables import spreadsheet
 from lextables.metrics.classification import GROUPED
 from lextables.metrics.intervals import mean_interval
+from lextables.pipeline import spreadsheet
 from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
 

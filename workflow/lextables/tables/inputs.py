@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lextables import not_run
-from lextables.dataset import Row, read
-from lextables.papers import Paper, TableEntry
+from lextables.papers.registry import Paper, TableEntry
+from lextables.pipeline import not_run
+from lextables.pipeline.dataset import Row, read
 from lextables.sources.registry import reworded
 from lextables.tables.cells import Score
 from lextables.tables.published import PublishedCell

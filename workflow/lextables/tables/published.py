@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 
 COLUMNS = ("table", "row", "column", "value", "decimals", "where")
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from lextables import spreadsheet
+from lextables.pipeline import spreadsheet
 from lextables.tables.comparison import Pair
 from lextables.tables.published import number
 from lextables.tables.standings import Benchmark, Row

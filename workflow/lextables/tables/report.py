@@ -13,13 +13,13 @@ from typing import Any
 
 import yaml
 
-from lextables.papers import Shown, TableEntry
+from lextables.papers.registry import Shown, TableEntry
+from lextables.pipeline.version import words
 from lextables.sources.registry import reworded
 from lextables.tables import render
 from lextables.tables.cells import Line, from_csv
 from lextables.tables.comparison import Pair
 from lextables.tables.comparison import from_csv as pairs_from_csv
-from lextables.version import words
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
-from lextables import spreadsheet
-from lextables.papers import TableEntry
+from lextables.papers.registry import TableEntry
+from lextables.pipeline import spreadsheet
 from lextables.sources.registry import SAMPLE
 from lextables.tables import render
 from lextables.tables.cells import SPREAD, Line

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lextables.config import Config
 from lextables.models import prompts
 from lextables.models.resolve import API, STANDS_IN, Missing, Model, Weights, find, model_settings
-from lextables.registry import Entry
-from lextables.run import Run
+from lextables.pipeline.config import Config
+from lextables.pipeline.registry import Entry
+from lextables.pipeline.run import Run
 
 PAPER_GRID = "paper"  # the entry of a registry's grids that holds the paper's own settings
 WHOLE = 100  # per cent of the training examples
@@ -174,7 +174,7 @@ class Context:
 
     ``gpu`` says whether training will find one, which decides the size of the grid under ``grid: auto``.
     ``given`` is what a user has predicted already: {data set: the rows of it}.  ``absent`` are the auxiliary
-    data sets that are not to be had here, each with the reason (`lextables.auxiliary`).
+    data sets that are not to be had here, each with the reason (`lextables.papers.auxiliary`).
     """
 
     config: Config

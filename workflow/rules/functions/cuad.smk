@@ -14,7 +14,7 @@ def contract(wildcards):
             "contract is empty", where="config", do="name a file, as in --config contract=path.txt"
         )
     # What reads pdf and Word files is loaded for a review alone.
-    from lextables.cuad.contract_text import read_contract
+    from lextables.papers.cuad.contract_text import read_contract
 
     read_contract(CONFIG.contract)
     contract_reviewer()

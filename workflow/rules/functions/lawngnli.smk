@@ -12,7 +12,7 @@ def bulk_content(wildcards):
     if not CONFIG.bulk_export:
         return ""
     # Imported here: it loads pandas, which few plans need.
-    from lextables.lawngnli.released_dataset import bulk_files
+    from lextables.papers.lawngnli.released_dataset import bulk_files
 
     folder = Path(CONFIG.bulk_export)
     return CONTENTS.folder(folder, bulk_files(folder))

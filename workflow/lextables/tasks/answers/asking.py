@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from lextables.dataset import write
-from lextables.errors import BadInput
 from lextables.models.language_model import LanguageModel
 from lextables.models.multiple_choice import ANSWER_TOKENS, Answered, Question, ask, counts
 from lextables.models.prompts import Template, plain_template
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import collection
 from lextables.tasks.answers.collection import Collection, pairs, prediction_rows
 from lextables.tasks.answers.marking import marked_rows

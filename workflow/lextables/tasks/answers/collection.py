@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lextables.dataset import read
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import read
+from lextables.pipeline.errors import BadInput
 
 # {question: {document: the share of each option, float64 (options,)}}
 Shares = Mapping[str, Mapping[str, np.ndarray]]

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
-from lextables.dataset import Row
 from lextables.models.linear import fit_many, probabilities, vocabulary
+from lextables.pipeline.dataset import Row
 from lextables.tasks.answers.collection import Collection, pairs
 from lextables.tasks.answers.folds import fold
 from lextables.tasks.answers.space import Space, of_words

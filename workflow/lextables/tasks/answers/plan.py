@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from lextables.models.resolve import Missing, model_settings
-from lextables.own import Key
-from lextables.registry import Entry
+from lextables.pipeline.registry import Entry
+from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
 from lextables.tasks.plan import ASK, GIVEN, LANGUAGE_MODELS, OUR_PROMPT, Given, Planner, Row, own_name
 

@@ -6,7 +6,7 @@ options, and may mark the paragraphs that say so.
 
 import pyarrow as pa
 
-from lextables.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Table
 
 DOCUMENTS = Table(
     "documents",

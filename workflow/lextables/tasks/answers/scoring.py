@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lextables.dataset import Row, read
-from lextables.errors import BadInput
 from lextables.metrics import answers, marks
 from lextables.metrics.classification import by_key
+from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers.collection import OFF_BY, Collection
 from lextables.tasks.answers.folds import fold
 

@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from lextables.dataset import Row, read
-from lextables.errors import BadInput
 from lextables.models.language_model import LanguageModel
 from lextables.models.multiple_choice import Answered, Question, ask
 from lextables.models.prompts import Template, plain_template
+from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import key_of, of_splits, shown
 
 ASKED_AT_ONCE = 256  # questions; their prompts are in memory together

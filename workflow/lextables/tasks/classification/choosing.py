@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lextables.dataset import Row, read
-from lextables.errors import BadInput
 from lextables.metrics.classification import METRICS, answered, by_head
 from lextables.metrics.minority_aupr import head_auprs
+from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import labels_of
 from lextables.tasks.classification.trials import JOINT
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from lextables.dataset import Row
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import Row
+from lextables.pipeline.errors import BadInput
 
 Key = tuple[str, str]  # the ids of a text and of the second text of its pair, empty where it stands alone
 # What of its examples a model is shown: the columns of the ids of a text and, of a pair, the second one.

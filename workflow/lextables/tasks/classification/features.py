@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from transformers import AutoConfig, BatchEncoding
 
-from lextables.dataset import Column, Row, Table, write
-from lextables.errors import BadInput
 from lextables.models.loading import positions
 from lextables.models.tokenizer import load_tokenizer
+from lextables.pipeline.dataset import Column, Row, Table, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import Key
 from lextables.tasks.classification.texts import Text
 

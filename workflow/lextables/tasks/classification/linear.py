@@ -16,11 +16,11 @@ from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from lextables.dataset import Row, read, write
-from lextables.errors import BadInput
 from lextables.models import linear
 from lextables.models.linear import Linear, probabilities
 from lextables.models.word_runs import standing_in
+from lextables.pipeline.dataset import Row, read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     Key,
     View,
@@ -33,9 +33,9 @@ from lextables.tasks.classification.examples import (
 )
 from lextables.tasks.classification.sampling import subset
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
-from lextables.tasks.classification.sight import Sight, Vectors, paired, rarity, seen, sight
 from lextables.tasks.classification.texts import Text, texts_of
 from lextables.tasks.classification.vectors import read_vectors
+from lextables.tasks.classification.views import Sight, Vectors, paired, rarity, seen, sight
 
 WEIGHTS = "linear.npz"
 RARE = 0.1  # of a head's examples; where that is fewer than the least, so many texts are enough for a word

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lextables.dataset import Row
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import Row
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     by_head,
     check_labels,

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from lextables.dataset import Row, read
-from lextables.errors import BadInput
 from lextables.models import multi_head
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.multi_head import MultiHead
 from lextables.models.precision import tf32
 from lextables.models.throughput import READING, count, measured
+from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import Key, by_head, key_of, of_splits, shown
 from lextables.tasks.classification.features import Tokens, read_tokens
 

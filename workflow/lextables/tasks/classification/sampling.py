@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from lextables.dataset import Row
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import Row
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import labels_of
 
 Labels = Sequence[Sequence[int]]  # the right answers of each example of a head

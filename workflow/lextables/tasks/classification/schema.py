@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from lextables.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Table
 
 _ANSWERS = (
     Column("head_id", pa.string(), "the head"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from lextables.dataset import read
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import read
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import PLAIN, Key, View, key_of
 
 

@@ -22,14 +22,14 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from transformers import TrainingArguments
 
-from lextables.atomic import replacing_folder
-from lextables.dataset import Row, read, write
-from lextables.errors import BadInput
 from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import AtUpdates, arguments, work_folder
 from lextables.models.in_parts import InParts
 from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.weights import weights_folder
+from lextables.pipeline.atomic import replacing_folder
+from lextables.pipeline.dataset import Row, read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import key_of, shown
 from lextables.tasks.classification.features import Tokens, read_tokens
 from lextables.tasks.classification.material import Material, material

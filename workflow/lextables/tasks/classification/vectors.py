@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.dataset import Column, Row, Table, write
+from lextables.pipeline.dataset import Column, Row, Table, write
 from lextables.tasks.classification.texts import Text
 
 VECTORS = Table(

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lextables.dataset import Row, read
 from lextables.metrics.ranking import by_name
+from lextables.pipeline.dataset import Row, read
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.schema import reorder
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from lextables.errors import BadInput
 from lextables.models.multi_head import MultiHead
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import read_heads
 from lextables.tasks.classification.texts import Text

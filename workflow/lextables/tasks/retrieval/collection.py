@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lextables.dataset import Row, read
+from lextables.pipeline.dataset import Row, read
 
 Task = Mapping[str, Any]  # a registry's `RetrievalTask`, as plain values
 

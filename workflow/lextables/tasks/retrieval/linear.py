@@ -14,8 +14,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from lextables.errors import BadInput
 from lextables.models.bm25 import BM25Index, analyze
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.schema import Hits
 

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import PositiveFloat, PositiveInt, field_validator, model_validator
 
-from lextables.errors import BadInput
 from lextables.metrics.ranking import by_name
 from lextables.models.resolve import Missing, Weights, model_settings
-from lextables.own import Key
-from lextables.registry import Entry
-from lextables.run import Run
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.registry import Entry
+from lextables.pipeline.run import Run
+from lextables.pipeline.user_rows import Key
 from lextables.tasks.plan import (
     ASK,
     GIVEN,

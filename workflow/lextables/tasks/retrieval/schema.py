@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lextables.dataset import Column, Row, Table, read
+from lextables.pipeline.dataset import Column, Row, Table, read
 
 Hits = dict[str, list[tuple[str, float]]]
 

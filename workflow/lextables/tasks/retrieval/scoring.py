@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 
-from lextables.dataset import Row
 from lextables.metrics.ranking import STRICT, by_name, strict_reading
+from lextables.pipeline.dataset import Row
 from lextables.tasks.retrieval.collection import Collection
 
 

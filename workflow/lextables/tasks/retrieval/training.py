@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import torch
 
-from lextables.atomic import replacing_folder
-from lextables.dataset import read, write
 from lextables.models import checkpoints
 from lextables.models.checkpoints import work_folder
+from lextables.pipeline.atomic import replacing_folder
+from lextables.pipeline.dataset import read, write
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.schema import TRIED
 

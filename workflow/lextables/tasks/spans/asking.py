@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lextables.dataset import Row
-from lextables.errors import BadInput
 from lextables.models.language_model import LanguageModel, Request
 from lextables.models.multiple_choice import weighed
 from lextables.models.prompts import Template, plain_template
+from lextables.pipeline.dataset import Row
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.released_text import collapsed
 
 NONE = "NONE"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lextables.dataset import Row, read
 from lextables.metrics import spans
+from lextables.pipeline.dataset import Row, read
 
 
 def choose(

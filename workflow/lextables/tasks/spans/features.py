@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables.dataset import read
-from lextables.errors import BadInput
 from lextables.models.tokenizer import load_tokenizer
+from lextables.pipeline.dataset import read
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.shares import held_out_contracts
 from lextables.tasks.spans.windows import WindowSettings, write_features
 

@@ -20,13 +20,13 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
-from lextables.dataset import Row, read, write
-from lextables.errors import BadInput
 from lextables.metrics.spans import TEXT_END, paper_words
 from lextables.models import linear
 from lextables.models.linear import Linear, Vocabulary, probabilities
+from lextables.pipeline.dataset import Row, read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import candidates as spans
-from lextables.tasks.spans import rivals, unit_scores
+from lextables.tasks.spans import overlaps, unit_scores
 from lextables.tasks.spans.candidates import Candidates
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.shares import part
@@ -46,7 +46,7 @@ class SpanModel:
     """The models; ``parts`` are the kinds of parts that answer each category, ``relaxed`` which are relaxed.
 
     For each category, ``second`` has weights for `candidates.described` and `candidates.words`, and ``third``
-    for `rivals.described`.
+    for `overlaps.described`.
     """
 
     categories: tuple[str, ...]
@@ -98,8 +98,8 @@ def fit(
     weighed = partial(_weighed, likened=likened, penalty=settings["penalty"], near=settings["near"])
     second, scores = _second(found, given, logits, matched, [bool(each) for each in parts], folds, weighed)
 
-    beside = [rivals.described(own, score) for own, score in zip(given, scores, strict=True)]
-    adds = [rivals.added(*each) for each in zip(given, scores, matched, strict=True)]
+    beside = [overlaps.described(own, score) for own, score in zip(given, scores, strict=True)]
+    adds = [overlaps.added(*each) for each in zip(given, scores, matched, strict=True)]
     third = weighed(beside, [new for new, _ in adds], [None] * len(given), [told for _, told in adds])
     return SpanModel(tuple(categories), loose, parts, units, second, third)
 
@@ -230,7 +230,7 @@ def predict(
         known = spans.described(own, found, logits[:, category])
         words = spans.words(own, found) if parts else None
         score = second.logits(_beside(known, words, np.ones(len(known), dtype=bool)))[:, 0]
-        given.append((own, third.logits(rivals.described(own, score))[:, 0]))
+        given.append((own, third.logits(overlaps.described(own, score))[:, 0]))
     return given
 
 

@@ -5,9 +5,9 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from lextables.errors import BadInput
 from lextables.metrics.spans import Nbest, nbest_columns
-from lextables.tasks.given import parsed, text_of
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.submitted import parsed, text_of
 
 FORM = 'write it as {"question id": [{"text": "…", "probability": 0.5}, …], …}'
 FARTHEST = 2**31  # words: no contract has as many

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from lextables.models.resolve import Missing, Weights, model_settings
-from lextables.own import Key
-from lextables.registry import Entry
-from lextables.run import Run
+from lextables.pipeline.registry import Entry
+from lextables.pipeline.run import Run
+from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
 from lextables.tasks.plan import (
     ASK,

@@ -20,12 +20,12 @@ from transformers import (
     set_seed,
 )
 
-from lextables.atomic import replacing
-from lextables.errors import BadInput, loading_weights
 from lextables.models.checkpoints import arguments, train
 from lextables.models.in_parts import InParts
 from lextables.models.loading import check_whole, fresh_encoder, quiet, save
 from lextables.models.tokenizer import load_tokenizer
+from lextables.pipeline.atomic import replacing
+from lextables.pipeline.errors import BadInput, loading_weights
 
 MASKED = 0.15
 TEXTS_AT_ONCE = 16

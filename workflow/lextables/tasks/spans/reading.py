@@ -17,14 +17,14 @@ import torch
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from lextables.atomic import write_text
-from lextables.dataset import read, write
-from lextables.errors import BadInput
 from lextables.models import span_head
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.precision import tf32
 from lextables.models.throughput import READING, count, measured
 from lextables.models.tokenizer import load_tokenizer
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.features import question_texts, window_settings
 from lextables.tasks.spans.final_text import FinalText, Spelling

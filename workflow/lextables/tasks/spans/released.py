@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path, PurePosixPath
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 
 # What loading needs.  Optimiser states and training arguments are pickles, which no one should open.

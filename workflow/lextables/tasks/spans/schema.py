@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from lextables.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Table
 
 # What the release writes where a question has the empty prediction and nothing else; its logits are 0.
 NOTHING_ELSE = "empty"

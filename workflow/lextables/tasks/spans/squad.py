@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import orjson
 import pyarrow as pa
 
-from lextables.dataset import Column, Row, Table
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.errors import BadInput
 
 QUESTIONS = Table(
     "questions",

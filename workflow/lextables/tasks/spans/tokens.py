@@ -12,7 +12,7 @@ import numpy as np
 import tokenizers
 from transformers import PreTrainedTokenizerBase
 
-from lextables.errors import BadInput
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.released_text import PARTING
 
 MAX_CHARACTERS = 5_000_000

@@ -9,14 +9,14 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel, TrainingArguments
 
-from lextables.dataset import read
-from lextables.errors import BadInput
 from lextables.models import checkpoints, span_head
 from lextables.models.checkpoints import arguments, work_folder
 from lextables.models.in_parts import InParts
 from lextables.models.loading import save
 from lextables.models.tokenizer import load_tokenizer
 from lextables.models.weights import weights_folder
+from lextables.pipeline.dataset import read
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.features import question_texts, window_settings
 from lextables.tasks.spans.shares import held_out_contracts, part
 from lextables.tasks.spans.windows import (

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from sklearn.preprocessing import normalize
 
-from lextables.errors import BadInput
 from lextables.models.linear import Linear, Vocabulary, fit_dense, fit_many, vocabulary
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.units import Span, Units
 
 # How much the words of a unit count that stands so many units before or after, and each side together.

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from lextables.dataset import Column, Row, Table, read, write
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import Column, Row, Table, read, write
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.units import units_of
 
 VECTORS = Table(

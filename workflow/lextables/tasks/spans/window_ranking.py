@@ -14,8 +14,8 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import SGDClassifier
 
-from lextables.atomic import replacing
-from lextables.errors import BadInput
+from lextables.pipeline.atomic import replacing
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.windows import Windows, open_windows, read_tokens
 
 TERMS = 100_000

@@ -27,9 +27,9 @@ import pyarrow.parquet as pq
 import torch
 from transformers import PreTrainedTokenizerBase
 
-from lextables.atomic import replacing, write_text
-from lextables.dataset import Column, Table, read
-from lextables.errors import BadInput
+from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.dataset import Column, Table, read
+from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.tokens import (
     Layout,
     Tokens,

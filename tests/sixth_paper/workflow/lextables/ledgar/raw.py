@@ -2,8 +2,8 @@
 
 import json
 
-from lextables.dataset import Published, Rows
-from lextables.errors import BadInput
+from lextables.pipeline.dataset import Published, Rows
+from lextables.pipeline.errors import BadInput
 
 HEAD = "label"
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from lextables.dataset import read
+from lextables.pipeline.dataset import read
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cells

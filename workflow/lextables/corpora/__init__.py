@@ -1,0 +1,1 @@
+"""Raw collections that no paper owns: case law, EDGAR, NLI data sets."""

@@ -1,0 +1,193 @@
+"""The body of a case, from the HTML of static.case.law or the XML of the former bulk export.
+
+Both mark the same things with other names: opinions, paragraphs, the label of each printed page where
+it starts, footnotes and the marks that point to them.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lxml import etree, html
+
+from lextables.corpora.caselaw.opinion import Page
+
+# Tab, line feed and carriage return are white space; every other control character is an accident.
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_ENTITIES = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+# Footnotes of opinions that were converted from plain text: a paragraph of its own before each.
+_FOOTNOTE_MARK = re.compile(r"\[Footnote (?:\d+/)?[\d*]+\]")
+_FIRST_INDEX = "1"
+
+
+class Unreadable(Exception):
+    """A case body that cannot be read; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One opinion as it stands in the case body.
+
+    ``pages`` holds the labels met in the opinion's body, in the order met, with their offsets in
+    ``text``; ``body_end`` is the offset at which the footnotes begin.
+    """
+
+    kind: str
+    author: str
+    text: str
+    pages: tuple[Page, ...]
+    body_end: int
+
+
+@dataclass(frozen=True)
+class Casebody:
+    """The opinions of one case; ``head_page`` is the last page label before them, or empty."""
+
+    head_page: str
+    parts: tuple[Part, ...]
+
+
+def from_html(data: str) -> Casebody:
+    """Return the case body of a static.case.law HTML file.  Raises `Unreadable`."""
+    try:
+        root = html.document_fromstring(data)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
+        raise Unreadable(f"its HTML cannot be parsed ({error})") from error
+    opinions = root.xpath("//article[contains(concat(' ', @class, ' '), ' opinion ')]")
+    head = root.xpath("//a[@class='page-label'][not(ancestor::article)]")
+    return Casebody(_last_label(head), tuple(_part(o, o.get("data-type") or "") for o in opinions))
+
+
+def from_xml(data: str) -> Casebody:
+    """Return the case body of a bulk export row.
+
+    Raises `Unreadable`, also for any document type or entity declaration: no real row has one.
+    """
+    if _ENTITIES.search(data):
+        raise Unreadable("its XML declares entities, which are refused")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(data.encode(), parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise Unreadable(f"its XML cannot be parsed ({error})") from error
+    for element in root.iter(etree.Element):
+        element.tag = etree.QName(element).localname
+    head = root.xpath("//page-number[not(ancestor::opinion)]")
+    return Casebody(_last_label(head), tuple(_part(o, o.get("type") or "") for o in root.iter("opinion")))
+
+
+def _last_label(elements: list[etree._Element]) -> str:
+    labels = [label for element in elements if (label := _page_label(element))]
+    return labels[-1] if labels else ""
+
+
+def _page_label(element: etree._Element) -> str:
+    """The label of a page-start element, or "" if it is none.
+
+    A case printed in several reporters may carry several paginations; only the first is followed.
+    """
+    if element.tag == "page-number":
+        index, label = element.get("citation-index"), element.get("label")
+    elif element.tag == "a" and element.get("class") == "page-label":
+        index, label = element.get("data-citation-index"), element.get("data-label")
+    else:
+        return ""
+    return (label or "").strip() if index in (None, _FIRST_INDEX) else ""
+
+
+def _is_page(element: etree._Element) -> bool:
+    return element.tag == "page-number" or element.get("class") == "page-label"
+
+
+def _is_footnote(element: etree._Element) -> bool:
+    return element.tag == "footnote" or (
+        element.tag == "aside" and "footnote" in (element.get("class") or "")
+    )
+
+
+def _is_mark(element: etree._Element) -> bool:
+    return element.tag == "footnotemark" or element.get("class") == "footnotemark"
+
+
+def _part(opinion: etree._Element, kind: str) -> Part:
+    body, notes, author = _Text(), _Text(), ""
+    for element in opinion:
+        if not isinstance(element.tag, str):
+            continue
+        if _is_footnote(element):
+            for paragraph in _blocks(element):
+                notes.paragraph(paragraph, pages=False)
+            continue
+        start = len(body)
+        for paragraph in _blocks(element):
+            body.paragraph(paragraph, pages=True)
+        if not author and (element.tag == "author" or element.get("class") == "author"):
+            author = str(body)[start:].strip()
+    body_text, notes_text = str(body), str(notes)
+    text = f"{body_text}\n{notes_text}" if body_text and notes_text else body_text or notes_text
+    return Part(kind, author, text, tuple(body.pages), _footnotes_start(body_text))
+
+
+def _blocks(element: etree._Element) -> Iterator[etree._Element]:
+    """The paragraphs of an element: its own blocks if it holds any, otherwise itself."""
+    inner = [child for child in element if child.tag in ("p", "blockquote", "h1", "h2", "h3", "h4", "li")]
+    if inner and not (element.text or "").strip():
+        for child in inner:
+            yield from _blocks(child)
+    elif isinstance(element.tag, str):
+        yield element
+
+
+def _footnotes_start(body: str) -> int:
+    """The offset of the footnotes that stand at the end of an opinion's paragraphs, or its length."""
+    offset, lines = 0, body.split("\n")
+    for line in lines:
+        if _FOOTNOTE_MARK.fullmatch(line):
+            return max(0, offset - 1)
+        offset += len(line) + 1
+    return len(body)
+
+
+class _Text:
+    """Text in the making: white space collapsed, footnote marks left out, page starts noted."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._break = ""
+        self.pages: list[Page] = []
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __str__(self) -> str:
+        return "".join(self._parts)
+
+    def paragraph(self, element: etree._Element, *, pages: bool) -> None:
+        if self._length:
+            self._break = "\n"
+        self._element(element, pages)
+
+    def _element(self, element: etree._Element, pages: bool) -> None:
+        self._add(element.text)
+        for child in element:
+            if isinstance(child.tag, str) and not _is_mark(child):
+                if _is_page(child):
+                    label = _page_label(child)
+                    if pages and label:
+                        self.pages.append(Page(label, self._length + len(self._break)))
+                else:
+                    self._element(child, pages)
+            self._add(child.tail)
+
+    def _add(self, text: str | None) -> None:
+        if not text:
+            return
+        words = CONTROL.sub(" ", text).split()
+        if self._break != "\n" and self._length and text[0].isspace():
+            self._break = " "
+        if words:
+            piece = self._break + " ".join(words)
+            self._parts.append(piece)
+            self._length += len(piece)
+            self._break = " " if text[-1].isspace() else ""

@@ -1,0 +1,221 @@
+"""Pages of the archive: fetched once, at EDGAR's pace, and kept under their address."""
+
+import gzip
+import logging
+import re
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import requests
+import urllib3
+
+from lextables.corpora.edgar.pace import LONGEST_HOLD, Pace, locked
+from lextables.pipeline.atomic import replacing
+from lextables.pipeline.errors import BadInput
+from lextables.sources.bounded import OverBounds
+from lextables.sources.transfer import retry_after
+
+BASE = "https://www.sec.gov/Archives/"
+# With a first wait of one second the waits double to 1,023 s in all: a block lasts ten minutes.
+TRIES = 11
+FIRST_WAIT = 1.0
+TIMEOUT = (30, 120)
+LARGEST = 1 << 30  # bytes of a page; the largest filings have some hundred million
+
+_CHUNK = 1 << 18
+_CONTACT = re.compile(
+    r"(?P<name>[ -~]*[A-Za-z][ -~]*?)\s+<?(?P<mail>[^@\s<>]+@[^@\s<>.]+(?:\.[^@\s<>.]+)+)>?"
+)
+_GONE = re.compile(rb"<Code>(?:AccessDenied|NoSuchKey)</Code>")
+_WEB_PAGE = re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE)
+
+_log = logging.getLogger("lextables.corpora.edgar")
+
+
+class Gone(Exception):
+    """The archive has no page at this address."""
+
+
+class _Again(Exception):
+    """An answer that another try may mend; ``everyone`` if all jobs must wait for it."""
+
+    def __init__(self, reason: str, *, after: float = 0.0, everyone: bool = False) -> None:
+        self.after, self.everyone = after, everyone
+        super().__init__(reason)
+
+
+def user_agent(contact: str | None) -> str:
+    """Return the user agent that declares ``contact``, a name and an e-mail address.
+
+    Raises `BadInput` if it is absent or malformed: EDGAR blocks whoever does not say who they are.
+    """
+    do = "set it to your name and e-mail address, in plain ASCII, such as 'Jane Doe jane.doe@university.edu'"
+    if not contact or not str(contact).strip():
+        raise BadInput("edgar_contact is empty, and EDGAR wants to know who asks", where="config", do=do)
+    match = _CONTACT.fullmatch(str(contact).strip())
+    if match is None or not str(contact).isascii():
+        raise BadInput(
+            f"edgar_contact = {contact!r} is not a name and an e-mail address", where="config", do=do
+        )
+    return f"{match['name']} {match['mail']}"
+
+
+class Pages:
+    """The archive below ``base`` as a cache under ``folder`` sees it.
+
+    A page lies at ``<folder>/<host>/<path>.gz``, and appears there whole or not at all.  While a process
+    fetches a page, another that wants the same page waits for it.  Waits after a refusal start at
+    ``first_wait`` seconds and double; what a Retry-After header asks for is the least of them.
+    """
+
+    def __init__(
+        self,
+        contact: str | None,
+        folder: str | Path,
+        pace: Pace,
+        *,
+        base: str = BASE,
+        tries: int = TRIES,
+        first_wait: float = FIRST_WAIT,
+    ) -> None:
+        if not re.fullmatch(r"https?://[^/\s]+/(?:\S*/)?", base):
+            raise BadInput(
+                f"edgar_base = {base!r} is not a web address that ends in a slash",
+                where="config",
+                do=f"leave it out for {BASE}",
+            )
+        self.base, self.pace, self.tries, self.first_wait = (base, pace, tries, first_wait)
+        self.folder = Path(folder)
+        self.session = requests.Session()
+        self.session.headers.update(
+            {"User-Agent": user_agent(contact), "Accept-Encoding": "gzip", "Accept": "*/*"}
+        )
+
+    def address(self, path: str) -> str:
+        """The address of the page at ``path`` below the base."""
+        return self.base + quote(path)
+
+    def kept(self, path: str) -> Path:
+        """Where the page lies, or will."""
+        parts = urlsplit(self.address(path))
+        place = Path(
+            quote(parts.netloc, safe=""), *(part for part in parts.path.split("/") if part.strip("."))
+        )
+        return self.folder / place.with_name(place.name + ".gz")
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """Yield the page's lines with their ends, fetching it first if it is not kept.
+
+        Raises `Gone` if there is no such page, and `BadInput` if EDGAR goes on refusing or a kept page is
+        damaged.
+        """
+        file = self.fetch(path)
+        try:
+            with gzip.open(file) as page:
+                yield from page
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise BadInput(
+                f"the kept page is damaged ({error})", where=str(file), do="remove it, and run again"
+            ) from error
+
+    def fetch(self, path: str) -> Path:
+        """Make sure that the page is kept, and return where."""
+        kept = self.kept(path)
+        if kept.exists():
+            return kept
+        with locked(self.folder / ".locks" / f"{zlib.crc32(str(kept).encode()) % 256:02x}"):
+            if kept.exists():
+                return kept
+            for left in kept.parent.glob(f".{kept.name}.*.part"):
+                left.unlink()  # by a killed process: a live one would hold the lock
+            self._fetch(self.address(path), kept)
+        return kept
+
+    def _fetch(self, address: str, kept: Path) -> None:
+        for attempt in range(1, self.tries + 1):
+            self.pace.wait()
+            try:
+                self._ask(address, kept)
+                return
+            except _Again as again:
+                if attempt == self.tries or again.after > LONGEST_HOLD:
+                    raise BadInput(
+                        f"the page cannot be had now ({again}, try {attempt})",
+                        where=address,
+                        do="run again later; what is fetched is kept",
+                    ) from again
+                wait = max(self.first_wait * 2 ** (attempt - 1), again.after)
+                _log.info(
+                    "%s: %s; %s for %.1f s",
+                    address,
+                    again,
+                    "all jobs wait" if again.everyone else "wait",
+                    wait,
+                )
+                if again.everyone:
+                    self.pace.hold(wait)
+                else:
+                    time.sleep(wait)
+
+    def _ask(self, address: str, kept: Path) -> None:
+        try:
+            with self.session.get(address, stream=True, timeout=TIMEOUT, allow_redirects=False) as answer:
+                if answer.status_code == 200:
+                    _keep(answer, kept)
+                    return
+                beginning = answer.raw.read(2048, decode_content=True) or b""
+                status, after = (
+                    answer.status_code,
+                    retry_after(answer.headers.get("Retry-After", "")) or 0.0,
+                )
+        except OverBounds as error:
+            raise BadInput(str(error), where=address, do="leave out its quarter") from None
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            raise _Again(f"the connection failed, {type(error).__name__}") from error
+        # The store behind EDGAR answers 404 or 403 in XML for what it does not have; EDGAR's own refusal is a
+        # web page.
+        if status in (404, 410) or (status == 403 and _GONE.search(beginning)):
+            raise Gone(address)
+        if status in (403, 429):
+            raise _Again(f"EDGAR refuses, status {status}", after=after, everyone=True)
+        if status >= 500 or status == 408:
+            raise _Again(f"status {status}", after=after)
+        raise BadInput(f"EDGAR answers with status {status}", where=address, do="check edgar_base")
+
+
+def _keep(answer: requests.Response, kept: Path) -> None:
+    encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("gzip", "x-gzip", "identity", ""):
+        raise _Again(f"the page is encoded as {encoding!r}, which was not asked for")
+    received = 0
+    with replacing(kept) as part:
+        # What came in gzip stays as it came, the rest is packed: the archive's text shrinks to a fifth.
+        with part.open("wb") if "gzip" in encoding else gzip.open(part, "wb", compresslevel=6) as out:
+            for chunk in answer.raw.stream(_CHUNK, decode_content=False):
+                received += len(chunk)
+                out.write(chunk)
+        declared = answer.headers.get("Content-Length")
+        if declared is not None and declared.isdigit() and received != int(declared):
+            raise _Again(f"{received} bytes came of {declared} declared")
+        _check(part)
+
+
+def _check(part: Path) -> None:
+    """Read a packed page to its end; EDGAR has also answered with its refusal under status 200."""
+    try:
+        with gzip.open(part) as page:
+            beginning = page.read(2048)
+            size = len(beginning)
+            while chunk := page.read(_CHUNK):
+                size += len(chunk)
+                if size > LARGEST:
+                    raise OverBounds(f"the page expands beyond {LARGEST:,} bytes")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _Again(f"the gzip on the wire is damaged, {error}") from error
+    if not beginning.strip():
+        raise _Again("the page is empty")
+    if _WEB_PAGE.match(beginning):
+        raise _Again("a web page came where an archive page should be", everyone=True)

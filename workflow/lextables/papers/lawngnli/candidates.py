@@ -1,0 +1,100 @@
+"""LawngNLI, Appendix A.1.1 over one shard of opinions: the parentheticals that resolve to a case.
+
+This needs the index of the whole corpus (`case_index`), so that volumes can be worked on in any number of
+jobs.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from eyecite.tokenizers import Tokenizer
+
+from lextables.papers.lawngnli.case_index import AMBIGUOUS, CaseHeading, CaseIndex
+from lextables.papers.lawngnli.citations import Resource
+from lextables.papers.lawngnli.parentheticals import read_parentheticals
+from lextables.papers.lawngnli.schema.candidates import CANDIDATES, CITES
+from lextables.papers.lawngnli.step_counts import StepCounts
+from lextables.pipeline import dataset
+
+# Problems named one by one in a log; the rest are counted.
+NAMED = 20
+
+CITATIONS = "citations of cases"
+READ = "parentheticals of citations"
+RESOLVED = "about a case of the corpus"
+FUNNEL = (CITATIONS, READ, RESOLVED)
+
+
+def write_candidates(
+    opinions: str | Path, index: CaseIndex, tokens: Tokenizer, path: str | Path, cites: str | Path
+) -> StepCounts:
+    """Write the parentheticals of a file of opinions that resolve to a case (A.1.1).
+
+    ``path`` becomes a table of `CANDIDATES`, ``cites`` one of `CITES` with every resolved citation, with a
+    parenthetical or not.  A citation that belongs to two cases is not resolved, and counted; so is a
+    parenthesis that is never closed or too long.
+    """
+    counts: Counter[str] = Counter()
+    problems: list[str] = []
+    pairs = array("q")
+
+    def resource_of(key: str) -> Resource:
+        case_id = index.case_of(key)
+        if case_id == AMBIGUOUS:
+            counts["citations of two cases"] += 1
+        return key if case_id is None or case_id == AMBIGUOUS else case_id
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for opinion in dataset.read(opinions):
+            reading = read_parentheticals(opinion["text"], tokens, resource_of)
+            counts.update(reading.counts)
+            counts[CITATIONS] += sum(n for kind, n in reading.counts.items() if kind.endswith(" citations"))
+            counts[READ] += len(reading.parentheticals)
+            for unread in reading.unread:
+                counts["parentheses not read"] += 1
+                if len(problems) < NAMED:
+                    problems.append(f"{opinion['opinion_id']}, character {unread.start}: {unread.why}.")
+            citing = opinion["case_id"]
+            for cited in reading.cited:
+                if isinstance(cited, int) and cited != citing:
+                    pairs.extend((citing, cited))
+            heading = CaseHeading(
+                *(opinion[c] for c in ("case_id", "name", "date", "reporter", "volume", "first_page"))
+            )
+            met_again: bool | None = None
+            for read in reading.parentheticals:
+                # An opinion does not cite its own case: such a citation was resolved wrongly.
+                if not isinstance(read.resource, int) or read.resource == citing:
+                    continue
+                met_again = index.met_again(heading) if met_again is None else met_again
+                counts[RESOLVED] += 1
+                yield {
+                    "example_id": f"{opinion['opinion_id']}:{read.start}",
+                    "citing_case_id": citing,
+                    "citing_jurisdiction": opinion["jurisdiction"],
+                    "citing_date": opinion["date"],
+                    "citing_type": opinion["opinion_type"],
+                    "met_again": met_again,
+                    "cited_case_id": read.resource,
+                    "cited_jurisdiction": index.record(read.resource).jurisdiction,
+                    "citation": read.citation,
+                    "kind": read.kind,
+                    "pincite": read.pincite,
+                    "pages": list(read.pages),
+                    "pages_of": read.volume,
+                    "history": read.history,
+                    "parenthetical": read.text,
+                    "following": read.following,
+                }
+
+    dataset.write(CANDIDATES, rows(), path)
+    edges = np.unique(np.frombuffer(pairs, dtype=np.int64).reshape(-1, 2), axis=0)
+    dataset.write(
+        CITES, (dict(zip(("citing_case_id", "cited_case_id"), e, strict=True)) for e in edges.tolist()), cites
+    )
+    funnel = {step: counts.pop(step, 0) for step in FUNNEL}
+    return StepCounts(funnel, dict(sorted(counts.items())), tuple(problems))

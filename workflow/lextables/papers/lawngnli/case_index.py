@@ -1,0 +1,271 @@
+"""The cases of a corpus: which case a citation is to, where its opinion is, and who met in court again.
+
+Built once from all opinions, then shared read-only by the jobs that work on one volume each: three
+arrays on disk, sorted, searched where they lie.  Citations and parties are kept as 64-bit hashes; two
+different ones among ten million share a hash with probability 3 in a million.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from lextables.corpora.caselaw.opinion import MAJORITY
+from lextables.papers.lawngnli.citation_keys import citation_key
+from lextables.papers.lawngnli.party_names import parties
+from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.errors import BadInput
+
+AMBIGUOUS = -1
+
+_CITATION = np.dtype([("key", "<u8"), ("case", "<i8")])
+_CASE = np.dtype([("case", "<i8"), ("shard", "<i4"), ("row", "<i8"), ("jurisdiction", "<i4")])
+_PARTIES = np.dtype(
+    [
+        ("key", "<u8"),
+        ("date", "<i4"),
+        ("reporter", "<u8"),
+        ("volume", "<i4"),
+        ("page", "<i4"),
+        ("case", "<i8"),
+    ]
+)
+_ARRAYS = {"citations": _CITATION, "cases": _CASE, "parties": _PARTIES}
+_COLUMNS = [
+    "case_id",
+    "position",
+    "citations",
+    "name",
+    "date",
+    "jurisdiction",
+    "reporter",
+    "volume",
+    "first_page",
+    "opinion_type",
+    "majorities",
+]
+
+
+@dataclass(frozen=True)
+class CaseRecord:
+    """A case of the corpus: its jurisdiction, and where its single majority opinion is.
+
+    ``shard`` is a number in the list of opinion files, ``row`` a row in that file; ``row`` is None if
+    the case has no majority opinion, or several.
+    """
+
+    case_id: int
+    jurisdiction: str
+    shard: int
+    row: int | None
+
+
+def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[str, int]:
+    """Write the index of the cases in ``shards`` (files of `caselaw.schema.OPINIONS`) to ``folder``.
+
+    Returns counts: cases, those with a single majority opinion, citations, and citations that belong
+    to two cases.  Reads no opinion's text.  The same cases give the same answers in whatever files
+    and order they come.  Raises `BadInput` when there is no case, or one stands in two files.
+    """
+    codes: dict[str, int] = {}
+    tables = [_shard(number, Path(path), codes) for number, path in enumerate(shards)]
+    jurisdictions = sorted(codes)
+    cases = _joined(_CASE, [table.cases for table in tables])
+    # They were numbered as they were met, which depends on how the volumes were cut.
+    renumbered = np.array([jurisdictions.index(name) for name in codes], dtype=np.int32)
+    cases["jurisdiction"] = renumbered[cases["jurisdiction"]]
+    if not len(cases):
+        raise BadInput(
+            f"the volumes of {', '.join(Path(shard).stem for shard in shards)} hold no case",
+            where="caselaw",
+            do="see which were set aside in the .json files beside the opinions, and name other volumes",
+        )
+    repeated = np.flatnonzero(cases["case"][1:] == cases["case"][:-1])
+    if len(repeated):
+        first, second = cases[repeated[0]], cases[repeated[0] + 1]
+        where = f"{Path(shards[first['shard']]).name}, case {first['case']}"
+        raise BadInput(
+            f"the case stands also in {Path(shards[second['shard']]).name}",
+            where=where,
+            do="give each volume once",
+        )
+    citations = np.unique(_joined(_CITATION, [table.citations for table in tables]))
+    arrays = {
+        "citations": citations,
+        "cases": cases,
+        "parties": _joined(_PARTIES, [table.parties for table in tables]),
+    }
+    folder = Path(folder)
+    for name, array in arrays.items():
+        with replacing(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+    record = {"shards": [Path(shard).name for shard in shards], "jurisdictions": jurisdictions}
+    write_text(folder / "index.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    return {
+        "cases": len(cases),
+        "cases with a single majority opinion": int((cases["row"] >= 0).sum()),
+        "citations": len(np.unique(citations["key"])),
+        "citations of two cases": _shared(citations["key"]),
+    }
+
+
+class CaseIndex:
+    """The index that `build_case_index` wrote; what it does not search by stays on disk."""
+
+    def __init__(self, folder: str | Path) -> None:
+        folder = Path(folder)
+        try:
+            self._citations, self._cases, self._parties = (
+                np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS
+            )
+            record = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise BadInput(
+                f"the case index cannot be read ({error})", where=str(folder), do="build it again"
+            ) from error
+        # A search needs its keys side by side: 8 bytes for each citation, case and name in memory.
+        self._citation_keys, self._case_ids, self._party_keys = (
+            np.ascontiguousarray(array[field])
+            for array, field in (
+                (self._citations, "key"),
+                (self._cases, "case"),
+                (self._parties, "key"),
+            )
+        )
+        self.shards: tuple[str, ...] = tuple(record["shards"])
+        self._jurisdictions: list[str] = record["jurisdictions"]
+
+    def case_of(self, key: str) -> int | None:
+        """Return the case that a `citation_keys.citation_key` is to: None if unknown, or `AMBIGUOUS`."""
+        start, end = _group(self._citation_keys, _hash(key))
+        if start == end:
+            return None
+        return int(self._citations["case"][start]) if end == start + 1 else AMBIGUOUS
+
+    def record(self, case_id: int) -> CaseRecord:
+        """Return the record of a case; KeyError if the corpus has no such case."""
+        at = int(np.searchsorted(self._case_ids, case_id))
+        if at == len(self._case_ids) or self._case_ids[at] != case_id:
+            raise KeyError(case_id)
+        _, shard, row, jurisdiction = self._cases[at].item()
+        return CaseRecord(case_id, self._jurisdictions[jurisdiction], shard, row if row >= 0 else None)
+
+    def met_again(self, case: "CaseHeading") -> bool:
+        """Return whether a later case has the same party names, in the same or reverse order (A.1.2).
+
+        Later is by date, as far as both dates are given; where those are equal, by volume and page of
+        one reporter.
+        """
+        if not parties(case.name):
+            return False
+        own = _heading_entry(case)
+        start, end = _group(self._party_keys, int(own["key"]))
+        return any(_later(other, own) for other in self._parties[start:end])
+
+
+@dataclass(frozen=True)
+class CaseHeading:
+    """What tells when and between whom a case was decided, as in the opinions table."""
+
+    case_id: int
+    name: str
+    date: str
+    reporter: str
+    volume: str
+    first_page: str
+
+
+def _heading_entry(case: CaseHeading) -> np.void:
+    values = (
+        _hash("parties " + " | ".join(sorted(parties(case.name)))),
+        _date(case.date),
+        _hash("reporter " + case.reporter),
+        _number(case.volume),
+        _number(case.first_page),
+        case.case_id,
+    )
+    return np.array([values], _PARTIES)[0]
+
+
+def _later(other: np.void, own: np.void) -> bool:
+    if other["case"] == own["case"]:
+        return False
+    for first, second in zip(_parts(int(other["date"])), _parts(int(own["date"])), strict=True):
+        if not first or not second:
+            break  # from here on one of the dates is not given
+        if first != second:
+            return first > second
+    if other["reporter"] != own["reporter"]:
+        return False
+    return (int(other["volume"]), int(other["page"])) > (int(own["volume"]), int(own["page"]))
+
+
+def _date(date: str) -> int:
+    """A date as YYYYMMDD, zeros where it does not say."""
+    parts = [int(part) for part in date.split("-") if part.isdecimal()][:3]
+    year, month, day = (*parts, 0, 0, 0)[:3]
+    return year * 10_000 + month * 100 + day
+
+
+def _parts(date: int) -> tuple[int, int, int]:
+    return date // 10_000, date // 100 % 100, date % 100
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _group(keys: np.ndarray, key: int) -> tuple[int, int]:
+    wanted = np.uint64(key)
+    return int(np.searchsorted(keys, wanted, "left")), int(np.searchsorted(keys, wanted, "right"))
+
+
+def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
+    joined = np.concatenate([np.empty(0, kind), *arrays])
+    joined.sort()
+    return joined
+
+
+def _shared(keys: np.ndarray) -> int:
+    return len(np.unique(keys[1:][keys[1:] == keys[:-1]]))
+
+
+@dataclass(frozen=True)
+class _Shard:
+    cases: np.ndarray
+    citations: np.ndarray
+    parties: np.ndarray
+
+
+def _shard(number: int, path: Path, codes: dict[str, int]) -> _Shard:
+    """What the index has of one file; a jurisdiction that is new gets the next number of ``codes``."""
+    cases: dict[int, tuple[int, int, int, int]] = {}
+    citations: list[tuple[int, int]] = []
+    headings: list[np.void] = []
+    at = -1
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=_COLUMNS):
+            for row in batch.to_pylist():
+                at += 1
+                case_id, place = row["case_id"], codes.setdefault(row["jurisdiction"], len(codes))
+                if case_id not in cases:
+                    cases[case_id] = (case_id, number, -1, place)
+                    keys = (citation_key(citation) for citation in row["citations"])
+                    citations += [(_hash(key), case_id) for key in keys if key is not None]
+                    heading = CaseHeading(
+                        *(row[c] for c in ("case_id", "name", "date", "reporter", "volume", "first_page"))
+                    )
+                    headings.append(_heading_entry(heading))
+                if row["opinion_type"] == MAJORITY and row["majorities"] == 1:
+                    cases[case_id] = (case_id, number, at, place)
+    return _Shard(
+        np.array(list(cases.values()), _CASE), np.array(citations, _CITATION), np.array(headings, _PARTIES)
+    )

@@ -1,0 +1,482 @@
+"""LawngNLI, Appendix A.1.9: in-line citations taken out of premises.
+
+eyecite finds the citations of a paragraph; around each, this module finds the case name before it, and
+the pincites, year and parentheticals after it, joins citations that stand in one string, and then asks
+what the string is to its sentence:
+
+- a *citation sentence* ("... held so. See Roe v. Wade, 410 U.S. 113, 153 (1973); id. at 155. The ...")
+  goes whole, with its signal and its full stop;
+- a *citation clause* ("a right, Roe v. Wade, 410 U.S. 113 (1973), that ...") goes with its signal and
+  the comma or semicolon before it, and in parentheses with the parentheses;
+- citations that are *part of the sentence* ("In Roe v. Wade, 410 U.S. 113 (1973), the Court held") keep
+  the names of the cases and lose the rest; one that has no name there, such as a statute ("under 42
+  U.S.C. 1983"), stays, because the sentence would not read without it.  So do named cases between commas
+  that are the subject of a verb ("Thereafter, Roe v. Wade, 410 U.S. at 153, held"), which the released
+  code takes out with their sentence's subject.
+
+The released code sorts citations alike, by the punctuation before them, but one by one: a string cite
+leaves the words between its members, the pincites of short forms stay, a field such as the year is cut
+at its first occurrence anywhere after the citation, section signs and statutes go from the middle of
+sentences, and every "|" of the text is lost.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from eyecite import get_citations
+from eyecite.models import (
+    CitationBase,
+    FullCaseCitation,
+    FullJournalCitation,
+    FullLawCitation,
+    IdCitation,
+    ReferenceCitation,
+    ShortCaseCitation,
+    SupraCitation,
+)
+from eyecite.tokenizers import Tokenizer, default_tokenizer
+
+from lextables.papers.lawngnli import morphology
+
+_REMOVED = (
+    FullCaseCitation,
+    FullJournalCitation,
+    FullLawCitation,
+    IdCitation,
+    ReferenceCitation,
+    ShortCaseCitation,
+    SupraCitation,
+)
+_NAMED = (FullCaseCitation, ShortCaseCitation, SupraCitation)
+
+# What introduces a citation (Bluebook rule 1.2), longest first.
+_SIGNALS = (
+    "see also, e.g.,",
+    "see, e.g.,",
+    "see e.g.,",
+    "see also",
+    "see generally",
+    "see",
+    "but see, e.g.,",
+    "but see",
+    "but cf.",
+    "cf.",
+    "accord,",
+    "accord",
+    "compare, e.g.,",
+    "compare",
+    "contra,",
+    "contra",
+    "e.g.,",
+    "with",
+)
+# What joins one citation to the next in a string.
+_JOINTS = (
+    *_SIGNALS,
+    "and",
+    "citing",
+    "quoting",
+    "quoted in",
+    "cited in",
+    "in turn",
+    "following",
+    "aff'd per curiam,",
+    "aff'd sub nom.",
+    "aff'd,",
+    "aff'd",
+    "affirmed,",
+    "rev'd sub nom.",
+    "rev'd on other grounds,",
+    "rev'd,",
+    "rev'd",
+    "vacated,",
+    "modified,",
+    "overruled on other grounds,",
+    "cert. denied sub nom.",
+    "cert. denied,",
+    "cert. granted,",
+    "cert. dismissed,",
+    "rehearing denied,",
+    "reh'g denied,",
+    "appeal dismissed,",
+    "appeal pending,",
+    "appeal docketed,",
+    "prob. juris. noted,",
+)
+
+
+def _alternatives(phrases: Iterable[str]) -> str:
+    longest_first = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
+    patterns = (re.escape(phrase).replace("'", "['’]").replace(r"\ ", r"\s+") for phrase in longest_first)
+    return "|".join(pattern.replace(r"e\.g\.", r"e\.\s?g\.") for pattern in patterns)
+
+
+_LONGEST_SIGNAL = 24
+_SIGNAL_BEFORE = re.compile(rf"(?<!\w)(?:{_alternatives(_SIGNALS)})\s*$", re.IGNORECASE)
+_JOINT = re.compile(rf"[\s,;]*(?:(?<!\w)(?:{_alternatives(_JOINTS)})(?!\w)[\s,;]*)*[\s,;]*", re.IGNORECASE)
+
+_PAGE = r"\*?(?:[A-Z]-)?\d+[a-z]?\b(?:\s*[-–—]\s*\*?(?:[A-Z]-)?\d+[a-z]?\b)?"
+_NOTE = r"(?:,?\s*(?:and\s+)?&?\s*nn?\.\s*\d+(?:\s*[-–—,]\s*\d+(?=\W))*)"
+_SECTION = r"(?:,?\s+(?:§§?|¶¶?)\s*\d[\w.()-]*\w)"
+# A number after the comma is a page only where the citation goes on or ends.
+_PINCITES = re.compile(
+    rf"(?:(?<=\bat\s)|,?\s+at\s+|,\s*|\s*[-–—]\s*){_PAGE}"
+    rf"(?={_NOTE}|\s*(?:$|[,;.:?!\])(\[—]|and\b|&))|{_NOTE}|{_SECTION}"
+)
+_PARENTHETICAL = re.compile(r"\s*+(?:\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)|\[\(\d{4}\)\])")
+# Cross-references inside the same report, which eyecite does not look for, and an "Ibid." that it misses.
+_CROSS_REFERENCE = re.compile(
+    rf"(?<!\w)(?:(?:ante|post|infra)\s*,?\s*(?:at|p\.|pp\.|nn?\.)\s*(?:{_PAGE}(?:,\s*{_PAGE})*{_NOTE}?)?"
+    r"|(?:Id|Ibid)\.(?=,\s*(?:quoting|citing)\b))",
+    re.IGNORECASE,
+)
+_SUPRA_BEFORE = re.compile(r"(?<!\w)supra,\s*$")
+_PAGE_LABEL = re.compile(r"(?<!\w)(?:Pp?\.|Pages?)\s*$")
+# Author and title of an article, where nothing but a citation can stand: after a signal.
+_LONGEST_TITLE = 300
+_ARTICLE = re.compile(
+    rf"(?:^|[.;:?!\])\"”’]\s*)(?:{_alternatives(_SIGNALS)})\s+"
+    r"(?P<article>[^\W\d][^;?!]*?,\s(?:to be published in\s)?)$",
+    re.IGNORECASE,
+)
+
+_NAME_JOINTS = frozenset("v. vs. of the and for ex rel rel. parte re de la du von van et al. & on".split())
+_COMPANY = re.compile(r"(?:Inc|Ltd|Co|Corp|LLC|L\.L\.C|LLP|S\.A|N\.A|P\.C|Jr|Sr|II|III)\.?,?$")
+# A word that ends in a full stop and yet does not end a sentence: initials, and what names abbreviate.
+_ABBREVIATION = re.compile(
+    r"(?:[A-Z]\.)+$|(?:Inc|Ltd|Co|Corp|Cos|Bros|Assn|Ass[’']n|Dept|Dep[’']t|Comm|Comm[’']n|Commr|Comm[’']r"
+    r"|Intl|Int[’']l|Natl|Nat[’']l|Govt|Gov[’']t|Mfg|Ins|Ry|No|Nos|Dist|Cty|Cnty|Ct|Educ|Elec|Tel|Pac|Ste?|Mr"
+    r"|Mrs|Ms|Dr|Jr|Sr|Univ|Sch|Bd|Auth|Hosp|Indus|Eng[’']g|Fed|Fin|Sav|Prods|Prod|Serv|Servs|Sec|Sys|Tech"
+    r"|Transp|Util|Wash|Cal|Ill|Mass|Mich|Minn|Miss|Pa|Tex|Va|Fla|Ga|Ala|Ariz|Ark|Colo|Conn|Del|Ind|Kan|Ky"
+    r"|La|Md|Me|Mo|Mont|Neb|Nev|Okla|Ore|Tenn|Vt|Wis|Wyo|Am|Broad|Chem|Constr|Dev|Distrib|Equip|Exch|Gen"
+    r"|Guar|Hous|Lab|Mach|Merch|Metro|Mun|Mut|Org|Petrol|Pub|R\.R|Reg[’']l|Rel|S\.S|Soc[’']y|Twp|Ent|Att[’']y"
+    r"|v|vs|al|rel)\.$"
+)
+_NOT_A_NAME = frozenset(
+    "in see under compare cf. accord but also contra with by from as to when where while since although "
+    "because thus moreover further furthermore however indeed similarly likewise finally first second third "
+    "and both after before unlike like".split()
+)
+_CLOSERS = "\"'”’)] "
+_ENDS = ".?!"
+# After a citation between commas: adverbs, and a word that may be the verb of which it is the subject.
+_VERB = re.compile(
+    r",\s+(?:(?:also|then|thus|too|itself|later|however|likewise|never|first|\w+ly),?\s+)*(?P<verb>[a-z]+)\b"
+)
+_AUXILIARIES = frozenset(
+    "is are was were has have had do does did can could may might must shall should will would cannot".split()
+)
+# What may open a sentence before its subject: an adverb, or a phrase of a preposition.
+_OPENING = re.compile(
+    r"(?:[A-Z][a-z]+ly|Accordingly|Again|Also|Besides|Further|Furthermore|Hence|Here|However|Indeed|Instead"
+    r"|Later|Likewise|Moreover|Nevertheless|Nonetheless|Now|Otherwise|Still|Then|Thereafter|Thus|Today|Too"
+    r"|(?:After|At|By|For|In|Of|On)(?: [a-z]+){1,2}),\s*"
+)
+_LAST_CLAUSE = re.compile(r"(?:^|[.?!][\"'”’)\]]*\s+)\s*(?P<clause>[^.?!,;]*,)$")
+# What stands between a case and the verb of which it is the subject: "which is old", "and its progeny".
+_GOES_ON = re.compile(r",\s+(?:which|whose|(?:and|or)\s+(?:its|the|other|similar|later|subsequent))\b")
+# Words that the lexicon has as verbs too, and that go on otherwise after a citation.
+_NO_VERBS = frozenset(
+    "adhered aff affirmed and as both but cited decided enforced even given in like modified near or "
+    "out over overruled past quoted rev reversed save see so still than though under up vacated while "
+    "yet".split()
+)
+# The mark of a footnote, after a sentence or before the note's own text.
+_FOOTNOTE = re.compile(r"(?:\s*\[(?:Footnote )?\d+\]|(?<=[.?!\"”’)\]])\d{1,3}|^\s*\d{1,3})$")
+
+
+@dataclass(frozen=True)
+class _Cite:
+    """A citation in its paragraph: ``start`` to ``end`` with its tail, ``name`` where its name begins.
+
+    ``name_end`` is where the case name ends, the comma after it not counted; where there is none, it is
+    ``name``.  ``label`` is true of a page label of the report itself ("Page 410 U.S. 114").
+    """
+
+    name: int
+    name_end: int
+    start: int
+    end: int
+    label: bool
+
+
+def remove_citations(text: str, tokenizer: Tokenizer = default_tokenizer) -> str:
+    """Return ``text`` without the in-line citations that can go (Appendix A.1.9).
+
+    Characters are only taken out, never added.  Paragraphs are lines; one that held nothing else goes
+    with its line.  ``tokenizer`` is eyecite's.
+    """
+    kept = []
+    for paragraph in text.split("\n"):
+        shorter = _without(paragraph, removed_spans(paragraph, tokenizer))
+        if shorter.strip() or not paragraph.strip():
+            kept.append(shorter)
+    return "\n".join(kept)
+
+
+def removed_spans(paragraph: str, tokenizer: Tokenizer = default_tokenizer) -> list[tuple[int, int]]:
+    """Return the (start, end) offsets to take out of one paragraph, ascending, none overlapping."""
+    if not paragraph.strip():
+        return []
+    spans = [
+        span
+        for chain in _chains(paragraph, _cites(paragraph, tokenizer))
+        for span in _removed(paragraph, chain)
+    ]
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        elif start < end:
+            merged.append((start, end))
+    return merged
+
+
+def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    pieces, at = [], 0
+    for start, end in spans:
+        pieces.append(text[at:start])
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
+    found = get_citations(paragraph, remove_ambiguous=False, tokenizer=tokenizer)
+    # eyecite's own full span is not used: its end can run over the next citation, and its start, where
+    # the name holds no "v.", into the sentence before.
+    spans = [(*_core(cite), type(cite)) for cite in found if isinstance(cite, _REMOVED)]
+    spans += [(*match.span(), None) for match in _CROSS_REFERENCE.finditer(paragraph)]
+    cites: list[_Cite] = []
+    for start, end, kind in sorted(spans, key=lambda span: span[:2]):
+        last = cites[-1].end if cites else 0
+        if end <= last:  # inside the parenthetical or the tail of the citation before
+            continue
+        start = max(start, last)
+        if supra := _SUPRA_BEFORE.search(paragraph, last, start):
+            start = supra.start()
+        label = _PAGE_LABEL.search(paragraph, last, start)
+        if label:
+            start = label.start()
+        name, name_end = start, start
+        if kind in _NAMED:
+            name, name_end = _name(paragraph, last, start)
+        elif kind is FullJournalCitation and (article := _article(paragraph, last, start)):
+            name = name_end = article
+        cites.append(_Cite(name, name_end, start, _tail(paragraph, end), label is not None))
+    return cites
+
+
+def _core(cite: CitationBase) -> tuple[int, int]:
+    start, end = cite.span()
+    if isinstance(cite, SupraCitation):  # brings the mark after it along
+        end = start + len(cite.matched_text().rstrip(" ,."))
+    return start, end
+
+
+def _article(paragraph: str, floor: int, start: int) -> int | None:
+    """Return where author and title of the article cited at ``start`` begin, if a signal shows it."""
+    match = _ARTICLE.search(paragraph, max(floor, start - _LONGEST_TITLE), start)
+    return match.start("article") if match else None
+
+
+def _tail(paragraph: str, end: int) -> int:
+    """Return where the pincites, footnotes and parentheticals that follow ``end`` are over."""
+    while True:
+        match = _PINCITES.match(paragraph, end) or _PARENTHETICAL.match(paragraph, end)
+        if match is None or match.end() == end:
+            return end
+        end = match.end()
+
+
+def _name(paragraph: str, floor: int, start: int) -> tuple[int, int]:
+    """Return where the case name right before ``start`` begins and ends; (start, start) if none is there.
+
+    The name is the run of capitalised words and of the small words of names that ends at the comma (or,
+    for "supra", at the space) before the citation.
+    """
+    before = paragraph[floor:start].rstrip()
+    if not before.endswith(","):
+        return start, start
+    words = list(re.finditer(r"\S+", before[:-1]))
+    # A comma may stand inside the defendant's name, which the "v." before it shows.
+    first, versus = _walk(words, len(words), commas=True)
+    first, _ = _walk(words, versus if versus is not None else len(words), commas=False)
+    while first < len(words) and not _begins_name(words, first):
+        first += 1
+    if first == len(words):
+        return start, start
+    return floor + words[first].start(), floor + words[-1].end()
+
+
+def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int, int | None]:
+    """Walk left from ``words[first]`` while the words can belong to one case name.
+
+    Returns the first word reached, and the index of the last "v." passed, None if there is none; with
+    ``commas``, the walk ends at that "v." and goes past commas.
+    """
+    while first > 0:
+        word = words[first - 1].group()
+        following = words[first].group() if first < len(words) else None
+        if following is not None and _breaks(word, following, commas):
+            break
+        if word in ("v.", "vs.") and following is not None:
+            if commas:
+                return first - 1, first - 1
+        elif not (word[0].isupper() or word[0].isdigit() or word.rstrip(",") in _NAME_JOINTS):
+            break
+        first -= 1
+    return first, None
+
+
+def _breaks(word: str, following: str, commas: bool) -> bool:
+    """Return whether a name cannot run on from ``word`` to ``following``."""
+    if word[-1] == ",":
+        return not (commas or _COMPANY.match(following) or following == "ex")
+    if word[-1] == ".":
+        # On the way to a "v." a short word with a full stop is taken for an abbreviation.
+        return not (_ABBREVIATION.search(word) or following in ("v.", "vs.") or (commas and len(word) <= 5))
+    return word[-1] in ';:?!"”)]'
+
+
+def _begins_name(words: list[re.Match[str]], at: int) -> bool:
+    word = words[at].group().lower().rstrip(",")
+    following = words[at + 1].group().lower() if at + 1 < len(words) else ""
+    if (word, following) in (("in", "re"), ("ex", "parte")):
+        return True
+    return words[at].group()[0].isupper() and word not in _NOT_A_NAME
+
+
+def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:
+    """Yield the strings of citations: runs with nothing between them but what joins citations."""
+    chain: list[_Cite] = []
+    for cite in cites:
+        if chain and not _JOINT.fullmatch(paragraph, chain[-1].end, cite.name):
+            yield chain
+            chain = []
+        chain.append(cite)
+    if chain:
+        yield chain
+
+
+def _removed(paragraph: str, chain: list[_Cite]) -> list[tuple[int, int]]:
+    """Return the spans to take out for one string of citations."""
+    start, signalled = _signal(paragraph, chain[0].name)
+    end = chain[-1].end
+    before = paragraph[:start].rstrip()
+    after = paragraph[end:]
+    following = after.lstrip()[:1]
+    if _opens_sentence(before) and (_ends_sentence(paragraph, end, signalled)):
+        return [_sentence(paragraph, start, end)]
+    if before.endswith("(") and following == ")":
+        closing = end + after.index(")") + 1
+        return [(len(before[:-1].rstrip()), closing)]
+    if (
+        before
+        and (before[-1] in ",;" or before.rstrip(_CLOSERS)[-1:] in (",", ";"))
+        and following in ("", *",;.?!:)–—-")
+        and (signalled or not _is_subject(paragraph, chain, before, after))
+    ):
+        return _clause(paragraph, before, end, following)
+    return list(_inside_sentence(paragraph, chain))
+
+
+def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> bool:
+    """Return whether the cases of a string may be a subject, as in "Later, Roe v. Wade, 410 U.S. 113, held".
+
+    Each has a name, semicolons do not join them, and after the comma comes a finite verb, maybe behind
+    adverbs.  A citation behind a quotation is the source of the quotation.  Where nothing but an adverb or
+    the like stands before them ("Of course, ..."), semicolons may join them, and more may precede the verb.
+    """
+    match = _VERB.match(after)
+    if before[-1] not in ",;":
+        return False
+    opens = _opens(before)
+    if chain[0].name == chain[0].name_end and not opens:
+        return False
+    if opens and _GOES_ON.match(after):
+        return True
+    if match is None:
+        return False
+    if not opens and any(";" in paragraph[cite.end : following.name] for cite, following in pairwise(chain)):
+        return False
+    word = match["verb"]
+    return word in _AUXILIARIES or (
+        word not in _NO_VERBS and not word.endswith("ing") and morphology.is_verb(word)
+    )
+
+
+def _opens(before: str) -> bool:
+    """Return whether the sentence that ``before`` ends in has nothing but an opening phrase so far."""
+    match = _LAST_CLAUSE.search(before)
+    return match is not None and _OPENING.fullmatch(match["clause"]) is not None
+
+
+def _inside_sentence(paragraph: str, chain: list[_Cite]) -> Iterator[tuple[int, int]]:
+    """Yield what goes of citations that are part of their sentence: all but the names."""
+    gone = None  # the end of the citation before, if it went
+    for cite in chain:
+        if cite.name < cite.name_end:
+            yield cite.name_end, cite.end
+        elif cite.label:
+            yield len(paragraph[: cite.start].rstrip()), cite.end
+            continue
+        elif gone is not None and "and" not in paragraph[gone : cite.name].split():
+            yield gone, cite.end  # a parallel or a later citation of the case just named
+        else:
+            gone = None
+            continue
+        gone = cite.end
+
+
+def _signal(paragraph: str, start: int) -> tuple[int, bool]:
+    """Return where the signal before ``start`` begins, and whether there is one."""
+    match = _SIGNAL_BEFORE.search(paragraph, max(0, start - _LONGEST_SIGNAL), start)
+    if match is None:
+        return start, False
+    return match.start(), True
+
+
+def _opens_sentence(before: str) -> bool:
+    """Return whether the text before a citation has come to the end of a sentence."""
+    before = _FOOTNOTE.sub("", before)
+    bare = before.rstrip(_CLOSERS)
+    return not before or (bare != "" and bare[-1] in _ENDS)
+
+
+def _ends_sentence(paragraph: str, end: int, signalled: bool) -> bool:
+    """Return whether a sentence that began with a citation ends with it."""
+    after = paragraph[end:]
+    following = after.lstrip()
+    if not following or following[0] in ".;?!":
+        return True
+    # "Ibid." and "Id." bring their own full stop; the next sentence then begins with a capital.
+    own_stop = paragraph[end - 1] in ".)" and after[0].isspace()
+    return own_stop and (following[0].isupper() or following[0] in "\"“'‘([" or following[0].isdigit())
+
+
+def _sentence(paragraph: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span of a citation sentence, with its stop and the space before it."""
+    stop = re.compile(r"\s*[.;?!]").match(paragraph, end)
+    if stop:
+        end = stop.end()
+    while start > 0 and paragraph[start - 1].isspace():
+        start -= 1
+    if start == 0:
+        end += len(paragraph[end:]) - len(paragraph[end:].lstrip())
+    return start, end
+
+
+def _clause(paragraph: str, before: str, end: int, following: str) -> list[tuple[int, int]]:
+    """Return the spans of a citation clause and of the one mark, of the two around it, that must go."""
+    at = end + len(paragraph[end:]) - len(paragraph[end:].lstrip())
+    if before[-1] in ",;":
+        if following == "":
+            return [(len(before), end)]
+        return [(len(before) - 1, at)]
+    # The comma stands inside a closing quotation mark: the first of the two marks that ends more stays.
+    mark = len(before.rstrip(_CLOSERS)) - 1
+    if following == ",":
+        return [(len(before), at + 1)]
+    return [(mark, mark + 1), (len(before), at)] if following else [(len(before), end)]

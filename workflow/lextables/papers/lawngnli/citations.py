@@ -1,0 +1,340 @@
+"""LawngNLI, Appendix A.1.1: the citations of an opinion, found by eyecite and resolved to cases.
+
+eyecite is run paragraph by paragraph with its Hyperscan tokenizer.  What that changes is small and on
+purpose: characters that Hyperscan cannot count are replaced one for one, and the court and date of a
+citation are rewritten in place (see `searchable`), so that every offset holds in the opinion's text.
+Short forms are resolved over the whole opinion, in its order.
+"""
+
+import logging
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from platform import machine
+from typing import ClassVar
+
+from eyecite import get_citations, resolve_citations
+from eyecite.models import (
+    CaseCitation,
+    CitationBase,
+    FullCaseCitation,
+    FullCitation,
+    IdCitation,
+    ParagraphToken,
+    PlaceholderCitationToken,
+    ShortCaseCitation,
+    StopWordToken,
+    SupraCitation,
+    Token,
+    Tokens,
+)
+from eyecite.tokenizers import HyperscanTokenizer, Tokenizer
+
+from lextables.papers.lawngnli.citation_keys import page_key, reporter_name, volume_key
+
+Resource = Hashable
+Resolver = Callable[[str], Resource]
+
+KINDS: dict[type[CitationBase], str] = {
+    FullCaseCitation: "full",
+    ShortCaseCitation: "short",
+    IdCitation: "id",
+    SupraCitation: "supra",
+}
+
+_NO_CITATION = (StopWordToken, ParagraphToken, PlaceholderCitationToken)
+# A paragraph without any of these holds no citation.
+_MAY_CITE = re.compile(r"\d|\bid\.|ibid|supra|§", re.IGNORECASE)
+# " (CA9 1975)", but not the year before a citation, as in "Smith v. Jones (1975) 5 Cal. 3d 1".
+_COURT_AND_YEAR = re.compile(r"( ?)\(((?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?)(\d{4})\)(?! ?\d)")
+_GAP_IN_PARALLEL = re.compile(r"(?:,? (?:at )?\*?\d+(?:-\d+)?(?:,? (?:and |& )?nn?\. ?\d+(?:-\d+)?)?)*, ?")
+_KEPT = "§¶"
+
+
+class _AsciiTable(dict[int, str]):
+    """A table for str.translate that gives every character one character that Hyperscan can count."""
+
+    _PUNCTUATION: ClassVar = dict(zip("‐‑‒–—―−‘’‚‛“”„‟′″…", "-------''''\"\"\"\"'\".", strict=True))
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if code < 128 or character in _KEPT:
+            plain = character
+        elif character in self._PUNCTUATION:
+            plain = self._PUNCTUATION[character]
+        elif character.isspace():
+            plain = " "
+        else:
+            plain = unicodedata.normalize("NFKD", character)[0]
+            # A raised or boxed digit is a note's mark, not part of a page.
+            plain = plain if plain.isascii() and plain.isalpha() else "?"
+        self[code] = plain
+        return plain
+
+
+_ASCII = _AsciiTable()
+
+
+def tokenizer(cache_dir: str | Path) -> Tokenizer:
+    """Return eyecite's Hyperscan tokenizer, its patterns compiled or loaded from ``cache_dir``.
+
+    Compiling takes about 20 s and loading 0.5 s; the cached file fits one version of Hyperscan on one
+    kind of machine, so each has its own folder.
+    """
+    folder = Path(cache_dir) / f"hyperscan-{version('hyperscan')}-{machine()}"
+    folder.mkdir(parents=True, exist_ok=True)
+    found = HyperscanTokenizer(cache_dir=str(folder))
+    found.hyperscan_db  # noqa: B018 - compiles or loads now, not in the middle of the first opinion
+    return found
+
+
+def ascii_text(text: str) -> str:
+    """Return ``text`` with every character outside ASCII, § and ¶ replaced by one like it.
+
+    Hyperscan counts bytes, so beside a longer character it loses citations: without this, an en dash
+    cost 7 of 170.  The length is unchanged.
+    """
+    return text if text.isascii() else text.translate(_ASCII)
+
+
+def searchable(text: str) -> str:
+    """Return ``text`` as it is given to eyecite, of the same length.
+
+    Beside `ascii_text`, `` (CA9 1975)`` becomes ``,    [1975)`` and ``(1975)`` becomes ``[1975)``.
+    eyecite reads both alike, and three of its slips go: a year in parentheses runs on to the court and
+    parenthetical of a later citation, the name of a case takes in the one before such a year, and the
+    court of each citation costs a search through all courts, the greater part of its time.
+    """
+    return _COURT_AND_YEAR.sub(_date_alone, ascii_text(text))
+
+
+def _date_alone(match: re.Match[str]) -> str:
+    space, court, year = match.groups()
+    if not court:
+        return f"{space}[{year})"
+    return f",{' ' * (len(space) + len(court) - 1)}[{year})"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A citation that eyecite found, with the offset in the opinion of the paragraph it found it in.
+
+    ``start`` and ``end`` are offsets in the opinion; ``end`` is after the pincite for short forms and
+    before it for full citations.  ``named`` is where the name of the case starts.
+    """
+
+    citation: CitationBase
+    paragraph_start: int
+    paragraph_end: int
+
+    @property
+    def start(self) -> int:
+        return self.paragraph_start + self.citation.span()[0]
+
+    @property
+    def end(self) -> int:
+        return self.paragraph_start + self.citation.span()[1]
+
+    @property
+    def named(self) -> int:
+        return self.paragraph_start + min(self.citation.full_span()[0], self.citation.span()[0])
+
+    @property
+    def kind(self) -> str | None:
+        """``full``, ``short``, ``id`` or ``supra``; None if it is not to a case."""
+        return KINDS.get(type(self.citation))
+
+
+def find_citations(text: str, tokens: Tokenizer, counts: Counter[str]) -> list[Found]:
+    """Return the citations of an opinion in its order; ``text`` is the opinion's own.
+
+    Adds to ``counts`` the warnings of eyecite, and the paragraphs on which it failed, which then have
+    no citation.
+    """
+    found: list[Found] = []
+    prepared, start = searchable(text), 0
+    with _counted_warnings(counts):
+        for paragraph in prepared.split("\n"):
+            end = start + len(paragraph)
+            if _MAY_CITE.search(paragraph):
+                try:
+                    citations = _citations(tokens.tokenize(paragraph))
+                except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                    counts["paragraphs that eyecite failed on"] += 1
+                    citations = []
+                found.extend(Found(citation, start, end) for citation in citations)
+            start = end + 1
+    return found
+
+
+class _Tokenized(Tokenizer):
+    """Tokens that were made before, in the place where eyecite asks for a tokenizer."""
+
+    def __init__(self, tokens: tuple[Tokens, list[tuple[int, Token]]]) -> None:
+        self._tokens = tokens
+
+    def tokenize(self, text: str) -> tuple[Tokens, list[tuple[int, Token]]]:
+        return self._tokens
+
+
+def _citations(tokens: tuple[Tokens, list[tuple[int, Token]]]) -> list[CitationBase]:
+    """The citations among a paragraph's tokens.
+
+    eyecite would look through the text after every full citation for the party's name with a page
+    alone ("Roe at 240"), with a new regular expression each time.  That takes half of its time and
+    finds one citation in ten thousand.  Given the tokens and no text, it leaves this out.
+    """
+    if all(isinstance(token, _NO_CITATION) for _, token in tokens[1]):
+        return []
+    return get_citations(" ", tokenizer=_Tokenized(tokens))
+
+
+@contextmanager
+def _counted_warnings(counts: Counter[str]) -> Iterator[None]:
+    logger = logging.getLogger("eyecite")
+    handler = _Counting(counts)
+    propagate = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
+
+
+class _Counting(logging.Handler):
+    def __init__(self, counts: Counter[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._counts = counts
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._counts["warnings of eyecite"] += 1
+
+
+# Which citation is meant.
+
+
+def key_of(citation: FullCaseCitation) -> str | None:
+    """Return the key of a full citation, or None if it lacks volume or page (as ``585 U.S. ___``)."""
+    volume, page = citation.groups.get("volume"), citation.groups.get("page")
+    if not volume or not page or not volume.isdecimal() or not page.isdecimal():
+        return None
+    return page_key(volume, citation.corrected_reporter(), page)
+
+
+@dataclass(frozen=True)
+class Cited:
+    """What a citation was resolved to.
+
+    ``volume`` is the `citation_keys.volume_key` of the volume whose pages its pincite counts.
+    """
+
+    resource: Resource
+    volume: str
+
+
+def resolve(
+    text: str, found: Sequence[Found], nested: Sequence[bool], resource_of: Resolver
+) -> list[Cited | None]:
+    """Return what each citation is to, in the order of ``found``; None where that is not known.
+
+    ``resource_of`` maps a `citation_keys.citation_key` to a case of the corpus, or to itself.  Parallel
+    citations are to one resource.  Short forms, id. and supra go through eyecite's resolution, with two
+    differences: id. never refers to a citation that stands inside another's parenthetical (``nested``)
+    unless it stands in one itself, and supra needs its whole word in one party's name.
+    """
+    resources = _full_resources(text, found, resource_of)
+    everything = _resolved([f.citation for f in found], resources)
+    outside = _resolved([f.citation for f, inner in zip(found, nested, strict=True) if not inner], resources)
+    volumes: dict[Resource, str] = {}
+    cited: list[Cited | None] = []
+    for item, inner in zip(found, nested, strict=True):
+        citation = item.citation
+        by = outside if isinstance(citation, IdCitation) and not inner else everything
+        resource = by.get(id(citation))
+        if resource is None or isinstance(resource, _NoCase):
+            cited.append(None)
+            continue
+        if isinstance(citation, CaseCitation):
+            volume = volume_key(citation.groups.get("volume") or "", citation.corrected_reporter())
+        else:
+            volume = ""
+        if isinstance(citation, FullCaseCitation):
+            volumes.setdefault(resource, volume)
+        cited.append(Cited(resource, volume or volumes.get(resource, "")))
+    return cited
+
+
+@dataclass(frozen=True)
+class _NoCase:
+    """What a statute, an article or a case without a page is to: itself, so that id. can follow it."""
+
+    place: int
+
+
+def _full_resources(text: str, found: Sequence[Found], resource_of: Resolver) -> dict[int, Resource]:
+    """The resource of each full citation, by its id(); a chain of parallel citations has one.
+
+    A citation of the chain that is to a case of the corpus decides; its key is then not itself.
+    """
+    resources: dict[int, Resource] = {}
+    chain: list[Found] = []
+    known: Resource | None = None
+
+    def settle() -> None:
+        if known is not None:
+            resources.update({id(item.citation): known for item in chain})
+
+    for place, item in enumerate(found):
+        if not isinstance(item.citation, FullCitation):
+            continue
+        key = key_of(item.citation) if isinstance(item.citation, FullCaseCitation) else None
+        resource: Resource = _NoCase(place) if key is None else resource_of(key)
+        parallel = chain and key is not None and _are_parallel(text, chain[-1], item)
+        if not parallel:
+            settle()
+            chain, known = [], resource if key is not None else None
+        elif known is not None and isinstance(known, str) and not isinstance(resource, str):
+            known = resource
+        chain.append(item)
+        resources[id(item.citation)] = resource
+    settle()
+    return resources
+
+
+def _are_parallel(text: str, first: Found, second: Found) -> bool:
+    """Whether two citations follow each other with nothing but pincites between, in two reporters."""
+    if not isinstance(first.citation, FullCaseCitation) or first.paragraph_start != second.paragraph_start:
+        return False
+    gap = ascii_text(text[first.end : second.start])
+    reporters = {reporter_name(c.citation.corrected_reporter()) for c in (first, second)}
+    return len(reporters) == 2 and len(gap) < 80 and _GAP_IN_PARALLEL.fullmatch(gap) is not None
+
+
+def _resolved(citations: list[CitationBase], resources: dict[int, Resource]) -> dict[int, Resource]:
+    resolutions = resolve_citations(
+        citations,
+        resolve_full_citation=lambda citation: resources[id(citation)],
+        resolve_supra_citation=_supra,
+    )
+    return {id(citation): resource for resource, group in resolutions.items() for citation in group}
+
+
+def _supra(citation: SupraCitation, fulls: Sequence[tuple[FullCitation, Resource]]) -> Resource | None:
+    word = (citation.metadata.antecedent_guess or "").strip(".,;:()[]'\" ")
+    if not word or not word[0].isupper():
+        return None
+    whole = re.compile(rf"\b{re.escape(word)}\b")
+    matches = {
+        resource: None
+        for full, resource in fulls
+        if isinstance(full, FullCaseCitation)
+        and (whole.search(full.metadata.plaintiff or "") or whole.search(full.metadata.defendant or ""))
+    }
+    return next(iter(matches)) if len(matches) == 1 else None

@@ -1,0 +1,1072 @@
+"""The contradiction algorithm: add pivotal negation to a hypothesis, or remove it (paper, A.1.3 and A.1.5).
+
+Rules over a constituency tree, one function a rule, tried in the paper's order on one non-compound
+independent clause of one randomly chosen sentence.  They modify the negation of Bilu et al. (2015),
+Section 4.2.  Where the released code differs by an evident mistake it is not followed; the list is in
+docs/lawngnli-contradiction.md.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from lextables.papers.lawngnli import morphology
+from lextables.papers.lawngnli.tree import (
+    Clause,
+    Edit,
+    Node,
+    Token,
+    Tree,
+    Verbs,
+    clauses,
+    core,
+    delete,
+    edited,
+    insert,
+    path_to,
+    replace,
+    verbs,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A hypothesis made to contradict what it said.
+
+    ``rule`` is the function that changed it and ``kind`` what it did; ``negated`` is True if the
+    hypothesis had pivotal negation, which is now gone (A.1.3); ``sentence`` is the index of the one
+    sentence that was changed.
+    """
+
+    text: str
+    kind: str
+    negated: bool
+    sentence: int
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A hypothesis that the algorithm does not take, and why; it leaves the data set (A.1.3)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The edits of one rule to one sentence."""
+
+    edits: tuple[Edit, ...]
+    kind: str
+    negated: bool
+
+
+Rule = Callable[[Tree, Clause], Change | Rejected | None]
+"""Returns a change, a reason to stop, or None if the rule's condition does not hold."""
+
+
+def contradict(sentences: Sequence[Tree], *, example: str, seed: int) -> Contradiction | Rejected:
+    """Return the contradiction of the hypothesis whose sentences are ``sentences``, or why there is none.
+
+    The sentence, and the clause if it is compound, are drawn by a hash of the example's id and the seed,
+    so the outcome depends on nothing else, whatever the order or the machine.
+    """
+    if not sentences:
+        return Rejected("empty")
+    draw = hashlib.sha256(f"{example}\0{seed}".encode()).digest()
+    chosen = int.from_bytes(draw[:8]) % len(sentences)
+    tree = sentences[chosen]
+    found = clauses(tree)
+    if not found:
+        return _no_clause(tree)
+    clause = found[int.from_bytes(draw[8:16]) % len(found)]
+    change = _unfit(tree, clause)
+    for rule in RULES:
+        if change is None:
+            change = rule(tree, clause)
+            name = rule.__name__
+    if change is None:
+        return Rejected("no rule applies")
+    if isinstance(change, Rejected):
+        return change
+    texts = [sentence.text for sentence in sentences]
+    texts[chosen] = edited(tree, change.edits)
+    return Contradiction("".join(texts), change.kind, change.negated, chosen, name)
+
+
+# Words.
+
+NOT = frozenset({"not", "n't", "n’t", "never"})
+_FOCUS = frozenset({"only", "merely", "just", "simply", "solely"})
+_NEGATIVE_ADVERBS = frozenset(
+    {"hardly", "scarcely", "barely", "rarely", "seldom", "little", "few", "nowhere"}
+)
+# "Often must" and "often must not" may both be true, and so may "perhaps" and "perhaps not".
+_PARTIAL = frozenset({"often", "frequently", "occasionally"})
+_POSSIBLY = frozenset({"maybe", "perhaps", "possibly"})
+# Quantifiers Q for which "Q are" and "Q are not" may both be true; a share only where it ends its phrase,
+# "30 percent of voters", and not in "a 30 percent limit".
+_WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
+_SHARES = frozenset({"percent", "%"})
+
+# Each of the first is contradicted by the second; "anyone" and the like by the same as "someone".
+_PRONOUNS = {
+    "someone": "no one",
+    "anyone": "no one",
+    "somebody": "nobody",
+    "anybody": "nobody",
+    "something": "nothing",
+    "anything": "nothing",
+    "nobody": "somebody",
+    "nothing": "something",
+    "none": "some",
+}
+_NEGATIVE_PRONOUNS = frozenset({"nobody", "nothing", "none"})
+# Words that stand only under a negation, and what they become without it; None is dropped.
+_UNDER_NEGATION = {
+    "any": "some",
+    "anyone": "someone",
+    "anybody": "somebody",
+    "anything": "something",
+    "until": "before",
+    "yet": "already",
+    "ever": None,
+}
+# The other way round; "before" says the same under a negation as "until".
+_ASSERTED = {new: old for old, new in _UNDER_NEGATION.items() if new not in (None, "before")}
+# After these words "any" means whichever, with a negation or without.
+_WHICHEVER = frozenset({"without", "than", "if", "before", "as"})
+
+_VERBAL = ("VB", "MD")
+_COMPLEMENTS = frozenset({"NP", "ADJP", "UCP"})
+# What may stand between a verb and its object.
+_BESIDE = ("ADVP", "RB", ",", "PRN", "PRT", "RP")
+_BE = frozenset({"be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m"})
+_HAVE = frozenset({"have", "has", "had", "having"})
+_DO = frozenset({"do", "does", "did"})
+_MODALS = frozenset(
+    {"can", "could", "may", "might", "must", "shall", "should", "will", "would", "cannot", "ought"}
+)
+_REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}
+_FINITE = _MODALS | {"am", "is", "are", "was", "were"}
+# Verbs with which "may" tells what is possible and not what is allowed: "may not" does not deny that.
+_STATES = frozenset(
+    "affect appear arise be become cause constitute contain create depend deter encourage exist facilitate "
+    "give have impair imply include increase indicate involve justify lead mean occur pose present prevent "
+    "raise reduce reflect remain require result seem suggest support turn undermine violate warrant".split()
+)
+_NOMINATIVE = frozenset("he i it she they we".split())
+# Names of these are no one's who acts.
+_LAWS = frozenset(
+    "act amendment article bill clause code constitution convention doctrine exemption form order "
+    "proviso rule section statute table title treaty".split()
+)
+_COLLECTIVES = frozenset(
+    "counsel data half majority media minority number people personnel police rest staff".split()
+)
+_TIMES = frozenset(
+    "day earlier last later month next once term this time today twice week year yesterday".split()
+)
+_MEASURES = frozenset("days feet foot hours inches miles months percent times weeks yards years".split())
+# Adverbs that link a sentence to the one before; a negation comes after them, before other adverbs.
+_LINKS = frozenset(
+    "accordingly consequently hence here however instead likewise moreover nevertheless nonetheless now "
+    "otherwise similarly then there therefore thus".split()
+)
+_SUBORDINATORS = frozenset(
+    "although because if that though unless when where whether which while who".split()
+)
+_ADVERBIAL = frozenset(
+    "after although as because before if since so though unless until when where while".split()
+)
+# Words that open a clause of their own with a finite verb.
+_OPENERS = frozenset(
+    "although because how if once that though unless what when whenever where whereas whether which "
+    "while who whom whose why".split()
+)
+# Verbs by whose participle headlines say what a court or an agency did.
+_DISPOSITIONS = frozenset(
+    "admit affirm allow approve award ban bar convict deem deny disapprove dismiss disqualify enforce "
+    "enjoin entitle exclude exempt find forbid grant hold impose invalidate justify limit order "
+    "overrule permit preclude presume prohibit protect reject remand require reverse set strike "
+    "suppress suspend sustain toll uphold vacate violate void waive".split()
+)
+# What stands after "no" in phrases that negate the verb: "in no way", "by no means".
+_MANNERS = frozenset({"way", "time", "event", "case", "means", "circumstances", "sense", "respect"})
+# Words in "-ing" that may start an adverbial before a clause.
+_PREPOSITIONS = frozenset(
+    "according assuming barring concerning considering during following notwithstanding pending "
+    "regarding".split()
+)
+# How parentheticals start that say what a court did; parsers take these verbs for adjectives or nouns too.
+_REPORTS = frozenset(
+    "affirming allowing applying approving arguing awarding citing collecting concluding construing "
+    "declining denying describing discussing distinguishing enforcing excluding explaining finding granting "
+    "holding interpreting invalidating listing noting observing overruling permitting providing quoting "
+    "reasoning recognizing refusing rejecting remanding requiring reversing stating striking suggesting "
+    "summarizing surveying sustaining upholding vacating".split()
+)
+# Adjectives that start a prepositional phrase: "date relative to filing deadline".
+_LIKE_PREPOSITIONS = frozenset({"relative", "prior", "subsequent", "pursuant", "due", "such", "same"})
+
+
+def _auxiliary(word: str, following: str) -> bool:
+    """Tell whether a verb is the auxiliary of a verb with the tag ``following``."""
+    if word in _BE:
+        return following in ("VBN", "VBG", "VBD", "VB")
+    if word in _HAVE:
+        return following in ("VBN", "VBD")
+    if word in _DO:
+        return following in ("VB", "VBP", "VBN", "VBD")  # "did not set aside" is often tagged so
+    return word in _MODALS | {"need"} | _REDUCED.keys()
+
+
+def _like(model: str, words: str) -> tuple[str, ...]:
+    """Return ``words``, the first with a capital if ``model`` has one."""
+    return tuple((words[0].upper() + words[1:] if model[:1].isupper() else words).split(" "))
+
+
+def _above(node: Node, i: int) -> set[str]:
+    """Return the labels of the constituents of ``node`` that hold token ``i``."""
+    return {inner.label for inner in path_to(node, i)[1:-1]}
+
+
+def _outside(clause: Clause, start: int, *below: str) -> list[int]:
+    """Return the token indices from ``start`` to the clause's end that no node labelled ``below`` holds."""
+    return [i for i in range(start, clause.node.end) if not _above(clause.node, i) & set(below)]
+
+
+# Which sentences and clauses are refused.
+
+
+def _no_clause(tree: Tree) -> Rejected:
+    if tree.root.label == "UNPARSED":
+        return Rejected("sentence not parsed")
+    node = tree.root
+    while len(node.children) == 1:
+        node = node.children[0]
+    return Rejected("verb phrase without a subject" if node.label == "VP" else "no independent clause")
+
+
+def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
+    """Return why the clause must not be changed, or None."""
+    tokens = tree.tokens
+    subject = core(clause.subject)
+    start, end = clause.subject.start, clause.subject.end
+    before = tokens[start - 1].lower if start else ""
+    if tokens[-1].text == "?":
+        return Rejected("question")
+    if tokens[0].tag == "CC" and start > 1 and tokens[0].lower in ("and", "or", "but"):
+        return Rejected("no independent clause")
+    if before in _SUBORDINATORS:
+        return Rejected("subordinate clause")
+    if tokens[0].lower == "not" and len(tokens) > 1 and tokens[1].lower in _FOCUS:
+        return Rejected("not only")  # of two clauses: "not only did he err, but …"
+    if any(token.tag in ("WDT", "WP", "WRB") for token in tokens[subject.start : subject.end]):
+        return Rejected("relative or interrogative subject")
+    words = tree.words(subject)
+    counted = words[0] == "only" and any(tokens[i].tag == "CD" for i in range(subject.start, subject.end))
+    if _WEAK & set(words) or words[-1] in _SHARES or words[:3] == ("one", "or", "more") or counted:
+        return Rejected("weak quantifier in the subject")
+    if any(
+        tokens[i].lower in NOT and not _above(clause.subject, i) & {"SBAR", "S", "VP", "PP"}
+        for i in range(start + 1, end)
+    ):
+        return Rejected("contrast in the subject")
+    if end < clause.predicate.start and tokens[clause.predicate.start - 1].lower in ("and", "or"):
+        return Rejected("verb phrase without a subject")
+    if _starts_as_report(tree, clause):
+        return Rejected("verb phrase without a subject")
+    return None
+
+
+def _starts_as_report(tree: Tree, clause: Clause) -> bool:
+    """Tell whether the sentence is a verb phrase, as "noting, in dictum, that …", and the clause a part."""
+    tokens, start = tree.tokens, clause.subject.start
+    first, second = tokens[0].lower, tokens[1].lower if len(tokens) > 1 else ""
+    if not first.endswith("ing") or first in _PREPOSITIONS or second == "of":
+        return False
+    if "that" in [token.lower for token in tokens[1:start]]:
+        return True
+    if start and tokens[start - 1].text == ",":
+        return False
+    verb_first = tokens[0].tag == "VBG" and (start > 0 or _participle_of(tree, clause) is not None)
+    return verb_first or first in _REPORTS
+
+
+# Rule 1.
+
+
+def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
+    """Change the first contradictable indefinite pronoun of the subject (A.1.5, item 1).
+
+    Pronouns and the determiners of the same form: "some", "any" and "no", "someone" and the like,
+    "either … or" and "neither … nor", "not all".  Only the noun phrase's own words count, not those of
+    the phrases and clauses that follow its noun: "persons with some interest" says nothing of "some
+    persons".
+    """
+    tokens = tree.tokens
+    base = core(clause.subject)
+    joined = base is not clause.subject and any(child.label == "CC" for child in clause.subject.children)
+    own = [i for i in range(base.start, base.end) if not _above(base, i) & {"PP", "SBAR", "S", "VP", "PRN"}]
+    # Parsers often leave these words beside the noun phrase.
+    before = clause.subject.start - 1
+    if before >= clause.node.start and tokens[before].lower in ("neither", "either", "not", "no"):
+        own = [before, *own]
+    if before > 0 and (tokens[before - 1].lower, tokens[before].lower) == ("not", "only"):
+        return Rejected("not only")
+    for i in sorted({clause.subject.start, *own}):
+        word = tokens[i].text
+        following = tokens[i + 1].lower if i + 1 < len(tokens) else ""
+        match word.lower():
+            case "neither" | "either" as word_ if i == before and not _joined(tree, i, clause.subject.end):
+                return Rejected(f"{word_} of two clauses")
+            case "neither" | "either":
+                return _either(tree, i, clause.subject.end)
+            case "no" | "none" | "nobody" | "nothing" if joined:
+                return Rejected("negation in a coordinated subject")
+            case "no" if _is_comparative(tree, i + 1):
+                return Rejected("comparison in the subject")
+            case "no" if following == "one":
+                edit = Edit(i, i + 2, _like(word, "someone"))
+            case "no":
+                edit = replace(i, *_like(word, "some"))
+            case "none" | "nobody" | "nothing" as negative:
+                edit = replace(i, *_like(word, _PRONOUNS[negative]))
+            case "not" if following in _FOCUS:
+                return Rejected("not only")
+            case "not":
+                return Change(
+                    (delete(i), *_without_negation(tree, clause, i)), "not in the subject removed", True
+                )
+            case "some" if _is_about(tree, i):
+                continue
+            case "some" if "others" in [token.lower for token in tokens[i:]] or (
+                i and tokens[i - 1].lower in _FOCUS
+            ):
+                return Rejected("some and others")
+            case "some" | "any" if not joined:
+                edit = replace(i, *_like(word, "no" if i + 1 < base.end else "none"))
+                return _negative_subject(tree, clause, edit)
+            case positive if positive in _PRONOUNS and not joined:
+                edit = replace(i, *_like(word, _PRONOUNS[positive]))
+                return _negative_subject(tree, clause, edit)
+            case _:
+                continue
+        repairs = _without_negation(tree, clause, clause.subject.end - 1)
+        return Change((edit, *repairs), "negative subject removed", True)
+    return None
+
+
+def _joined(tree: Tree, i: int, end: int) -> bool:
+    return bool({"or", "nor"} & {token.lower for token in tree.tokens[i:end]})
+
+
+def _either(tree: Tree, i: int, end: int) -> Change | Rejected:
+    """Turn "neither … nor" into "either … or", or back, between token ``i`` and ``end``."""
+    negated = tree.tokens[i].lower == "neither"
+    this, that, joiner, other = (
+        ("neither", "either", "nor", "or") if negated else ("either", "neither", "or", "nor")
+    )
+    joiners = [j for j in range(i + 1, end) if tree.tokens[j].lower == joiner]
+    if len(joiners) > 1:
+        return Rejected(f"{this} with several alternatives")
+    edits = (replace(i, *_like(tree.tokens[i].text, that)), *(replace(j, other) for j in joiners))
+    return Change(edits, f"{this} to {that}", negated)
+
+
+def _negative_subject(tree: Tree, clause: Clause, edit: Edit) -> Change | Rejected:
+    """Return the change to a negative subject, refused before a negated verb ("no rights are not waived")."""
+    group = _group(tree, clause)
+    if group is not None and _negation(tree, clause, group) is not None:
+        return Rejected("double negation")
+    end = clause.subject.end
+    return Change((edit, *_under_negation(tree, clause, end, end - 1)), "negative subject", False)
+
+
+# Rule 2.
+
+
+def verb_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
+    """Contradict the first verb phrase: remove its negation, or else add one (A.1.5, item 2).
+
+    A phrase that starts with a participle has no finite verb and is left to rule 3.
+    """
+    group = _group(tree, clause)
+    reading = None if group is None else _reading(tree, clause, group)
+    if group is None or reading is Reading.PARTICIPLE:
+        return None
+    if reading is Reading.UNCLEAR:
+        return Rejected("past tense or participle")
+    tokens, first = tree.tokens, group.first
+    if _later_finite(tree, clause, group, _FINITE | _HAVE | _DO) or _verb_in_subject(tree, clause):
+        return Rejected("structure unclear")
+    commas = sum(token.text == "," for token in tokens[clause.subject.start : first])
+    if tokens[first - 1].lower in ("and", "or") or (tokens[first - 1].text == "," and commas == 1):
+        return Rejected("structure unclear")
+    # A past tense joined to a participle is a participle too, of a reduced relative clause.
+    tags = [tree.tokens[i].tag for i in (group.first, *group.peers)]
+    if len(group.chain) == 1 and tags[0] == "VBD" and "VBN" in tags:
+        return Rejected("structure unclear")
+    negation = _negation(tree, clause, group)
+    if negation is not None:
+        return _remove(tree, clause, group, *negation)
+    return _add(tree, clause, group)
+
+
+def _group(tree: Tree, clause: Clause) -> Verbs | None:
+    """Return the verbs of the predicate, put right where parsers commonly err in this style."""
+    if clause.predicate.label != "VP":
+        return None
+    group = verbs(tree, clause.predicate, _auxiliary, NOT)
+    if group is None:
+        return None
+    before = tree.tokens[group.first - 1].lower
+    if before in _MODALS and tree.tokens[group.first].tag in ("VB", "VBP"):
+        # A modal that was taken for a noun: "the danger of falling overboard can make …".
+        return Verbs((group.first - 1, *group.chain), main_peers=group.peers)
+    if _is_reduced(tree, clause, group):
+        # A reduced relative that was taken for the predicate: "inmate subjected to discipline is entitled".
+        later = _later_finite(tree, clause, group, _FINITE)
+        between = {token.lower for token in tree.tokens[group.main : later[0]]} if later else set()
+        if later and not between & (_SUBORDINATORS | {"after", "before", "since", "until"}):
+            return Verbs((later[0],))
+    return group
+
+
+def _is_reduced(tree: Tree, clause: Clause, group: Verbs) -> bool:
+    """Tell whether the verb may be a participle, so that a finite verb after it is the predicate."""
+    reading = _reading(tree, clause, group)
+    form = tree.tokens[group.first].text
+    both = morphology.is_past(form) and morphology.is_participle(form) and form.lower() not in _HAVE
+    acts = _acts(tree, _head_noun(tree, clause.subject), morphology.AGENTS)
+    return reading is not Reading.FINITE or (both and len(group.chain) == 1 and not acts)
+
+
+def _later_finite(tree: Tree, clause: Clause, group: Verbs, words: frozenset[str]) -> list[int]:
+    """Return where those of the finite verbs ``words`` follow, in no clause below and in no coordination."""
+    known = {*group.chain, *group.peers, *group.main_peers}
+    return [
+        i
+        for i in _outside(clause, group.main + 1, "SBAR", "S", "PRN")
+        if tree.tokens[i].lower in words
+        and tree.tokens[i].tag in ("MD", "VBZ", "VBP", "VBD")
+        and i not in known
+    ]
+
+
+def _verb_in_subject(tree: Tree, clause: Clause) -> bool:
+    """Tell whether a finite verb was taken for the subject's noun: "FAA pre-empts", "Amendment bars suit"."""
+    base = core(clause.subject)
+    return any(
+        token.tag in ("NNS", "NNPS")
+        and (_is_finite(token, before) or before.lower in ("amendment", "clause", "section"))
+        and morphology.is_verb(token.text)
+        for before, token in pairwise(tree.tokens[base.start : base.end])
+    )
+
+
+class Reading(Enum):
+    """What the first verb of a predicate is."""
+
+    FINITE = "a finite verb"
+    PARTICIPLE = "a participle without an auxiliary"
+    UNCLEAR = "a past tense or a participle"
+
+
+def _reading(tree: Tree, clause: Clause, group: Verbs) -> Reading:
+    """Return whether the phrase has a finite verb, or is a participle as in "conviction reversed".
+
+    Taggers take many participles of such headlines for past tenses, and some past tenses for participles.
+    So the form decides where it can be one of the two only; else what the verb has after it, an agent,
+    an object or none; else, for verbs that need no object, whether the subject is one that acts.
+    """
+    token = tree.tokens[group.first]
+    if token.lower in ("having", "being"):
+        return Reading.PARTICIPLE
+    if len(group.chain) > 1 or token.lower in _BE | _HAVE | _DO:
+        return Reading.FINITE
+    if token.tag not in ("VBN", "VBD", "VBG"):
+        return Reading.FINITE
+    head = _head_noun(tree, clause.subject)
+    nominative = tree.tokens[head].lower in _NOMINATIVE
+    past, participle = morphology.is_past(token.text), morphology.is_participle(token.text)
+    if not past and not participle:
+        present = (
+            morphology.finite_tag(token.text, token.tag) == "VBZ" or tree.tokens[head].lower in _NOMINATIVE
+        )
+        return Reading.FINITE if present and token.tag != "VBG" else Reading.PARTICIPLE
+    if not participle or nominative:
+        return Reading.FINITE
+    if not past:
+        return Reading.PARTICIPLE
+    return _past_reading(tree, clause, group.first, head)
+
+
+def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
+    """Return the reading of a form that can be past tense and participle; ``head`` is the subject's noun."""
+    base = morphology.lemma(tree.tokens[verb].text, "VBD")
+    beside = path_to(clause.node, verb)[-2].children
+    after = [node for node in beside if node.start > verb and node.label not in _BESIDE]
+    following = after[0] if after else None
+    word = tree.tokens[following.start].lower if following is not None else ""
+    if base in morphology.INTRANSITIVE:
+        return Reading.FINITE
+    if word == "by":
+        return Reading.PARTICIPLE
+    if word == morphology.GOVERNING.get(base) and tree.tokens[following.start + 1].tag not in ("IN", "TO"):
+        return Reading.FINITE
+    label = following.label if following is not None else ""
+    if label in ("JJ", "VBN") and after[1:] and after[1].label.startswith(("JJ", "NN")):
+        label = "NP"
+    acts, grants = _acts(tree, head, morphology.AGENTS), _acts(tree, head, morphology.AUTHORITIES)
+    tagged = tree.tokens[verb].tag
+    if _is_object(tree, following, label):
+        if word.endswith(("self", "selves")):
+            return Reading.FINITE
+        if base in morphology.PREDICATING:
+            return Reading.FINITE if grants else Reading.UNCLEAR if acts else Reading.PARTICIPLE
+        if base in morphology.RECEIVING:
+            return Reading.FINITE if grants else Reading.PARTICIPLE if acts else Reading.UNCLEAR
+        if base in morphology.PAYING:
+            return Reading.FINITE if tagged == "VBD" else Reading.UNCLEAR
+        return Reading.FINITE
+    if label in ("ADJP", "JJ"):
+        return Reading.FINITE if base in morphology.LINKING else Reading.PARTICIPLE
+    if label == "S" and word == "to":
+        meant = acts and base in morphology.INTENDING
+        return Reading.FINITE if meant or base in morphology.ATTEMPTING else Reading.PARTICIPLE
+    if (
+        label in ("S", "SBAR", "VP")
+        and base in morphology.RECEIVING
+        and word not in _ADVERBIAL | {"that", "to"}
+    ):
+        return Reading.PARTICIPLE if acts and not grants else Reading.UNCLEAR
+    if label in ("S", "SBAR") and word not in _ADVERBIAL | {"for"}:
+        told = base in morphology.TELLING and word in ("that", "whether") and not grants
+        return Reading.PARTICIPLE if told else Reading.FINITE
+    if any(node.label == "SBAR" and tree.tokens[node.start].lower == "that" for node in after):
+        return Reading.FINITE
+    if _object_later(tree, after):
+        return Reading.UNCLEAR
+    if base in morphology.ABSOLUTE:
+        return Reading.FINITE if acts else Reading.PARTICIPLE
+    # A past tense without the object that its verb needs is the tagger's mistake, but only in a headline.
+    full = _is_full_style(tree, clause.subject)
+    return Reading.UNCLEAR if full and tagged == "VBD" else Reading.PARTICIPLE
+
+
+def _head_noun(tree: Tree, subject: Node) -> int:
+    """Return the last noun or pronoun of the subject's core."""
+    base = core(subject)
+    nouns = (i for i in reversed(range(base.start, base.end)) if tree.tokens[i].tag.startswith(("NN", "PRP")))
+    return next(nouns, base.end - 1)
+
+
+def _acts(tree: Tree, head: int, agents: frozenset[str]) -> bool:
+    """Tell whether the noun at ``head`` is one of ``agents``, or the name of one: a capital, and no law."""
+    token = tree.tokens[head]
+    noun = morphology.singular(token.text)
+    named = token.tag.startswith("NNP") and token.text[:1].isupper() and noun not in _LAWS
+    return noun in agents or (named and (head > 0 or noun == token.lower))
+
+
+def _is_object(tree: Tree, node: Node | None, label: str) -> bool:
+    """Tell whether ``node``, with the label that it should have, is a noun phrase and no measure of time."""
+    if node is None:
+        return False
+    first = tree.tokens[node.start]
+    amount = label == "ADJP" and (first.tag == "CD" or first.lower in ("less", "more", "fewer"))
+    return (label.startswith("NN") or label == "NP" or amount) and not _is_time(tree, node)
+
+
+def _is_time(tree: Tree, phrase: Node) -> bool:
+    """Tell whether a phrase says when or how long: "ten days", "last term"."""
+    words = set(tree.words(phrase))
+    return words <= _TIMES or (tree.tokens[phrase.start].tag == "CD" and bool(words & _MEASURES))
+
+
+def _object_later(tree: Tree, after: Sequence[Node]) -> bool:
+    """Tell whether a noun phrase follows a prepositional one: "assigned to wife one-half interest"."""
+    return any(
+        before.label == "PP" and node.label == "NP" and not _is_time(tree, node)
+        for before, node in pairwise(after)
+    )
+
+
+def _is_full_style(tree: Tree, subject: Node) -> bool:
+    """Tell whether the subject has the article or the like that headlines leave out."""
+    first = tree.tokens[core(subject).start]
+    return first.tag in ("DT", "PDT", "PRP$", "EX") and first.lower not in ("no", "all", "any")
+
+
+def _negation(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | None:
+    """Return the kind of the verb's negation and its token, or None.
+
+    It stands beside the verbs, or after the main verb with at most adverbs between.
+    """
+    tokens, end = tree.tokens, clause.node.end
+    for i in range(clause.subject.end, group.main):
+        above, word = _above(clause.node, i), tokens[i].lower
+        if above - {"VP", "ADVP", "CONJP", "PP", "NP"}:
+            continue
+        if above & {"PP", "NP"}:
+            if word == "no":
+                return "no phrase", i
+        elif word in NOT and tokens[i - 1].lower != "or":
+            return "not", i
+        elif word == "no" and tokens[i + 1].lower == "longer":
+            return "no longer", i
+        elif word == "neither":
+            return "neither", i
+    i = group.main + 1
+    # "There is, of course, no reason".
+    closing = next((j for j in range(i + 1, min(i + 5, end)) if tokens[j].text == ","), None)
+    if i < end and tokens[i].text == "," and closing is not None:
+        i = closing + 1
+    while i < end and tokens[i].tag.startswith("RB") and tokens[i].lower not in NOT | {"no", "neither"}:
+        i += 1
+    if i >= end:
+        return None
+    word, following = tokens[i].lower, tokens[i + 1].lower if i + 1 < end else ""
+    if word in NOT:
+        return "not", i
+    if tokens[i].tag == "IN" and following == "no" and tokens[min(i + 2, end - 1)].lower in _MANNERS:
+        return "no phrase", i + 1
+    if _above(clause.node, i) & {"SBAR", "S"}:
+        return None
+    if word == "no":
+        kind = (
+            "no longer" if following == "longer" else "no comparative" if _is_comparative(tree, i + 1) else ""
+        )
+        return kind or "no object", i
+    if word == "neither":
+        return "neither", i
+    return ("negative pronoun", i) if word in _NEGATIVE_PRONOUNS else None
+
+
+def _is_comparative(tree: Tree, i: int) -> bool:
+    if i >= len(tree.tokens):
+        return False
+    words = ("different", "less", "more", "fewer", "better")
+    return tree.tokens[i].tag in ("JJR", "RBR") or tree.tokens[i].lower in words
+
+
+def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Change | Rejected:
+    """Return the change that takes away the negation at token ``i``."""
+    tokens = tree.tokens
+    word, first = tokens[i].lower, tokens[group.first].lower
+    if kind == "neither":
+        return _either(tree, i, clause.node.end)
+    if "nor" in [token.lower for token in tokens[i + 1 :]]:
+        return Rejected("not … nor")
+    outside = _outside(clause, i + 1, "SBAR")
+    for j in range(i + 1, clause.node.end - 1):
+        following = tokens[j + 1].lower
+        # "Not whether he was mistaken but how", of which the parser puts all into one subordinate clause.
+        if tokens[j].lower == "but" and following != "for" and (j in outside or following in _OPENERS):
+            return Rejected("not … but")
+    if "or" in group.joiners:
+        return Rejected("alternative verb phrases")
+    repairs = _without_negation(tree, clause, i)
+    match kind:
+        case "no longer":
+            return Change((Edit(i, i + 2, ("still",)),), "no longer to still", True)
+        case "no comparative":
+            return Change((delete(i),), "comparative no removed", True)
+        case "negative pronoun":
+            edit = replace(i, *_like(tokens[i].text, _PRONOUNS[word]))
+            return Change((edit, *repairs), "negative object removed", True)
+        case "no phrase" if (tokens[i - 1].lower, tokens[i + 1].lower) == ("by", "means"):
+            return Change((delete(i - 1, i + 2), *repairs), "negative phrase removed", True)
+        case "no phrase":
+            return Change((replace(i, "some"), *repairs), "negative phrase removed", True)
+        case "no object":
+            return Change((_no_object(tree, clause, group, i), *repairs), "negative object removed", True)
+    if first in _DO and group.first < i < group.main:
+        return Change((*_undo(tree, group, i), *repairs), "do not removed", True)
+    if first in _DO and i == group.first + 1:
+        return Rejected("no verb after do")
+    if tokens[i - 1].lower == "need" and first != "need":
+        return Change((Edit(i - 1, i + 1, ("must",)), *repairs), "need not to must", True)
+    if first in ("need", "dare"):
+        return Change((Edit(group.first, i + 1, ("must",)), *repairs), "need not to must", True)
+    if first == "might":
+        return Rejected("might not")
+    edits = [delete(i)]
+    if first in _REDUCED:
+        edits.append(replace(group.first, *_like(tokens[group.first].text, _REDUCED[first])))
+    return Change((*edits, *repairs), "never removed" if word == "never" else "not removed", True)
+
+
+def _undo(tree: Tree, group: Verbs, i: int) -> list[Edit]:
+    """Return the edits that take away "do" and "not" and give their tense to the verbs under them."""
+    tag = morphology.tense_of(tree.tokens[group.first].text)
+    words = [(j, tree.tokens[j].lower) for j in (group.main, *group.main_peers)]
+    bare = [(j, word) for j, word in words if morphology.lemma(word, tree.tokens[j].tag) == word]
+    inflected = [replace(j, morphology.inflect(word, tag)) for j, word in bare]
+    return [delete(group.first), delete(i), *inflected]
+
+
+def _no_object(tree: Tree, clause: Clause, group: Verbs, i: int) -> Edit:
+    """Return the edit of "no" before an object: "some", or an article if the subject is said to be it."""
+    tokens = tree.tokens
+    if tokens[group.main].lower not in _BE or tokens[clause.subject.start].lower == "there":
+        return replace(i, "some")
+    phrase = next((node for node in reversed(path_to(clause.node, i)) if node.label == "NP"), None)
+    end = phrase.end if phrase is not None else i + 2
+    noun = next((j for j in reversed(range(i + 1, end)) if tokens[j].tag.startswith("NN")), i + 1)
+    if tokens[noun].tag in ("NNS", "NNPS"):
+        return delete(i)
+    return replace(i, morphology.indefinite_article(tokens[i + 1].text))
+
+
+def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
+    """Return the change that negates the verb, which has no negation."""
+    tokens, end = tree.tokens, clause.node.end
+    first = tokens[group.first]
+    beside = [*range(clause.subject.end, group.main), *([group.main + 1] if first.lower in _BE else [])]
+    for i in beside:
+        match tokens[i].lower if i < end else "":
+            case word if word in _NEGATIVE_ADVERBS:
+                return Rejected("negative adverb")
+            case word if word in _FOCUS:
+                return Rejected("only beside the verb")
+            case "sometimes":
+                return Change((replace(i, "never"),), "sometimes to never", False)
+            case "still":
+                return Change((replace(i, "no", "longer"),), "still to no longer", False)
+    following = tokens[group.main + 1].lower if group.main + 1 < end else ""
+    if following in _NEGATIVE_ADVERBS or (first.lower in _HAVE and following == "yet"):
+        return Rejected("negative adverb")
+    if following == "either":
+        return _either(tree, group.main + 1, end)
+    auxiliary = len(group.chain) > 1 or first.lower in _BE | _MODALS
+    partial = _POSSIBLY | (_PARTIAL if auxiliary else frozenset())
+    if any(tokens[i].lower in partial for i in range(clause.node.start, group.first)):
+        return Rejected("adverb of some cases")
+    after = _outside(clause, group.main + 1, "SBAR")
+    if any(tokens[i].lower in NOT and tokens[i - 1].lower in (",", "but", "and", "or") for i in after):
+        return Rejected("contrasted with a negation")
+    if any(
+        tokens[i].lower == "but"
+        and tokens[i - 1].tag.startswith("JJ")
+        and path_to(clause.node, i)[-2].label in _COMPLEMENTS
+        for i in after
+    ):
+        return Rejected("not … but")
+    if _only_if(tree, clause, group.main + 1):
+        return Rejected("only if")
+    polar = _under_negation(tree, clause, group.first, group.main)
+    if not auxiliary:
+        return _add_do(tree, clause, group, polar)
+    if first.lower == "be":
+        return Rejected("bare verb")
+    if "or" in group.joiners:
+        return Rejected("alternative verb phrases")
+    next_two = [token.lower for token in tokens[group.first + 1 : group.first + 3]]
+    if next_two and (next_two[0] in ("and", "or") or (next_two[0] == "," and next_two[-1] in ("and", "or"))):
+        return Rejected("coordinated auxiliaries")
+    return Change((_not_after(tree, clause, group), *polar), "not added", False)
+
+
+def _only_if(tree: Tree, clause: Clause, start: int) -> bool:
+    """Tell whether "only if", "only by" or the like follows: "not lawful only if" may be read both ways."""
+    return any(
+        only.lower == "only" and after.tag in ("IN", "WRB", "RP") and after.lower not in ("to", "of")
+        for only, after in pairwise(tree.tokens[start : clause.node.end])
+    )
+
+
+def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
+    """Return the edit that puts "not" after an auxiliary, so that what it says is denied.
+
+    "May" allows where one who acts is the subject, or a passive; else it says what is possible.
+    """
+    word = tree.tokens[group.first]
+    chain = [tree.tokens[i].lower for i in group.chain]
+    possible = word.lower in ("may", "might")
+    # "may have" and "may not have" can both be true; so can "might" and "might not".
+    if word.lower == "might" or (possible and len(chain) > 2 and chain[1] == "have"):
+        return replace(group.first, *_like(word.text, "could not"))
+    head = _head_noun(tree, clause.subject)
+    allowed = (
+        "be" in chain[1:]
+        or tree.tokens[head].tag.startswith(("NNP", "PRP"))
+        or _acts(tree, head, morphology.AGENTS)
+    )
+    if word.lower == "can" or (possible and (chain[-1] in _STATES or not allowed)):
+        return replace(group.first, *_like(word.text, "cannot"))
+    return insert(group.first + 1, "not")
+
+
+def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> Change | Rejected:
+    """Return the change that puts "do not" before the main verb, with its tense."""
+    tokens = tree.tokens
+    form, tag = tokens[group.first].text, tokens[group.first].tag
+    if not morphology.is_verb(form):
+        return Rejected("not a verb")
+    if _misses_its_verb(tree, clause, group):
+        return Rejected("no verb after an auxiliary")
+    bare = tag == "VBP" and not morphology.is_past(form) and _singular(tree, clause.subject)
+    if bare or (tag == "VB" and not _plural(tree, clause.subject)):
+        return Rejected("bare verb")
+    tense = morphology.finite_tag(form, tag)
+    peers = [i for i in group.peers if tokens[i].tag == tag and tokens[i].lower not in _BE | _HAVE | _DO]
+    if "or" in group.joiners and len(peers) < len(group.peers):
+        return Rejected("alternative verb phrases")
+    place = group.first
+    while place > clause.subject.start + 1 and tokens[place - 1].tag.startswith("RB"):
+        adverb = tokens[place - 1].lower
+        if adverb in _LINKS or (place <= clause.subject.end and not adverb.endswith("ly")):
+            break
+        place -= 1
+    do, base = (morphology.DO[tense], "not"), morphology.lemma(form, tense)
+    if place == group.first:
+        edits = [replace(group.first, *do, base)]
+    else:
+        edits = [insert(place, *do), replace(group.first, base)]
+    edits += [replace(i, morphology.lemma(tokens[i].text, tense)) for i in peers]
+    return Change((*edits, *polar), "do not added", False)
+
+
+def _misses_its_verb(tree: Tree, clause: Clause, group: Verbs) -> bool:
+    """Tell whether "do" or "have" is an auxiliary whose verb the parser has put elsewhere.
+
+    "The Act does, however, preempt it", "the States have long regulated insurance".
+    """
+    tokens, word = tree.tokens, tree.tokens[group.first].lower
+    rest = tokens[group.main + 1 : clause.node.end]
+    if word in _DO:
+        return bool(rest) and rest[0].text == ","
+    if word not in _HAVE or word == "having":
+        return False
+    # Adverbs between the two, which may be tagged as adjectives ("long").
+    beside = next((token for token in rest if not token.tag.startswith("RB") and token.lower != "long"), None)
+    return beside is not None and beside.tag in ("VBN", "VBD") and beside is not rest[0]
+
+
+def _plural(tree: Tree, subject: Node) -> bool:
+    if any(child.label == "CC" and tree.tokens[child.start].lower == "and" for child in subject.children):
+        return True
+    base = core(subject)
+    nouns = [t for t in tree.tokens[base.start : base.end] if t.tag.startswith(("NN", "PRP", "DT"))]
+    plural = ("they", "we", "you", "i", "these", "those")
+    return bool(nouns) and (nouns[-1].tag in ("NNS", "NNPS") or nouns[-1].lower in plural)
+
+
+def _singular(tree: Tree, subject: Node) -> bool:
+    """Tell whether the subject is one singular noun, with which a verb without its -s is a subjunctive."""
+    if any(child.label == "CC" for child in subject.children):
+        return False
+    noun = tree.tokens[_head_noun(tree, subject)]
+    return noun.tag == "NN" and noun.lower not in _COLLECTIVES and not noun.lower.endswith("s")
+
+
+# What a negation licenses.
+
+
+def _without_negation(tree: Tree, clause: Clause, i: int) -> tuple[Edit, ...]:
+    """Return the edits of the words after token ``i`` that only the removed negation had let stand.
+
+    "did not find any error" becomes "found some error".  After a modal "any" stands by itself ("may
+    consider any evidence") and is left.
+    """
+    tokens = tree.tokens
+    modal = any(token.lower in _MODALS for token in tokens[clause.subject.end : clause.predicate.start + 2])
+    found = []
+    for j in range(i + 1, clause.node.end):
+        word, above = tokens[j].lower, _above(clause.node, j)
+        if word == "until" and "not" not in [token.lower for token in tokens[i + 1 : j]]:
+            found.append(replace(j, "before"))
+        elif word in _UNDER_NEGATION and word != "until" and "SBAR" not in above:
+            free = word.startswith("any") and (modal or tokens[j - 1].lower in _WHICHEVER)
+            new = _UNDER_NEGATION[word]
+            if not free:
+                found.append(delete(j) if new is None else replace(j, new))
+    return tuple(found)
+
+
+def _under_negation(tree: Tree, clause: Clause, first: int, main: int) -> tuple[Edit, ...]:
+    """Return the edits of the words that a new negation changes: "some" to "any", "already" to "yet"."""
+    places = [i for i in range(first + 1, main) if tree.tokens[i].lower == "already"]
+    places += [i for i in _outside(clause, main + 1, "SBAR") if tree.tokens[i].lower.startswith("some")]
+    words = ((i, tree.tokens[i].lower) for i in places if not _is_about(tree, i))
+    return tuple(replace(i, _ASSERTED[word]) for i, word in words if word in _ASSERTED)
+
+
+def _is_about(tree: Tree, i: int) -> bool:
+    """Tell whether "some" stands before a number: "some 40 million people" are about as many."""
+    following = tree.tokens[i + 1] if i + 1 < len(tree.tokens) else None
+    return following is not None and (following.tag == "CD" or following.text[0] in "$£€0123456789")
+
+
+# Rule 3.
+
+
+def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
+    """Contradict a predicate without a finite verb, an adjective phrase or past participle (A.1.5, item 3).
+
+    The first "no", "not" or "never" before its head is removed, or else "not" is put before it and its
+    adverbs.
+    """
+    tokens = tree.tokens
+    head = _participle_of(tree, clause)
+    if head is None and clause.predicate.label == "ADJP":
+        places = range(clause.predicate.start, clause.predicate.end)
+        head = next((i for i in places if tokens[i].tag in ("JJ", "JJR", "JJS", "VBN", "VBD")), None)
+    if head is None:
+        return None
+    if tokens[head].tag.startswith("VB") and tokens[head].lower.endswith("ing"):
+        return Rejected("present participle")
+    if tokens[0].tag == "CC" or tokens[head].lower in _LIKE_PREPOSITIONS:
+        return Rejected("no independent clause")
+    if head > 0 and (tokens[head].text[:1].isupper() or tokens[head].lower == "cited"):
+        return Rejected("title")
+    start = head if clause.predicate.label == "VP" else clause.predicate.start
+    start = _phrase_start(tree, clause, start)
+    negations = [i for i in range(start, head) if tokens[i].lower in NOT | {"no"}]
+    if (
+        len(negations) > 1
+        or (start and (tokens[start - 1].text == "," or not tokens[start - 1].space))
+        or not tokens[start].tag.startswith(("JJ", "RB", "VB", "DT"))
+        or _acts_before(tree, clause, start)
+        or _predicate_after(tree, clause, head)
+    ):
+        return Rejected("structure unclear")
+    subject = [token.lower for token in tokens[clause.subject.start : start]]
+    after = [tokens[i].lower for i in _outside(clause, head + 1, "SBAR")]
+    if negations:
+        if tokens[negations[0] + 1].lower in _FOCUS:
+            return Rejected("not only")
+        if "but" in after:
+            return Rejected("not … but")
+        return Change((delete(negations[0]),), "not removed", True)
+    words = [token.lower for token in tokens[start:head]]
+    if _only_if(tree, clause, head):
+        return Rejected("only if")
+    if _FOCUS & {*words, *subject} or "only" in after:
+        return Rejected("only beside the predicate")
+    if _NEGATIVE_ADVERBS & set(words):
+        return Rejected("negative adverb")
+    if "still" in words:
+        return Change((replace(start + words.index("still"), "no", "longer"),), "still to no longer", False)
+    return Change((insert(start, "not"),), "not added", False)
+
+
+def _phrase_start(tree: Tree, clause: Clause, start: int) -> int:
+    """Return where the phrase begins that ends at token ``start``: its adverbs, participles and hyphens.
+
+    "Held valid" is said of the subject as a whole, and "service-connected" is one word.
+    """
+    tokens = tree.tokens
+    while start > clause.subject.start + 1:
+        before = tokens[start - 1]
+        joined = start > clause.subject.end and (before.tag in ("VBN", "VBD") or not before.space)
+        if not joined and not before.tag.startswith("RB"):
+            break
+        start -= 1
+    return start
+
+
+def _participle_of(tree: Tree, clause: Clause) -> int | None:
+    """Return the participle that is the whole predicate's verb, or None."""
+    group = _group(tree, clause)
+    if group is None or _reading(tree, clause, group) is not Reading.PARTICIPLE:
+        return None
+    return group.first
+
+
+def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
+    """Tell whether a finite verb stands in the subject: "warden censored newspapers critical of him"."""
+    tokens = tree.tokens
+    return any(
+        tokens[i].tag in ("VBD", "VBZ", "VBP", "MD")
+        or (tokens[i].tag == "VBN" and _acts(tree, i - 1, morphology.AGENTS))
+        for i in range(clause.subject.start + 1, end)
+        if not _above(clause.node, i) & {"SBAR", "S"} and tokens[i - 1].space
+    )
+
+
+def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
+    """Tell whether another predicate follows the participle or adjective at ``head``.
+
+    Then that was a modifier, and the clause a mistake of the parser: "goods seized at the border were …",
+    "aircraft used in commerce held subject to tax", "time spent on bond not creditable".  The predicate may
+    be a finite verb that no subordinator opens, a negation, a word of disposition or an adjective after a
+    noun.  What follows a semicolon is another sentence.
+    """
+    tokens = tree.tokens
+    opened = 0
+    for i in range(head + 1, len(tokens)):
+        token, before = tokens[i], tokens[i - 1]
+        following = tokens[i + 1] if i + 1 < len(tokens) else None
+        below = _above(tree.root, i)
+        if token.text == ";":
+            return False
+        if (token.lower in _OPENERS or (token.lower in _ADVERBIAL and "SBAR" in below)) and token.tag != "DT":
+            opened += following is None or following.tag != "VBG"
+            continue
+        if before.lower in ("and", "or", ",", "but") and token.lower not in NOT:
+            continue
+        if any(
+            tokens[j].tag.startswith(_VERBAL) and tokens[j].lower in _MODALS | _BE | _HAVE | _DO
+            for j in range(max(head + 1, i - 3), i)
+        ):
+            continue
+        if token.lower in NOT and before.lower not in _OPENERS | {"or"}:
+            return True
+        verb = token.tag in ("VBD", "VBN")
+        if _is_finite(token, before) or (verb and not morphology.is_participle(token.text)):
+            if not opened:
+                return True
+            opened -= 1
+        elif verb:
+            noun = following is not None and following.tag.startswith(("NN", "JJ"))
+            if noun and before.tag in ("DT", "JJ", "IN", "PRP$", "POS", "CC", "TO", "HYPH"):
+                continue
+            if before.lower in _OPENERS | _ADVERBIAL:
+                opened -= 1
+                continue
+            agent = following is not None and following.lower == "by"
+            past = token.tag == "VBD" and not agent and "SBAR" not in below
+            if opened:
+                opened -= token.tag == "VBD"
+            elif past or morphology.lemma(token.text, "VBN") in _DISPOSITIONS:
+                return True
+        elif (
+            token.tag in ("JJ", "JJR")
+            and not opened
+            and not below & {"SBAR", "S"}
+            and token.lower not in _LIKE_PREPOSITIONS
+            and _after_noun(tree, i, head)
+        ):
+            return True
+    return False
+
+
+def _after_noun(tree: Tree, i: int, head: int) -> bool:
+    """Tell whether the adjective at ``i`` follows a noun, itself after ``head``, and has none after it."""
+    tokens = tree.tokens
+    noun = i - 1
+    while noun > head and tokens[noun].tag.startswith("RB"):
+        noun -= 1
+    last = (
+        i + 1 == len(tokens)
+        or tokens[i + 1].tag in ("IN", "TO", "WRB", ".", ":")
+        or tokens[i + 1].text == ","
+    )
+    return last and noun > head and tokens[noun].tag.startswith(("NN", "CD")) and tokens[i - 1].space != ""
+
+
+def _is_finite(token: Token, before: Token) -> bool:
+    """Tell whether the token is a verb that can be nothing but finite, whatever the tagger says of nouns."""
+    if token.tag in ("MD", "VBZ", "VBP") or token.lower in _FINITE | {"has", "had", "have"} | _DO:
+        return before.lower != "to"
+    plural = token.tag in ("NNS", "NNPS") and token.text.islower()
+    return plural and morphology.lemma(token.text, "VBZ") in morphology.VERBS_ALONE
+
+
+RULES: tuple[Rule, ...] = (indefinite_pronoun, verb_phrase, adjective_phrase)

@@ -1,0 +1,81 @@
+"""What is shown of LawngNLI beside its tables: how many candidates each step keeps, and examples."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from lextables.pipeline import dataset
+from lextables.report.exhibits import Example, Examples, Funnel, Piece, Section, Statement, cut, edited
+
+COLUMNS = ["example_id", "is_twin", "label", "hypothesis", "short_premise", "premise_example_id", "fault"]
+LABELS = ("entail", "contradict", "neutral")
+EACH = 2  # examples of a label
+SEEN = 20_000  # rows that they are chosen from
+LETTERS = 900  # of a premise
+TITLES = {
+    "entail": "A court’s own words on the case that it cites",
+    "contradict": "The same kind of words, turned into their contrary",
+    "neutral": "Words on one case beside the opinion of another",
+}
+ORIGIN = (
+    "The premise is another parenthetical’s ({}), so that it neither entails the words nor contradicts them."
+)
+MIDDLE = 350  # letters of a premise that says enough and is read at once
+
+
+def sections(data: Path) -> list[Section]:
+    """Return the funnel from citations to examples, and some examples with the edit of their twins.
+
+    ``data`` is the folder of all data sets.
+    """
+    folder = data / "lawngnli"
+    census = json.loads((folder / "census.json").read_text(encoding="utf-8"))
+    funnel = Funnel(
+        "From citations to examples",
+        "What is left after each step, from every citation of a case to pairs of examples.",
+        [(step, n) for step, n in census.get("funnel", [])],
+    )
+    shown = [_example(*pair) for pair in chosen(folder / "examples.parquet")]
+    examples = Examples(
+        "Examples, and the edit that turns them round",
+        "A premise is what the cited pages say, and a hypothesis what the citing court says of them. The "
+        "twin has the same premise and the hypothesis turned round; what was changed is marked.",
+        shown,
+    )
+    return [section for section, there in ((funnel, funnel.steps), (examples, shown)) if there]
+
+
+def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
+    """Return pairs of an example and its twin, `EACH` of a label: difficult ones, with premises to read."""
+    by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {label: [] for label in LABELS}
+    for pair in _pairs(path):
+        by_label[pair[0]["label"]].append(pair)
+    return [pair for pairs in by_label.values() for pair in sorted(pairs, key=_worth)[:EACH]]
+
+
+def _worth(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
+    row, _ = pair
+    return row["fault"] is not None, abs(len(row["short_premise"]) - MIDDLE), row["example_id"]
+
+
+def _pairs(path: Path) -> Iterator[tuple[dataset.Row, dataset.Row]]:
+    rows = islice(dataset.read(path, COLUMNS), SEEN)
+    for row in rows:
+        twin = next(rows, None)
+        if twin is not None:
+            yield row, twin
+
+
+def _example(row: dataset.Row, twin: dataset.Row) -> Example:
+    premise, hypothesis = cut(row["short_premise"], LETTERS), row["hypothesis"]
+    other = row["premise_example_id"] != row["example_id"]
+    return Example(
+        TITLES[row["label"]],
+        [
+            Statement("Premise", [Piece(premise)]),
+            Statement("Hypothesis", [Piece(hypothesis)], row["label"]),
+            Statement("Its twin", edited(hypothesis, twin["hypothesis"]), twin["label"]),
+        ],
+        ORIGIN.format(row["premise_example_id"]) if other else "",
+    )

@@ -1,0 +1,250 @@
+"""LawngNLI, Appendix A.1.7: another premise for each Neutral hypothesis.
+
+The released code does not hold this step, so what the paper leaves open is settled here:
+
+- Candidates are the distinct (cited case, short premise) pairs of all examples, whatever their label,
+  so that one much-cited page takes one of the 30 places and not several.  Each is known by the lowest
+  example id that has it.
+- "Same state" is the jurisdiction of the cited case, the one the premise comes from.
+- Neighbours in the citation network are taken out before the 30 are counted.  Beside the cases citing
+  or cited by the hypothesis's case, that case itself is taken out.
+- BM25 is gensim 3.8.3's (`lextables.models.okapi`), its collection the candidates left for that hypothesis.
+- Ties, of inner product and of BM25, go to the lower example id.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import faiss
+import numpy as np
+
+from lextables.models.okapi import OkapiBM25
+from lextables.papers.lawngnli.citation_network import CitationNetwork
+from lextables.papers.lawngnli.difficulty import MAX_OVERLAP, bigrams, overlap, spaced
+from lextables.papers.lawngnli.labels import NEUTRAL, Row
+
+TOP = 30
+QUERY_BATCH = 1024
+ENCODE_BATCH = 4096
+# Room for faiss's float32 rounding: inner products are taken again in float64 before they are ranked.
+_SPARE = 8
+_ROUNDING = 1e-4
+# The columns of the table of parentheticals that describe a premise, and not who cites it or how.
+PREMISE_FIELDS = (
+    "cited_case_id",
+    "cited_jurisdiction",
+    "pages",
+    "short_premise",
+    "premise_start",
+    "premise_end",
+    "premise_spans",
+)
+
+Encode = Callable[[list[str]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """The premise found for one hypothesis.
+
+    ``premise_example_id`` is the example that the premise comes from, ``similarity`` the inner product
+    of hypothesis and premise, ``bm25`` their score, ``candidates`` how many were left to choose from.
+    """
+
+    premise_example_id: Any
+    similarity: float
+    bm25: float
+    candidates: int
+
+
+@dataclass(frozen=True)
+class _Query:
+    example_id: Any
+    citing_case_id: int
+    cited_case_id: int
+    hypothesis: str
+
+
+@dataclass
+class _Place:
+    """The examples of one jurisdiction: what asks, and what can be found."""
+
+    queries: list[_Query]
+    # (cited case, short premise) -> lowest example id
+    premises: dict[tuple[int, str], Any]
+
+
+def neutral_premises(
+    rows: Iterable[Row], network: CitationNetwork, encode: Encode, *, top: int = TOP
+) -> dict[Any, Pairing | None]:
+    """Return the premise found for each ``example_id``, None where no candidate is left (Appendix A.1.7).
+
+    Rows of every label are asked about, because the paper drops an example of any label that has no
+    candidate.  They carry ``example_id``, ``citing_case_id``, ``cited_case_id``,
+    ``cited_jurisdiction``, ``hypothesis`` and ``short_premise``, in any order.  ``encode`` turns n
+    texts into an array of shape (n, d) whose inner product is the similarity; it is called with at
+    most 4,096 texts at once, in an order that the rows' order does not change.  Memory: the rows' short
+    premises, once more in words, and the float32 embeddings of one jurisdiction's candidates.
+    """
+    places: dict[str, _Place] = {}
+    for row in rows:
+        place = places.setdefault(row["cited_jurisdiction"], _Place([], {}))
+        place.queries.append(
+            _Query(row["example_id"], row["citing_case_id"], row["cited_case_id"], row["hypothesis"])
+        )
+        key = (row["cited_case_id"], row["short_premise"])
+        known = place.premises.get(key)
+        place.premises[key] = row["example_id"] if known is None else min(known, row["example_id"])
+    found: dict[Any, Pairing | None] = {}
+    for _, place in sorted(places.items()):
+        found.update(_pairings(place, network, encode, top))
+    return dict(sorted(found.items()))
+
+
+def neutralized(
+    rows: Iterable[Row], pairings: dict[Any, Pairing | None], premises: dict[Any, Row], fields: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows that found a premise; Neutral ones with it, the others as they are (Appendix A.1.7).
+
+    ``premises`` holds, by example id, at least the rows that `chosen_premises` names; ``fields`` are the
+    columns that a premise brings along (`PREMISE_FIELDS`).
+    ``premise_example_id`` is added: the example whose premise a row now has.
+    """
+    for row in rows:
+        pairing = pairings[row["example_id"]]
+        if pairing is None:
+            continue
+        source = row["example_id"]
+        premise: dict[str, Any] = {}
+        if row["label"] == NEUTRAL:
+            source = pairing.premise_example_id
+            premise = {field: premises[source][field] for field in fields}
+        yield {**row, **premise, "premise_example_id": source}
+
+
+def chosen_premises(rows: Iterable[Row], pairings: dict[Any, Pairing | None]) -> set[Any]:
+    """Return the example ids whose premises the Neutral rows take, for a second pass over the rows."""
+    neutral = (row["example_id"] for row in rows if row["label"] == NEUTRAL)
+    return {
+        pairing.premise_example_id for pairing in map(pairings.__getitem__, neutral) if pairing is not None
+    }
+
+
+def _pairings(
+    place: _Place, network: CitationNetwork, encode: Encode, top: int
+) -> Iterator[tuple[Any, Pairing | None]]:
+    premises = sorted(place.premises, key=lambda key: (place.premises[key], key))
+    texts = [text for _, text in premises]
+    searchable = [spaced(text) for text in texts]
+    bm25 = OkapiBM25(texts)
+    nearest = _Nearest(_embed(encode, texts), np.array([case_id for case_id, _ in premises], dtype=np.int64))
+    for query, positions, similarities in nearest.search(place.queries, network, encode, top):
+        wanted = bigrams(query.hypothesis)
+        kept = [i for i, p in enumerate(positions) if overlap(wanted, searchable[p]) < MAX_OVERLAP]
+        if not kept:
+            yield query.example_id, None
+            continue
+        # In the order of example ids, so that it settles the sums of floats and the first of the best.
+        kept.sort(key=lambda i: positions[i])
+        scores = bm25.scores(query.hypothesis, [positions[i] for i in kept])
+        best = int(np.argmax(scores))
+        source = place.premises[premises[positions[kept[best]]]]
+        yield (
+            query.example_id,
+            Pairing(source, float(similarities[kept[best]]), float(scores[best]), len(kept)),
+        )
+
+
+def _embed(encode: Encode, texts: list[str]) -> np.ndarray:
+    """Return the embeddings of ``texts``, float32, shape (n, d), asked for in batches."""
+    first = _checked(encode, texts[:ENCODE_BATCH])
+    whole = np.empty((len(texts), first.shape[1]), dtype=np.float32)
+    whole[: len(first)] = first
+    for start in range(ENCODE_BATCH, len(texts), ENCODE_BATCH):
+        whole[start : start + ENCODE_BATCH] = _checked(encode, texts[start : start + ENCODE_BATCH])
+    return whole
+
+
+def _checked(encode: Encode, texts: list[str]) -> np.ndarray:
+    """Return the embeddings of one batch; ValueError where the shape is wrong or a value is not finite."""
+    vectors = np.ascontiguousarray(encode(texts), dtype=np.float32)
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        raise ValueError(f"the encoder gave shape {vectors.shape} for {len(texts)} texts")
+    if not np.isfinite(vectors).all():
+        raise ValueError("the encoder gave a value that is not finite")
+    return vectors
+
+
+class _Nearest:
+    """Exact nearest candidates by inner product, with some cases left out for each query."""
+
+    def __init__(self, embeddings: np.ndarray, case_ids: np.ndarray) -> None:
+        self.embeddings, self.case_ids = embeddings, case_ids
+        self.index = faiss.IndexFlatIP(embeddings.shape[1])
+        self.index.add(embeddings)
+        self.cases, self.counts = np.unique(case_ids, return_counts=True)
+
+    def search(
+        self, queries: Iterable[_Query], network: CitationNetwork, encode: Encode, top: int
+    ) -> Iterator[tuple[_Query, list[int], np.ndarray]]:
+        """Yield each query with the positions of its nearest allowed candidates and their inner products.
+
+        At most ``top`` each, best first.  A flat index cannot leave out other candidates for each query
+        of a batch, so as many more are fetched as the query has to leave out; where a tie or rounding
+        could still hide one, the query is asked again, twice as deep.
+        """
+        waiting: dict[int, list[tuple[_Query, np.ndarray | None]]] = {}
+        for query in sorted(queries, key=lambda query: query.example_id):
+            wanted = top + self._held(_left_out(query, network)) + _SPARE
+            waiting.setdefault(self._depth(wanted), []).append((query, None))
+        while waiting:
+            depth = min(waiting)
+            here = waiting.pop(depth)
+            for start in range(0, len(here), QUERY_BATCH):
+                batch = here[start : start + QUERY_BATCH]
+                # A query asked again brings its vector along: all of this depth do, or none.
+                new = [query.hypothesis for query, vector in batch if vector is None]
+                fresh = iter(_checked(encode, new)) if new else iter(())
+                vectors = np.stack([next(fresh) if vector is None else vector for _, vector in batch])
+                products, positions = self.index.search(vectors, depth)
+                for (query, _), vector, found, lowest in zip(
+                    batch, vectors, positions, products[:, -1], strict=True
+                ):
+                    ranked, exact = self._ranked(vector, found, _left_out(query, network), top)
+                    if depth == len(self.case_ids) or _settled(exact, float(lowest), top):
+                        yield query, ranked, exact
+                    else:
+                        waiting.setdefault(self._depth(2 * depth), []).append((query, vector.copy()))
+
+    def _held(self, cases: np.ndarray) -> int:
+        """Return how many candidates come from ``cases``."""
+        at = np.minimum(np.searchsorted(self.cases, cases), len(self.cases) - 1)
+        return int(self.counts[at[self.cases[at] == cases]].sum())
+
+    def _depth(self, wanted: int) -> int:
+        """Round up to a power of two, so that queries of like depth share a batch."""
+        return min(1 << (wanted - 1).bit_length(), len(self.case_ids))
+
+    def _ranked(
+        self, query: np.ndarray, found: np.ndarray, cases: np.ndarray, top: int
+    ) -> tuple[list[int], np.ndarray]:
+        allowed = np.sort(found[~np.isin(self.case_ids[found], cases)])
+        # Row by row, so that equal embeddings have equal products whatever stands around them.
+        products = np.einsum("ij,j->i", self.embeddings[allowed].astype(np.float64), query.astype(np.float64))
+        order = np.argsort(-products, kind="stable")[:top]
+        return allowed[order].tolist(), products[order]
+
+
+def _left_out(query: _Query, network: CitationNetwork) -> np.ndarray:
+    """Return the ids, each once, of the cases whose premises a hypothesis may not get."""
+    own = [query.citing_case_id, query.cited_case_id]
+    return np.unique(np.append(network.neighbours(query.citing_case_id), own))
+
+
+def _settled(products: np.ndarray, lowest_fetched: float, top: int) -> bool:
+    """Return whether nothing below the fetched candidates can belong to the ``top``, rounding allowed for."""
+    if len(products) < top:
+        return False
+    worst = float(products[-1])
+    return worst - lowest_fetched > _ROUNDING * max(1.0, abs(worst))

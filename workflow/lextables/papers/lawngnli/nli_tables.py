@@ -1,0 +1,229 @@
+"""LawngNLI's Tables 5 and 12 to 16: models that judge a hypothesis by a premise (Section 4.1).
+
+What a column shows stands in the registry: the condition, `<trained under> > <read>`, and the examples.
+"""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from lextables.metrics.intervals import exact_share_interval
+from lextables.papers.lawngnli.balance import TEST
+from lextables.papers.lawngnli.pairs import ANSWERS, ENTAILMENT, NLI
+from lextables.papers.lawngnli.readings import READINGS, load_readings
+from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.run import loaded
+from lextables.tables.cells import Cell, Score
+from lextables.tables.inputs import Inputs, about
+from lextables.tasks.classification.scoring import ANSWER, GIVEN
+
+PREFIX = {NLI: "Entail/Neutral/Contradict. Chance=1/3 / ", ENTAILMENT: "Entail/Not entail. Chance=1/2 / "}
+P_VALUES = PREFIX[NLI] + "Maximum of p-values versus (6)"
+VERSUS = ", p-value versus (6)"
+ANALYSIS = "analysis"
+ALL_LENGTHS = ", all lengths"  # what a column is called that is not of the analysis subset alone
+NO_PRINTED = "no printed model was run"
+NOT_UNDER = "not trained under this view with this budget"
+NOT_READ = "no test example of this data set was read"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the registry, or the same over examples of all lengths (no ``group``)."""
+
+    name: str
+    condition: str
+    group: str
+
+    def scored(self, head: str) -> str:
+        """The group of its scores."""
+        return ", ".join(part for part in (self.condition, self.group, f"head: {head}") if part)
+
+
+GIVEN_COLUMN = Column("Predictions given", GIVEN, ANALYSIS)
+
+
+class Tested:
+    """The test examples of a table's data set: what stands in them, and what models answered."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+
+    @cached_property
+    def examples(self) -> list[Row]:
+        return [row for row in read(self.inputs.data / "examples.parquet") if row["split"] == TEST]
+
+    def of(self, head: str, group: str) -> list[Row]:
+        """Those that a head is asked, of a group, or, without one, all."""
+        rows = (row for row in self.examples if row["head_id"] == head)
+        return [row for row in rows if not group or row[group]]
+
+    def answers(self, folder: str, condition: str, rows: Sequence[Row]) -> list[int]:
+        """What the model of a run answered under a condition: places among the head's answers."""
+        scores = self.inputs.scores[folder]
+        return [int(scores[ANSWER, f"{condition}, example: {row['example_id']}"][0]) for row in rows]
+
+
+def accuracy(inputs: Inputs) -> Iterator[Cell]:
+    """Yield the cells of a table of accuracies: those of each system, p-values where it has them, and N."""
+    tested, printed = Tested(inputs), {cell.row for cell in inputs.published}
+    columns = [
+        Column(name, entry["condition"], entry.get("group", ANALYSIS))
+        for name, entry in inputs.entry.names["columns"].items()
+    ]
+    versus = inputs.entry.names.get("versus")
+    p_values: dict[str, list[float]] = {}
+    for system in inputs.rows:
+        row = PREFIX[system["heads"]] + system["row"]
+        if not system["own"] and row not in printed:
+            continue
+        of_system = [GIVEN_COLUMN] if system["given"] else columns
+        longer = system["own"] and not all(example[ANALYSIS] for example in tested.examples)
+        everywhere = [_all_lengths(column) for column in of_system if longer and column.group == ANALYSIS]
+        shown = of_system + everywhere
+        yield from _accuracies(inputs, system, row, shown)
+        for column in shown if versus and system["runs"] else ():
+            value = _p_value(tested, system, column, versus)
+            if value is not None and system["own"]:
+                yield Cell(row + VERSUS, column.name, value, decimals=3, runs=_folders(system))
+            elif value is not None:
+                p_values.setdefault(column.name, []).append(value)
+    yield from _p_value_row(inputs, p_values)
+    yield from _counts(inputs, tested, columns)
+
+
+def _all_lengths(column: Column) -> Column:
+    return Column(column.name + ALL_LENGTHS, column.condition, "")
+
+
+def _folders(system: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(folder for folders in system["runs"].values() for folder in folders)
+
+
+def _accuracies(
+    inputs: Inputs, system: Mapping[str, Any], row: str, columns: Sequence[Column]
+) -> Iterator[Cell]:
+    """The cells of one system; of our own rows those that there are."""
+    folders, head = _folders(system), system["heads"]
+    for column in columns:
+        contest = f"{column.name} ({PREFIX[head].partition('.')[0]})"
+        score = Score(contest, row, "accuracy", column.scored(head), "premises")
+        said = about(system, f"accuracy, {column.name}, {head}", system["row"], score)
+        found = [inputs.scores[folder].get(("accuracy", column.scored(head))) for folder in folders]
+        if not folders or None in found:
+            if not system["own"] or not folders:
+                reason = NOT_UNDER if folders else system["reason"]
+                yield Cell(row, column.name, None, reason=reason, decimals=3, **said)
+            continue
+        values = tuple(value for value, _ in found)
+        ends = [exact_share_interval(round(value * n), n) for value, n in found]
+        low, high = map(statistics.fmean, zip(*ends, strict=True)) if all(ends) else (None, None)
+        said |= {"seeds": values if system["trained"] else None, "runs": folders}
+        yield Cell(row, column.name, statistics.fmean(values), low, high, decimals=3, **said)
+
+
+def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: str) -> float | None:
+    """McNemar's exact p-value between a column and ``versus``, of several seeds the greatest.
+
+    None for that column itself, and where the system was not read under both.
+    """
+    rows = tested.of(system["heads"], column.group)
+    there = all(
+        ("accuracy", f"{condition}, all") in tested.inputs.scores[folder]
+        for folder in _folders(system)
+        for condition in (column.condition, versus)
+    )
+    if column.condition == versus or not there or not rows:
+        return None
+    return max(
+        mcnemar(
+            [
+                [answer == row["label"] for answer, row in zip(answers, rows, strict=True)]
+                for answers in (tested.answers(folder, name, rows) for name in (column.condition, versus))
+            ]
+        )
+        for folder in _folders(system)
+    )
+
+
+def mcnemar(right: Sequence[Sequence[bool]]) -> float:
+    """Return the exact two-sided p-value of McNemar's test (1947) between two systems, on the same examples.
+
+    The binomial one over the examples that one of them has right and the other wrong; 1 without any.
+    """
+    from scipy.stats import binomtest
+
+    first, second = right
+    only = [one for one, other in zip(first, second, strict=True) if one != other]
+    return float(binomtest(sum(only), len(only)).pvalue) if only else 1.0
+
+
+def _p_value_row(inputs: Inputs, p_values: Mapping[str, Sequence[float]]) -> Iterator[Cell]:
+    for printed in inputs.published:
+        if printed.row == P_VALUES:
+            found = p_values.get(printed.column)
+            reason = "" if found else NO_PRINTED
+            yield Cell(P_VALUES, printed.column, max(found) if found else None, reason=reason)
+
+
+def _counts(inputs: Inputs, tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
+    groups = {column.name: column.group for column in columns}
+    for printed in inputs.published:
+        for head in ANSWERS:
+            if printed.row == f"{PREFIX[head]}N":
+                n = len(tested.of(head, groups[printed.column]))
+                yield Cell(printed.row, printed.column, float(n), decimals=0)
+
+
+def by_readings(inputs: Inputs) -> Iterator[Cell]:
+    """Yield the cells of Table 16: balanced accuracy against the automatic labels, and against gold ones.
+
+    Gold labels are those that both readers gave, of the test examples of this very data set.
+    """
+    tested, printed = Tested(inputs), {cell.row for cell in inputs.published}
+    gold = _gold(inputs)
+    rows = [row for row in tested.of(NLI, ANALYSIS) if row["reading"] in gold]
+    columns = inputs.entry.names["columns"]
+    for system in inputs.rows:
+        row, folders = PREFIX[NLI] + system["row"], _folders(system)
+        if not system["own"] and row not in printed:
+            continue
+        for column, entry in columns.items():
+            condition = entry["condition"]
+            there = all(("accuracy", f"{condition}, all") in inputs.scores[folder] for folder in folders)
+            if not folders or not rows or not there:
+                reason = system["reason"] or (NOT_UNDER if rows else NOT_READ)
+                if not system["own"]:
+                    yield Cell(row, column, None, reason=reason)
+                continue
+            labels = [gold[r["reading"]] if entry["labels"] == "gold" else r["label"] for r in rows]
+            values = tuple(
+                balanced_accuracy(tested.answers(folder, condition, rows), labels) for folder in folders
+            )
+            seeds = values if system["trained"] else None
+            yield Cell(row, column, statistics.fmean(values), decimals=3, runs=folders, seeds=seeds)
+    for cell in inputs.published:
+        if cell.row == f"{PREFIX[NLI]}N":
+            yield Cell(cell.row, cell.column, float(len(rows)), decimals=0)
+
+
+def _gold(inputs: Inputs) -> dict[str, int]:
+    """{reading: the place of the label that both readers gave} of the data set that the examples are from."""
+    made = loaded(inputs.data / "census.json")["notes"]["rows_sha256 of lawngnli's examples"]
+    pairs = load_readings(READINGS).get(made, {})
+    return {
+        name: ANSWERS[NLI].index(first.label)
+        for name, (first, second) in pairs.items()
+        if first.label == second.label
+    }
+
+
+def balanced_accuracy(answers: Sequence[int | str], labels: Sequence[int | str]) -> float:
+    """Return the mean, over the labels that there are, of the share of examples with it that have it."""
+    right: dict[int | str, list[bool]] = defaultdict(list)
+    for answer, label in zip(answers, labels, strict=True):
+        right[label].append(answer == label)
+    return statistics.fmean(statistics.fmean(of_label) for _, of_label in sorted(right.items()))

@@ -1,0 +1,131 @@
+"""LawngNLI, Section 4.1: what models are shown of the examples, as the task of classification reads it.
+
+Of each example: the short and the long premise, each whole and cut to the five
+paragraphs that BM25 finds nearest to the hypothesis, and the hypothesis.  They are texts, each once, which
+the examples name; a view is a choice of them.
+
+Two heads.  `nli` has the three labels.  `entailment` has two, for models that come from two-label DocNLI:
+Entail examples stand twice, so that it is balanced (A.2.1).
+
+The long premise has its last paragraphs once more before it (A.1.9); it is filtered without them, as in the
+released code.
+"""
+
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from lextables.models.paragraph_filter import Paragraphs
+from lextables.papers.lawngnli.balance import TRAIN
+from lextables.papers.lawngnli.labels import ENTAIL, LABELS
+from lextables.papers.lawngnli.readings import pair_name
+from lextables.papers.lawngnli.schema.pairs import HEADS, PAIRS, TEXTS
+from lextables.pipeline import dataset
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.classification.texts import content_id
+
+Row = dict[str, Any]
+
+NLI, ENTAILMENT = "nli", "entailment"
+ANSWERS = {ENTAILMENT: ("entail", "not entail"), NLI: LABELS}
+_COLUMNS = ["example_id", "is_twin", "split", "analysis", "label", "negated", "fault", "hypothesis"]
+_COLUMNS += ["cited_case_id", "short_premise"]
+
+
+def write_pairs(
+    examples: str | Path, long_premises: str | Path, pairs: str | Path, heads: str | Path, texts: str | Path
+) -> None:
+    """Write the tables of `schema.pairs` from LawngNLI's examples and their long premises.
+
+    Memory: one long premise, the examples with their short premises, and the ids of all texts.  `BadInput`
+    for an example whose long premise is not there.
+    """
+    shown: list[Row] = []
+
+    def each_once() -> Iterator[Row]:
+        known: set[str] = set()
+        for row in _in_order_of_premises(examples, long_premises):
+            of_row = _texts_of(row)
+            shown.append(_shown(row, of_row))
+            for text_id, text in of_row.values():
+                if text_id not in known:
+                    known.add(text_id)
+                    yield {"text_id": text_id, "text": text}
+
+    dataset.write(TEXTS, each_once(), texts)
+    answers = ({"head_id": head, "answers": list(those)} for head, those in sorted(ANSWERS.items()))
+    dataset.write(HEADS, answers, heads)
+    dataset.write(PAIRS, _of_heads(shown), pairs)
+
+
+def _in_order_of_premises(examples: str | Path, long_premises: str | Path) -> Iterator[Row]:
+    """The examples by premise, each with its opinion, which is cut into `Paragraphs` once."""
+    rows = dataset.read(examples, _COLUMNS)
+    premises = dataset.read(long_premises, ["case_id", "text", "tokens", "closing_paragraphs"])
+    premise: Row = {"case_id": None}
+    for row in sorted(rows, key=itemgetter("cited_case_id", "example_id", "is_twin")):
+        if premise["case_id"] != (case := row["cited_case_id"]):
+            premise = next((found for found in premises if found["case_id"] == case), {})
+            if not premise:
+                what = f"there is no opinion of case {case}, the premise of the example {row['example_id']}"
+                raise BadInput(what, where="long_premises")
+            premise["paragraphs"] = Paragraphs(premise["text"])
+        yield row | {"opinion": premise}
+
+
+def _texts_of(row: Row) -> dict[str, tuple[str, str]]:
+    """{column of `PAIRS`: the id of its text, and the text}."""
+    opinion, hypothesis, short = row["opinion"], row["hypothesis"], row["short_premise"]
+    closing = opinion["text"].split("\n")[-opinion["closing_paragraphs"] :]
+    found = {
+        "hypothesis": hypothesis,
+        "short": short,
+        "short_bm25": Paragraphs(short).best(hypothesis),
+        "long": "\n".join((*closing, opinion["text"])),
+        "long_bm25": opinion["paragraphs"].best(hypothesis),
+    }
+    return {column: (content_id(text), text) for column, text in found.items()}
+
+
+def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
+    return {
+        "example": row["example_id"] + ":twin" * row["is_twin"],
+        "answer": row["label"],
+        "premise": str(row["cited_case_id"]),
+        "reading": pair_name(row["hypothesis"], row["short_premise"]),
+        "tokens": row["opinion"]["tokens"],
+        "difficult": row["fault"] is None,
+        **{column: text_id for column, (text_id, _) in texts.items()},
+        "negated": row["analysis"] and row["negated"],
+        **{name: row[name] for name in ("split", "analysis")},
+    }
+
+
+def _of_heads(shown: Sequence[Row]) -> Iterator[Row]:
+    """The rows of `PAIRS`: the examples of both heads."""
+    # The released code writes out 2,339, which is the training split's median in Table 2.
+    lengths = [row["tokens"] for row in shown if row["analysis"] and row["split"] == TRAIN]
+    middle = median(lengths) if lengths else 0
+    rows = [
+        row
+        | {"head_id": head, "label": ANSWERS[head].index(row["answer"])}
+        | {"above_median": row["analysis"] and row["tokens"] > middle}
+        for head in ANSWERS
+        for row in _of_head(head, shown)
+    ]
+    names = [column.name for column in PAIRS.columns]
+    return ({name: row[name] for name in names} for row in sorted(rows, key=itemgetter("example_id")))
+
+
+def _of_head(head: str, shown: Sequence[Row]) -> Iterator[Row]:
+    """The examples as a head is asked them: Entail ones twice where the two others are one answer."""
+    for row in shown:
+        if head == NLI:
+            yield row | {"example_id": f"{row['example']}:{head}"}
+            continue
+        entails = row["answer"] == ENTAIL
+        for time in range(1, 3 if entails else 2):
+            answer = ANSWERS[head][0 if entails else 1]
+            yield row | {"example_id": f"{row['example']}:{head}:{time}", "answer": answer}

@@ -1,0 +1,227 @@
+"""LawngNLI, Section 4.2: hypotheses as queries, each with its target opinion among 999 others like it.
+
+Queries are the Entail and Contradict examples of the test split whose long premise is in the analysis subset,
+which all of the paper's experiments use.  Documents are majority opinions as published, "before dataset
+processing".  The paper leaves open, and here is settled:
+
+- An opinion counts if it is its case's one majority opinion, as long premises do.
+- "Same state" is the jurisdiction of the target's case.
+- The other opinions are those with the highest inner products, the target left out; of equal ones the
+  earlier in the order of the volumes.  The citing case, whose opinion has the hypothesis in it as a
+  parenthetical, is not left out, for the paper does not say that it is; `PoolCounts` counts how often it is
+  in the pool.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+
+from lextables.corpora.caselaw.opinion import MAJORITY
+from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL
+from lextables.papers.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from lextables.pipeline import dataset
+
+OTHERS = 999
+TWIN = "+twin"
+TEST = "test"
+# Opinions that are encoded and searched at once: some 100 MB of text.
+BATCH = 4096
+_EXAMPLE = ["example_id", "is_twin", "split", "analysis", "label", "negated", "hypothesis", "citing_case_id"]
+_EXAMPLE += ["cited_case_id", "cited_jurisdiction"]
+_OPINION = ["opinion_id", "case_id", "jurisdiction", "opinion_type", "majorities"]
+
+Encode = Callable[[Sequence[str]], np.ndarray]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """A majority opinion that may be a document."""
+
+    opinion_id: str
+    case_id: int
+    jurisdiction: str
+    text: str
+
+
+@dataclass
+class PoolCounts:
+    """What the census says of the pools.
+
+    ``size`` is how many documents a pool should have; ``small`` says by jurisdiction how many its pools have
+    where the corpus has fewer.  ``target_first`` counts the queries whose target is nearest to them, and
+    ``citing_in_pool`` those in whose pool the opinion is that they are from.
+    """
+
+    size: int
+    queries: int = 0
+    opinions: int = 0
+    small: dict[str, int] = field(default_factory=dict)
+    target_first: int = 0
+    citing_in_pool: int = 0
+
+
+class Jurisdiction:
+    """The queries of one jurisdiction and the opinions nearest to each so far.
+
+    An opinion is known by its place among those of the jurisdiction.  ``nearest`` and ``products`` have a row
+    a query, best first.
+    """
+
+    def __init__(self, queries: Sequence[Row], encode: Encode) -> None:
+        self.queries = queries
+        self.vectors = np.ascontiguousarray(encode([row["text"] for row in queries]), dtype=np.float32)
+        self.nearest = np.empty((len(queries), 0), dtype=np.int64)
+        self.products = np.empty((len(queries), 0), dtype=np.float32)
+        self.ids: list[str] = []
+        self.targets: dict[int, tuple[int, np.ndarray]] = {}  # {case id: its place, its product with each}
+
+    def search(self, batch: Sequence[Opinion], encode: Encode, most: int) -> None:
+        """Take up a batch: of it and what was found so far the ``most`` nearest to each query stay."""
+        vectors = np.ascontiguousarray(encode([opinion.text for opinion in batch]), dtype=np.float32)
+        index = faiss.IndexFlatIP(vectors.shape[1])
+        index.add(vectors)
+        products, places = index.search(self.vectors, min(most, len(batch)))
+        places = np.hstack([self.nearest, places + len(self.ids)])
+        products = np.hstack([self.products, products])
+        order = np.lexsort((places, -products))[:, :most]
+        self.nearest = np.take_along_axis(places, order, axis=1)
+        self.products = np.take_along_axis(products, order, axis=1)
+        asked = {row["cited_case_id"] for row in self.queries}
+        for at, opinion in enumerate(batch):
+            if opinion.case_id in asked:
+                self.targets[opinion.case_id] = (len(self.ids) + at, self.vectors @ vectors[at])
+        self.ids += [opinion.opinion_id for opinion in batch]
+
+    def near(self, at: int) -> list[str]:
+        """The opinions nearest to query number ``at``, best first."""
+        return [self.ids[place] for place in self.nearest[at]]
+
+    def pool(self, at: int, others: int) -> dict[str, tuple[int, float]]:
+        """{opinion: gain and product} of the pool of query number ``at``, the target first."""
+        target, products = self.targets[self.queries[at]["cited_case_id"]]
+        found = {self.ids[target]: (1, float(products[at]))}
+        near = zip(self.nearest[at], self.products[at], strict=True)
+        beside = [(place, product) for place, product in near if place != target][:others]
+        return found | {self.ids[place]: (0, float(product)) for place, product in beside}
+
+
+def write_retrieval(
+    examples: str | Path, opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
+    tables: Mapping[str, str | Path], others: int = OTHERS,
+) -> PoolCounts:  # fmt: skip
+    """Write the three tables to the paths in ``tables``, by name; return what was counted.
+
+    ``opinions`` are the files of `caselaw.schema.OPINIONS`.  The encoders turn n texts into arrays (n, d)
+    whose inner product is the similarity; opinions come to them some thousands at a time.  Memory: `BATCH`
+    opinions, the ids of those of the jurisdictions asked about, and 12 bytes a document of each pool.
+    """
+    queries = queries_of(examples)
+    places = searched(queries, opinions, encode_query, encode_document, others + 1)
+    counts = PoolCounts(others + 1, len(queries), sum(len(place.ids) for place in places.values()))
+    counts.small = {name: len(place.ids) for name, place in places.items() if len(place.ids) <= others}
+    documents: set[str] = set()
+
+    def judged() -> Iterator[Row]:
+        numbers: Counter[str] = Counter()
+        for query in queries:
+            place = places[query["jurisdiction"]]
+            pool = place.pool(numbers[query["jurisdiction"]], others)
+            numbers[query["jurisdiction"]] += 1
+            documents.update(pool)
+            target, *beside = pool
+            counts.target_first += all(pool[target][1] >= pool[other][1] for other in beside)
+            counts.citing_in_pool += any(case_of(other) == query["citing_case_id"] for other in pool)
+            for document, (gain, product) in sorted(pool.items()):
+                yield {
+                    "query_id": query["query_id"],
+                    "document_id": document,
+                    "gain": gain,
+                    "similarity": product,
+                }
+
+    dataset.write(QUERIES, queries, tables["queries"])
+    dataset.write(JUDGEMENTS, judged(), tables["judgements"])
+    dataset.write(DOCUMENTS, _documents(opinions, documents), tables["documents"])
+    return counts
+
+
+def searched(
+    queries: Sequence[Row], opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
+    most: int,
+) -> dict[str, "Jurisdiction"]:  # fmt: skip
+    """{jurisdiction: its queries with the ``most`` opinions nearest to each}.
+
+    Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; a jurisdiction's keep their order.
+    """
+    places = {
+        place: Jurisdiction([row for row in queries if row["jurisdiction"] == place], encode_query)
+        for place in sorted({row["jurisdiction"] for row in queries})
+    }
+    for place, batch in _batches(_majorities(opinions, places)):
+        places[place].search(batch, encode_document, most)
+    return places
+
+
+def case_of(opinion_id: str) -> int:
+    """The case that an opinion is of."""
+    return int(opinion_id.rpartition("-")[0])
+
+
+def queries_of(examples: str | Path) -> list[Row]:
+    """Return the rows of `QUERIES`, sorted by id."""
+    return sorted(
+        (
+            {
+                "query_id": row["example_id"] + TWIN * row["is_twin"],
+                "split": row["split"],
+                "label": row["label"],
+                "negated": row["negated"],
+                "jurisdiction": row["cited_jurisdiction"],
+                "cited_case_id": row["cited_case_id"],
+                "citing_case_id": row["citing_case_id"],
+                "text": row["hypothesis"],
+            }
+            for row in dataset.read(examples, _EXAMPLE)
+            if row["split"] == TEST and row["analysis"] and row["label"] in (ENTAIL, CONTRADICT)
+        ),
+        key=lambda row: row["query_id"],
+    )
+
+
+def _majorities(opinions: Sequence[str | Path], jurisdictions: Collection[str]) -> Iterator[Opinion]:
+    """The single majority opinions of these jurisdictions' cases, in the order of the files."""
+    for path in opinions:
+        for row in dataset.read(path, [*_OPINION, "text"]):
+            single = row["opinion_type"] == MAJORITY and row["majorities"] == 1
+            if single and row["jurisdiction"] in jurisdictions and row["text"].strip():
+                yield Opinion(row["opinion_id"], row["case_id"], row["jurisdiction"], row["text"])
+
+
+def _batches(opinions: Iterable[Opinion]) -> Iterator[tuple[str, list[Opinion]]]:
+    """Opinions by jurisdiction, at most `BATCH` in memory."""
+    opinions = iter(opinions)
+    while batch := list(islice(opinions, BATCH)):
+        batch.sort(key=attrgetter("jurisdiction"))
+        for jurisdiction, alike in groupby(batch, key=attrgetter("jurisdiction")):
+            yield jurisdiction, list(alike)
+
+
+def _documents(opinions: Sequence[str | Path], wanted: set[str]) -> Iterator[Row]:
+    """The rows of `DOCUMENTS`, in the order of the files."""
+    for path in opinions:
+        for row in dataset.read(path, [*_OPINION, "text"]):
+            if row["opinion_id"] in wanted:
+                yield {
+                    "document_id": row["opinion_id"],
+                    "case_id": row["case_id"],
+                    "jurisdiction": row["jurisdiction"],
+                    "text": row["text"],
+                }

@@ -1,0 +1,110 @@
+"""LawngNLI's tables of retrieval: the first stages (Table 17) and what reorders their hits (Table 6)."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from lextables.metrics.intervals import exact_share_interval
+from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL
+from lextables.pipeline.dataset import read
+from lextables.tables.cells import Cell, Score
+from lextables.tables.inputs import Inputs, about
+
+CUTOFFS = (1, 10, 100)
+LABELS = {ENTAIL: "Entail hypotheses as queries", CONTRADICT: "Contradict hypotheses as queries"}
+WHOLE, FILTERED = "Long premise", "Long premise filtered by BM25 retrieval"
+# Table 17 has two groups of columns.  What reads every paragraph has a row of our own in the first.
+COLUMNS = {"whole": (WHOLE, ""), "paragraphs": (WHOLE, ", best paragraph"), "filtered": (FILTERED, "")}
+RANDOM = "a random order, as expected"
+System = Mapping[str, Any]
+
+
+def table17(inputs: Inputs) -> list[Cell]:
+    """Table 17: a row for each label and first stage, with its whole and its filtered documents."""
+    cells = []
+    for label, group in LABELS.items():
+        for system in inputs.rows:
+            for condition, documents in system["read"].items():
+                columns, words = COLUMNS[documents]
+                place = f"{group} / {system['retriever']}{words}", columns
+                cells += _recalls(inputs, system, condition, label, *place)
+    for at, column in enumerate((WHOLE, FILTERED)):
+        for cutoff in CUTOFFS:
+            cells += _counted(inputs, f"{column} / Recall@{cutoff}", cutoff, again=at > 0)
+    return cells
+
+
+def table6(inputs: Inputs) -> list[Cell]:
+    """Table 6: a row for each reranker of the printed first stage; ours name the stage that is theirs."""
+    printed, cells = inputs.entry.names["retriever"], []
+    for system in inputs.rows:
+        row = system["reranker"] if system["reranked"] else "no reranker"
+        (condition,) = (name for name, way in system["read"].items() if way == system["documents"])
+        if system["retriever"] != printed:
+            row = f"{row}, over {system['retriever']}"
+        for label, group in LABELS.items():
+            cells += _recalls(inputs, system, condition, label, row, f"[{group}]")
+    counts = Counter(_queries(inputs.data)[0].values())
+    for label, group in LABELS.items():
+        cells += [Cell("N", f"[{group}] / Recall@{cutoff}", float(counts[label])) for cutoff in CUTOFFS]
+    return cells
+
+
+def _recalls(
+    inputs: Inputs, system: System, condition: str, label: str, row: str, columns: str
+) -> Iterator[Cell]:
+    """The cells of a system's runs of one condition on the queries of a label."""
+    folders = tuple(system["runs"].get(condition, ()))
+    for cutoff in CUTOFFS:
+        yield _recall(inputs, system, folders, label, cutoff, row, f"{columns} / Recall@{cutoff}")
+
+
+def _recall(
+    inputs: Inputs, system: System, folders: tuple[str, ...], label: str, cutoff: int, row: str, column: str
+) -> Cell:
+    """One share of the queries of a label, the mean over runs, with its exact interval."""
+    measure = f"{column}, {label}"
+    score = Score(measure, row, f"Recall@{cutoff}", f"label: {label}", "queries")
+    said = about(system, measure, row, score)
+    if not folders:
+        return Cell(row, column, None, reason=system["reason"], **said)
+    found = [inputs.scores[folder].get((f"Recall@{cutoff}", f"label: {label}")) for folder in folders]
+    if None in found:
+        return Cell(row, column, None, reason=f"no test query is {label}", **said)
+    values = tuple(value for value, _ in found)
+    value, queries = fmean(values), found[0][1]
+    low, high = exact_share_interval(round(value * queries), queries) or (None, None)
+    seeds = values if system["trained"] else None
+    return Cell(row, column, value, low, high, decimals=3, runs=folders, seeds=seeds, **said)
+
+
+def _counted(inputs: Inputs, column: str, cutoff: int, again: bool) -> Iterator[Cell]:
+    """The queries of each label, of which the paper has as many; the pools, and what chance makes of them."""
+    labels, sizes = _queries(inputs.data)
+    counts = Counter(labels.values())
+    alike = counts[ENTAIL] == counts[CONTRADICT]
+    reason = "" if alike else f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
+    yield Cell("N", column, float(counts[ENTAIL]), reason=reason)
+    if again or not labels:
+        return
+    wanted = json.loads((inputs.data / "census.json").read_text(encoding="utf-8"))["pools"]
+    short = [f"{place} has {size:,} opinions" for place, size in sorted(wanted["small"].items())]
+    said = f"{'; '.join(short)} where a pool wants {wanted['size']:,}" if short else ""
+    yield Cell("Candidates a query", column, fmean(sizes.values()), decimals=0, reason=said)
+    for label, group in LABELS.items():
+        if chances := [min(1, cutoff / sizes[query]) for query, of in labels.items() if of == label]:
+            yield Cell(f"{group} / {RANDOM}", column, fmean(chances), decimals=3)
+
+
+@cache
+def _queries(data: Path) -> tuple[dict[str, str], Counter[str]]:
+    """{query: its label}, and how many candidates each has."""
+    labels = {row["query_id"]: row["label"] for row in read(data / "queries.parquet", ["query_id", "label"])}
+    return labels, Counter(row["query_id"] for row in read(data / "judgements.parquet", ["query_id"]))
+
+
+TABLES = {"table6": table6, "table17": table17}

@@ -1,0 +1,222 @@
+"""LawngNLI's tables: statistics, the steps of the construction, and the hundred that were read."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lextables.metrics.intervals import jackknife_interval, share_interval
+from lextables.models.token_count import TokenCounter
+from lextables.papers.lawngnli import retrieval_tables
+from lextables.papers.lawngnli.funnel import funnel
+from lextables.papers.lawngnli.labels import LABELS
+from lextables.papers.lawngnli.nli_tables import accuracy, balanced_accuracy, by_readings
+from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
+from lextables.papers.lawngnli.statistics import DatasetStatistics, of_pairs
+from lextables.papers.lawngnli.statistics import table2 as statistics_of
+from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.errors import BadInput
+from lextables.tables.cells import Cell
+from lextables.tables.inputs import Inputs
+from lextables.tables.published import PublishedCell
+
+FROM = "Text sources"
+NAMED = "the paper's word for where the texts are from, which nothing computes"
+ANOTHER = "the readings were made on another data set"
+NOT_READ = "no example was read"
+EMPTY = "no training example is in this subset"
+GOLD_LABELS = "Agreed-upon (gold) labels"
+PLAIN = f"{GOLD_LABELS} / Accuracy, not balanced"
+
+
+def table2(inputs: Inputs) -> list[Cell]:
+    """Table 2: our rebuild's columns, and those of the public NLI data sets that are here."""
+    counter = TokenCounter()
+    columns = statistics_of(_with_long_premises(inputs.data), counter.sequence_length)
+    public = {name: of_pairs(inputs.data.parent / name) for name in inputs.beside}
+    cells = []
+    for printed in inputs.published:
+        group, _, row = printed.row.partition(" / ")
+        if group != "LawngNLI":
+            name = inputs.entry.names["public"][printed.column]
+            cells.append(_public(printed, row, name, public.get(name), inputs))
+            continue
+        premise = "long" if printed.column.startswith("Long") else "short"
+        subset = "full" if printed.column.endswith("Full") else "analysis"
+        found = columns[premise, subset]
+        if reason := _missing(found, row):
+            cells.append(Cell(printed.row, printed.column, None, reason=reason))
+        else:
+            cells.append(Cell(printed.row, printed.column, _statistic(found, row, printed.value)))
+    return cells
+
+
+def _public(
+    printed: PublishedCell, row: str, name: str, found: DatasetStatistics | None, inputs: Inputs
+) -> Cell:
+    """One cell of the public NLI data set ``name``, which may be the paper's where LawngNLI is not."""
+    reason = NAMED if row == FROM else _missing(found, row) if found else inputs.absent[name]
+    if reason:
+        return Cell(printed.row, printed.column, None, reason=reason)
+    value = _statistic(found, row, printed.value)
+    return Cell(printed.row, printed.column, value, comparable=inputs.beside[name])
+
+
+def _missing(found: DatasetStatistics, row: str) -> str:
+    """Why a column has no such statistic, or nothing."""
+    if not row.endswith(("length", "negation")):
+        return ""
+    if not found.examples:
+        return EMPTY
+    without = [label for label in found.labels if label not in found.hypothesis_negation]
+    if without and row.endswith("negation"):
+        return f"no training example in this subset is labelled {' or '.join(without)}"
+    return ""
+
+
+def _statistic(found: DatasetStatistics, row: str, printed: str) -> float | str | None:
+    """What stands in a row; several lengths at one number of decimals, without trailing zeros as printed."""
+    match row:
+        case "Premise length":
+            decimals = max(len(number.partition(".")[2]) for number in re.findall(r"[\d.]+", printed))
+            lengths = (round(float(length), decimals) for length in found.premise_length)
+            return f"[{', '.join(str(length).removesuffix('.0') for length in lengths)}]"
+        case "Hypothesis length":
+            return found.hypothesis_length
+        case "Hypothesis negation":
+            return f"[{', '.join(f'{found.hypothesis_negation[label]:.3f}' for label in found.labels)}]"
+        case "Unique training premises":
+            return float(found.unique_premises)
+        case "Unique training hypotheses":
+            return float(found.unique_hypotheses)
+        case "Training examples":
+            return float(found.examples)
+        case _ if row == FROM:
+            return "Legal case opinions"
+    raise ValueError(f"Table 2 has no row {row!r}")
+
+
+def _with_long_premises(data: Path) -> Iterator[Row]:
+    """The examples, sorted by premise so that one long premise is in memory at a time."""
+    examples = sorted(
+        read(data / "examples.parquet"),
+        key=lambda row: (row["cited_case_id"], row["example_id"], row["is_twin"]),
+    )
+    premises = read(data / "long_premises.parquet", ["case_id", "text"])
+    premise: Mapping[str, object] = {"case_id": None}
+    for row in examples:
+        while premise["case_id"] != row["cited_case_id"]:
+            premise = next(premises)
+        yield row | {"long_premise": premise["text"]}
+
+
+def table3(inputs: Inputs) -> list[Cell]:
+    """The funnel from citations to twinned examples, with each step's share of the one before."""
+    cells = []
+    for step in funnel(_census(inputs)["funnel"]):
+        cells.append(Cell(step.step, "Left", float(step.left), decimals=0))
+        reason = "nothing was left before this step" if step.of_previous is None else ""
+        cells.append(Cell(step.step, "Of the step before", step.of_previous, decimals=3, reason=reason))
+    return cells
+
+
+def _census(inputs: Inputs) -> dict[str, Any]:
+    return json.loads((inputs.data / "census.json").read_text(encoding="utf-8"))
+
+
+def table4(inputs: Inputs) -> list[Cell]:
+    """Table 4: two blind readings an example; gold labels are those that both readers chose.
+
+    Accuracy is balanced (macro-averaged recall), as the caption says.  Only short premises were read, and
+    only readings of this very data set count.  Additional rows have the plain accuracy, over all and by
+    automatic label.  Raises `BadInput` for a reading of a pair of texts that the data set does not have.
+    """
+    data_set = _census(inputs)["data"]["examples"]["rows_sha256"]
+    readings = load_readings(READINGS)
+    pairs = list(_read_again(inputs.data, readings.get(data_set, {})))
+    cells = []
+    for printed in inputs.published:
+        length, _, subset = printed.column.partition(" / ")
+        if length != "Short premise" or not pairs:
+            reason = "only short premises were read" if pairs else ANOTHER if readings else NOT_READ
+            cells.append(Cell(printed.row, printed.column, None, reason=reason))
+            continue
+        chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]
+        cells.append(_assessed(printed.row, printed.column, chosen))
+    if pairs:
+        cells.append(_assessed(PLAIN, "Short premise / All", pairs))
+    for label in LABELS if pairs else ():
+        chosen = [pair for pair in pairs if pair[0]["label"] == label]
+        cells += [_assessed(row, f"Short premise / {label}", chosen) for row in (PLAIN, f"{GOLD_LABELS} / N")]
+    return cells
+
+
+def _read_again(data: Path, readings: Mapping[str, Pair]) -> Iterator[tuple[Row, Pair]]:
+    columns = ["hypothesis", "short_premise", "label", "negated"]
+    examples = {
+        pair_name(row["hypothesis"], row["short_premise"]): row
+        for row in read(data / "examples.parquet", columns)
+    }
+    for name, pair in readings.items():
+        if name not in examples:
+            what = f"pair {name} is not in the data set that it is said to be read in"
+            raise BadInput(what, where=READINGS.name)
+        yield examples[name], pair
+
+
+def _assessed(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
+    """One cell of Table 4 over examples with their two readings.
+
+    Shares have a Wilson interval, balanced accuracies a jackknife.
+    """
+    group, _, measure = row.partition(" / ")
+    agreed = [(example, pair) for example, pair in pairs if pair[0].label == pair[1].label]
+    sure = [(example, pair) for example, pair in agreed if pair[0].sure and pair[1].sure]
+    gold = sure if group.startswith("High-confidence") else agreed
+    if measure == "N":
+        return Cell(row, column, float(len(pairs if group.startswith("Full") else gold)), decimals=0)
+    right = [(example, pair) for example, pair in gold if pair[0].label == example["label"]]
+    whole, part = {
+        "Accuracy": (gold, right),
+        "Accuracy, not balanced": (gold, right),
+        "Worker agreement": (pairs, agreed),
+        "High confidence, if agreement": (agreed, sure),
+    }[measure]
+    if not whole:
+        return Cell(row, column, None, reason="none of these was read alike")
+    if measure == "Accuracy":
+        labels = [(example["label"], pair[0].label) for example, pair in gold]
+        value = _balanced(labels)
+        left_out = [_balanced(labels[:at] + labels[at + 1 :]) for at in range(len(labels))]
+        low, high = jackknife_interval(value, np.array(left_out), (0, 1)) or (None, None)
+        return Cell(row, column, value, low, high)
+    low, high = share_interval(len(part), len(whole)) or (None, None)
+    return Cell(row, column, len(part) / len(whole), low, high)
+
+
+def _balanced(labels: Sequence[tuple[str, str]]) -> float:
+    """The balanced accuracy of (automatic label, gold label) pairs; NaN without any."""
+    return balanced_accuracy(*zip(*labels, strict=True)) if labels else math.nan
+
+
+TABLES = {
+    "table2": table2,
+    "table3": table3,
+    "table4": table4,
+    "table5": accuracy,
+    "table12": accuracy,
+    "table13": accuracy,
+    "table14": accuracy,
+    "table15": accuracy,
+    "table16": by_readings,
+    **retrieval_tables.TABLES,
+}
+
+
+def cells(table: str, inputs: Inputs) -> list[Cell]:
+    """Return the computed cells of ``table``."""
+    return list(TABLES[table](inputs))

@@ -1,0 +1,253 @@
+"""From published files to rows: queries with the spans that answer them, and files cut into passages.
+
+MAUD's queries are released, as ``{"tests": [{"query", "snippets": [{"file_path", "span", "answer"}]}]}``.
+CUAD's are not to be had here.  They are made from its contracts in SQuAD form as the released generator makes
+them from the clause table, save for the two parts of a query, "Consider the <title>; <question>": a title is
+the contract's marked name and parties, where a language model wrote the released ones, and a question is
+CUAD's own.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from lextables.papers.legalbench_rag.chunking import fixed, recursive
+from lextables.pipeline.dataset import Published, Row, Rows
+from lextables.pipeline.errors import BadInput
+from lextables.sources import archives
+from lextables.tasks.spans.squad import Document, read_squad
+
+CONTRACTS = "CUADv1.json"
+Span = tuple[int, int]  # first character, and the one after the last
+
+
+class Snippet(BaseModel):
+    """A marked span of a file, and what stands there."""
+
+    file_path: str
+    span: Span
+    answer: str
+
+
+class Test(BaseModel):
+    """A query and its snippets, which are of one file."""
+
+    query: str = Field(min_length=1)
+    snippets: list[Snippet] = Field(min_length=1)
+
+
+class Benchmark(BaseModel):
+    """A released file of queries."""
+
+    tests: list[Test]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query of a benchmark, its 1-based number there, and the spans of its file that answer it, sorted."""
+
+    benchmark: str
+    number: int
+    text: str
+    file: str
+    spans: tuple[Span, ...]
+
+    @property
+    def query_id(self) -> str:
+        return f"{self.benchmark}-{self.number:04d}"
+
+
+def read(name: str, published: Published) -> Rows:
+    """Return the data set ``name``, which differ in how files are cut; `BadInput` names the first fault."""
+    given = published.given
+    cut = {
+        "legalbench_rag": partial(fixed, size=given["chunk"]),
+        "legalbench_rag_rcts": partial(recursive, size=given["chunk"], separators=given["separators"]),
+    }[name]
+    contracts, texts, notes = cuad(published.file("cuad"), given["unasked"], given["titles"])
+    queries = mini(contracts, given["queries"])
+    released, answers = maud(published.file("maud"))
+    queries += mini(released, given["queries"])
+    used = {query.file for query in queries}
+    marked = {file: answers[file] for file in sorted(used & answers.keys())}
+    texts = {file: text for file, text in texts.items() if file in used}
+    texts |= agreements(published.file("agreements"), marked, published.file("maud").name)
+    notes |= {"files": len(texts), "characters": sum(map(len, texts.values()))}
+    passages = {file: [*_passages(place, texts[file], cut)] for place, file in enumerate(sorted(texts), 1)}
+    queries.sort(key=lambda query: query.query_id)
+    return Rows(
+        {
+            "documents": (row | {"file": file} for file, rows in passages.items() for row in rows),
+            "queries": map(_query_row, queries),
+            "snippets": (
+                {"query_id": query.query_id, "start": start, "end": end}
+                for query in queries
+                for start, end in query.spans
+            ),
+            "judgements": (row for query in queries for row in _judgements(query, passages[query.file])),
+        },
+        notes,
+    )
+
+
+def mini(queries: Iterable[Query], most: int) -> list[Query]:
+    """Return the first ``most`` queries of a benchmark by a number that is drawn for each file.
+
+    This is LegalBench-RAG-mini: what is left lies in as few files as can be.  The name of the file is the
+    seed, as released, so that the draw is the authors'.
+    """
+    return sorted(queries, key=lambda query: random.Random(query.file).random())[:most]
+
+
+def maud(path: Path) -> tuple[list[Query], dict[str, dict[Span, str]]]:
+    """Return the released queries, and {file: {span: what stands there}}."""
+    try:
+        tests = Benchmark.model_validate_json(path.read_bytes()).tests
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ", ".join(map(str, fault["loc"]))
+        raise BadInput(f"{place}: {fault['msg']}", where=path.name, do="fetch the file again") from None
+    queries: list[Query] = []
+    marked: dict[str, dict[Span, str]] = {}
+    for number, test in enumerate(tests, 1):
+        where, files = f"{path.name}, test {number}", {snippet.file_path for snippet in test.snippets}
+        if len(files) != 1:
+            raise BadInput(f"has spans of {len(files)} files where there should be one", where=where)
+        (file,) = files
+        spans = tuple(sorted(snippet.span for snippet in test.snippets))
+        if not _apart(spans):
+            raise BadInput("has spans that are empty, overlap or touch", where=where)
+        queries.append(Query("maud", number, test.query, file, spans))
+        marked.setdefault(file, {}).update({snippet.span: snippet.answer for snippet in test.snippets})
+    return queries, marked
+
+
+def _apart(spans: Sequence[Span]) -> bool:
+    """Whether sorted spans have characters, and others between them."""
+    ends = [-1, *(end for _, end in spans)]
+    return all(before < start < end for before, (start, end) in zip(ends, spans, strict=False))
+
+
+def agreements(path: Path, marked: Mapping[str, Mapping[Span, str]], spans: str) -> dict[str, str]:
+    """Return {file: its text}: each is the one contract of the zip in which its spans stand where they say.
+
+    ``spans`` is the name of the file that they are from.
+    """
+    found: dict[str, str] = {}
+    with archives.opened(path) as archive:
+        for member in sorted(name for name in archive.namelist() if name.endswith(".txt")):
+            text = _decoded(archive.read(member), member)
+            for file in (file for file, answers in marked.items() if _holds(text, answers)):
+                if file in found:
+                    raise BadInput(f"{file} is not told apart by its spans, also in {member}", where=spans)
+                found[file] = text
+    if missing := sorted(marked.keys() - found.keys()):
+        raise BadInput(
+            f"the spans of {missing[0]} stand in no contract of {path.name}",
+            where=spans,
+            do="take the spans and the contracts from one release",
+        )
+    return found
+
+
+def _decoded(content: bytes, where: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"byte {error.start + 1} is not UTF-8", where=where, do="fetch it again") from None
+
+
+def _holds(text: str, answers: Mapping[Span, str]) -> bool:
+    return all(text[start:end] == answer for (start, end), answer in answers.items())
+
+
+def cuad(
+    path: Path, unasked: Iterable[str], titles: Mapping[str, str]
+) -> tuple[list[Query], dict[str, str], dict[str, int]]:
+    """Return queries about CUAD's contracts, {file: its text}, and what was left out, counted.
+
+    As in the released generator a question is left out where one of its answers stands in the contract more
+    than once, and answers that overlap or have one character between them are joined.  Contracts without a
+    name or parties are left out, and those of one title, which no query would tell apart.
+    """
+    with archives.opened(path) as archive:
+        content = archive.read(archives.member(archive, CONTRACTS))
+    documents = list(read_squad(content, CONTRACTS, lambda query, title: query.removeprefix(f"{title}__")))
+    named = {document.contract_id: _title(document, titles) for document in documents}
+    several = Counter(named.values())
+    notes = Counter(contracts_without_a_title=0, contracts_of_one_title=0, questions_with_repeated_answers=0)
+    queries: list[Query] = []
+    texts: dict[str, str] = {}
+    for document in documents:
+        title, file = named[document.contract_id], f"cuad/{document.contract_id}.txt"
+        if not title or several[title] > 1:
+            notes["contracts_of_one_title" if title else "contracts_without_a_title"] += 1
+            continue
+        texts[file] = document.text
+        for question in document.questions:
+            if question.category in unasked or not question.answers:
+                continue
+            if any(document.text.count(answer.text) > 1 for answer in question.answers):
+                notes["questions_with_repeated_answers"] += 1
+                continue
+            asked = question.question.partition("Details: ")[2] or question.category
+            spans = _merged((answer.start, answer.end) for answer in question.answers)
+            text = f"Consider the {title}; {asked}"
+            queries.append(Query("cuad", len(queries) + 1, text, file, spans))
+    return queries, texts, dict(notes)
+
+
+def _title(document: Document, titles: Mapping[str, str]) -> str:
+    """`<name> between <parties>`: the first marked name, and the parties, less short names of one word."""
+    marked = {
+        question.category: [" ".join(answer.text.split()) for answer in sorted(question.answers)]
+        for question in document.questions
+    }
+    names, parties = (dict.fromkeys(marked.get(titles[part], ())) for part in ("name", "parties"))
+    whole = [party for party in parties if " " in party] or [*parties]
+    return f"{next(iter(names))} between {', '.join(whole)}" if names and whole else ""
+
+
+def _merged(spans: Iterable[Span], gap: int = 1) -> tuple[Span, ...]:
+    """Join spans that overlap or have at most ``gap`` characters between them."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1] + gap:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((start, end))
+    return tuple(joined)
+
+
+def _passages(place: int, text: str, cut: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a file's passages, less the file."""
+    start = 0
+    for passage in cut(text):
+        end = start + len(passage)
+        yield {"document_id": f"{place:03d}-{start:07d}", "start": start, "end": end, "text": passage}
+        start = end
+
+
+def _query_row(query: Query) -> Row:
+    return {
+        "query_id": query.query_id,
+        "text": query.text,
+        "benchmark": query.benchmark,
+        "file": query.file,
+        "characters": sum(end - start for start, end in query.spans),
+        "split": "test",
+    }
+
+
+def _judgements(query: Query, passages: Iterable[Row]) -> Iterator[Row]:
+    """What each passage of a query's file holds of its spans, where it holds any."""
+    for passage in passages:
+        held = (min(end, passage["end"]) - max(start, passage["start"]) for start, end in query.spans)
+        if gain := sum(max(0, common) for common in held):
+            yield {"query_id": query.query_id, "document_id": passage["document_id"], "gain": gain}

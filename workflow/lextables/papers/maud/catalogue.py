@@ -1,0 +1,411 @@
+"""MAUD's questions and the heads that answer them, and the settings that the authors found best.
+
+The data set asks 92 questions.  A question that may have several answers at once is asked once for each of
+its answers, as a choice between that answer and all others, which makes 144 heads (Section 3).  A label is
+the place of the answer in the sorted list of the question's answers; of such a binary head, 1 where the row's
+answers hold the head's own and 0 where they do not (`src/maud/specs.py` of the released code).
+
+The csv files of the release say what they ask: each row has its question, category, deal point type, answer
+and label.  A list on record (resources/facts) serves where there are files of a part of the questions.
+"""
+
+import csv
+import io
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import yaml
+
+from lextables.pipeline.dataset import Row
+from lextables.pipeline.errors import BadInput
+
+OTHER = "<OTHER>"  # the released name of "any answer but the head's own"
+NO_SUBQUESTION = "<NONE>"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One of the questions: its 1-based number in the catalogue, and its answers in the order of labels."""
+
+    number: int
+    question: str
+    category: str
+    text_type: str
+    answers: tuple[str, ...]
+    multilabel: bool
+
+
+@dataclass(frozen=True)
+class Head:
+    """What one classifier answers: a question, or one answer (``subquestion``) of a multilabel question.
+
+    ``head_id`` is the question's number, with the answer's place behind a hyphen, such as ``06-00``; ids sort
+    like ``position``, the head's 0-based place among all.
+    """
+
+    head_id: str
+    position: int
+    question: Question
+    subquestion: str | None
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers in the order of labels."""
+        return self.question.answers if self.subquestion is None else (OTHER, self.subquestion)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All questions and heads, in the catalogue's order, which is that of the released categories."""
+
+    questions: tuple[Question, ...]
+    heads: tuple[Head, ...]
+    _by_wording: dict[tuple[str, str], Head] = field(repr=False, compare=False)
+    _questions: dict[str, Question] = field(repr=False, compare=False)
+
+    @property
+    def text_types(self) -> tuple[str, ...]:
+        """The deal point types, each once, in the order of their first questions."""
+        return tuple(dict.fromkeys(question.text_type for question in self.questions))
+
+    def question(self, wording: str) -> Question | None:
+        """The question of this wording, whatever its blanks; None if there is none."""
+        return self._questions.get(blanks(wording))
+
+    def head(self, question: Question, subquestion: str | None) -> Head | None:
+        """The head of a question, or of one answer of a multilabel one; None if there is none."""
+        return self._by_wording.get((blanks(question.question), blanks(subquestion or "")))
+
+    def rows(self, author_numbers: Mapping[str, str]) -> list[Row]:
+        """The rows of the table ``questions``: one a head, with the authors' number of it."""
+        return [
+            {
+                "head_id": head.head_id,
+                "position": head.position,
+                "question_number": head.question.number,
+                "question": head.question.question,
+                "subquestion": head.subquestion,
+                "category": head.question.category,
+                "text_type": head.question.text_type,
+                "answers": list(head.answers),
+                "multilabel": head.question.multilabel,
+                "author_number": author_numbers[head.head_id],
+            }
+            for head in self.heads
+        ]
+
+
+def blanks(text: str) -> str:
+    """Return ``text`` with each run of white space made one blank: the release's own are uneven."""
+    return " ".join(text.split())
+
+
+def read_recorded(content: bytes, where: str, questions: int, heads: int) -> Catalogue:
+    """Read the list on record, which must be as many as the paper's ``questions`` and ``heads``.
+
+    Raises `BadInput` naming the question of the first fault.
+    """
+    try:
+        groups = yaml.safe_load(content)
+        found = [
+            Question(
+                0,
+                entry["question"],
+                group["category"],
+                group["text_type"],
+                tuple(entry["answers"]),
+                entry.get("multilabel", False),
+            )
+            for group in groups
+            for entry in group["questions"]
+        ]
+    except (yaml.YAMLError, KeyError, TypeError) as error:
+        raise BadInput(f"not a list of questions by deal point type ({error!r})", where=where) from None
+    for question in found:
+        if len(question.answers) < 2 or list(question.answers) != sorted(set(question.answers)):
+            raise BadInput(
+                f"the answers of {question.question!r} are not two or more, each once and sorted",
+                where=where,
+                do="sort them, because a label is the place of an answer",
+            )
+    catalogue = _catalogue(found)
+    if (len(catalogue.questions), len(catalogue.heads)) != (questions, heads):
+        raise BadInput(
+            f"{len(catalogue.questions)} questions make {len(catalogue.heads)} heads where the paper has"
+            f" {questions} and {heads}",
+            where=where,
+            do="restore the questions that are missing",
+        )
+    return catalogue
+
+
+def _catalogue(questions: Iterable[Question]) -> Catalogue:
+    """The catalogue of the questions, numbered in their order; of two that are worded alike the first."""
+    by_wording: dict[str, Question] = {}
+    for question in questions:
+        by_wording.setdefault(blanks(question.question), question)
+    numbered = [replace(question, number=number) for number, question in enumerate(by_wording.values(), 1)]
+    made = [
+        (question, subquestion)
+        for question in numbered
+        for subquestion in (question.answers if question.multilabel else (None,))
+    ]
+    heads = tuple(
+        Head(_head_id(question, subquestion), position, question, subquestion)
+        for position, (question, subquestion) in enumerate(made)
+    )
+    by_head = {(blanks(head.question.question), blanks(head.subquestion or "")): head for head in heads}
+    return Catalogue(tuple(numbered), heads, by_head, dict(zip(by_wording, numbered, strict=True)))
+
+
+class _Asked:
+    """What the rows of one question say of it, counted: a row with a fault is one among many."""
+
+    def __init__(self) -> None:
+        self.cells: dict[str, Counter[str]] = defaultdict(Counter)
+        self.labels: dict[int, Counter[str]] = defaultdict(Counter)
+        self.numbers: set[str] = set()
+
+    def add(self, record: Mapping[str, str]) -> None:
+        for column in ("question", "category", "text_type", "subquestion"):
+            self.cells[column][record[column]] += 1
+        self.numbers.add(author_number(record["id"]).partition(".")[0])
+        if record["label"].isdecimal():
+            self.labels[int(record["label"])][record["answer"]] += 1
+
+    def most(self, column: str) -> str:
+        return self.cells[column].most_common(1)[0][0]
+
+    def question(self, recorded: Question | None) -> Question | None:
+        """The question; None if its rows do not show all its answers and they are not on record."""
+        multilabel = self.most("subquestion") != NO_SUBQUESTION
+        if multilabel:
+            lists = [sorted(self.cells["subquestion"].keys() - {NO_SUBQUESTION})]
+        else:
+            seen = {label: answers.most_common(1)[0][0] for label, answers in self.labels.items()}
+            # An answer can have lost its rows: the release drops abridged texts that the main data have.
+            filled = dict(enumerate(recorded.answers)) | seen if recorded else seen
+            lists = [
+                [labels[label] for label in sorted(labels)]
+                for labels in (filled, seen)
+                if sorted(labels) == list(range(len(labels)))
+            ]
+        distinct = (one for one in lists if len({blanks(answer) for answer in one}) == len(one) > 1)
+        answers = next(distinct, None)
+        if answers is None:
+            return None
+        cells = (self.most(column) for column in ("question", "category", "text_type"))
+        return Question(0, *cells, tuple(answers), multilabel)
+
+
+def asked_catalogue(
+    records: Iterable[Mapping[str, str]], recorded: Catalogue
+) -> tuple[Catalogue, dict[str, int]]:
+    """Return the catalogue of a release's rows, and how many questions and answers are from the record alone.
+
+    Rows that ask as many questions, as so many heads, as are on record say themselves what they ask, in
+    whatever words; the record gives an answer that no row has, and the order, which for other words is that
+    of the rows' ``id`` within the recorded categories.  Of anything else, such as a part of the release, the
+    record is the catalogue.
+    """
+    asked: dict[str, _Asked] = defaultdict(_Asked)
+    for record in records:
+        asked[blanks(record["question"])].add(record)
+    found = _of_all(asked, recorded) or recorded
+    notes = Counter(questions_from_the_record=0, answers_from_the_record=0)
+    for question in found.questions:
+        rows = asked.get(blanks(question.question))
+        notes["questions_from_the_record"] += rows is None
+        if rows:
+            labels = rows.cells["subquestion"] if question.multilabel else rows.labels
+            notes["answers_from_the_record"] += max(
+                0, len(question.answers) - len(labels.keys() - {NO_SUBQUESTION})
+            )
+    return found, dict(notes)
+
+
+def _of_all(asked: Mapping[str, _Asked], recorded: Catalogue) -> Catalogue | None:
+    """The catalogue of rows that ask all questions and heads, else None."""
+    on_record = {wording: recorded.question(wording) for wording in asked}
+    found = {wording: rows.question(on_record[wording]) for wording, rows in asked.items()}
+    if None in found.values():
+        return None
+    if None in on_record.values():
+        order = _by_number(asked, found, recorded)
+    else:
+        order = sorted(found, key=lambda wording: on_record[wording].number)
+    if order is None:
+        return None
+    catalogue = _catalogue(found[wording] for wording in order)
+    sizes = [(len(one.questions), len(one.heads)) for one in (catalogue, recorded)]
+    return catalogue if sizes[0] == sizes[1] else None
+
+
+def _by_number(
+    asked: Mapping[str, _Asked], found: Mapping[str, Question], recorded: Catalogue
+) -> Sequence[str] | None:
+    """The questions' wordings by category and the authors' number; None if the numbers tell none apart."""
+    categories = list(dict.fromkeys(question.category for question in recorded.questions))
+    if not all(question.category in categories for question in found.values()):
+        return None
+    numbers = [next(iter(rows.numbers)) for rows in asked.values() if len(rows.numbers) == 1]
+    if len(set(numbers)) != len(asked) or not all(number.isdecimal() for number in numbers):
+        return None
+    place = dict(zip(asked, map(int, numbers), strict=True))
+    return sorted(found, key=lambda wording: (categories.index(found[wording].category), place[wording]))
+
+
+def _head_id(question: Question, subquestion: str | None) -> str:
+    number = f"{question.number:02d}"
+    return number if subquestion is None else f"{number}-{question.answers.index(subquestion):02d}"
+
+
+@dataclass(frozen=True)
+class AuthorSettings:
+    """What the authors searched: the best settings a head, the multi-task grid, and their heads' numbers."""
+
+    hyperparameters: list[Row]
+    multi_task_grid: list[Row]
+    author_numbers: dict[str, str]
+
+
+def read_author_settings(
+    single: Mapping[str, bytes], multi: Mapping[str, tuple[bytes, bool]], catalogue: Catalogue
+) -> AuthorSettings:
+    """Read the released best settings.
+
+    ``single`` maps file names to the tables of single-task settings; ``multi`` maps file names to the
+    multi-task notes, each with whether it trained on the abridged data too.  Raises `BadInput` with file and
+    row for the first fault.
+    """
+    records = [record for name, content in single.items() for record in _settings(content, name)]
+    heads = {number: head_id for head_id, number in _author_numbers(records, catalogue).items()}
+    rows: dict[tuple[str, float, str], dict[str, Any]] = {}
+    for where, record in records:
+        number = author_number(record["spec_id"])
+        if number not in heads:
+            raise BadInput(f"there is no question with the number {number}", where=where)
+        row = {
+            "model": record["model_name"],
+            "share": _number(record, "partial", where),
+            "head_id": heads[number],
+            "learning_rate": _number(record, "lr", where),
+            "updates": int(_number(record, "update_num", where)),
+            "validation_aupr": _number(record, "aupr", where),
+        }
+        key = (row["model"], row["share"], row["head_id"])
+        if key in rows:
+            raise BadInput(f"{row['model']} has a second row for question {number}", where=where)
+        rows[key] = row
+    for model, share in sorted({key[:2] for key in rows}):
+        absent = [number for number, head_id in heads.items() if (model, share, head_id) not in rows]
+        if absent:
+            raise BadInput(
+                f"{model} on {share:.0%} of the data has no settings for question {absent[0]}",
+                where=", ".join(single),
+                do="restore its row",
+            )
+    grid = [row for name, (content, abridged) in multi.items() for row in _grid(content, abridged, name)]
+    grid.sort(key=lambda row: (row["model"], row["abridged"], row["learning_rate"], row["epochs"]))
+    return AuthorSettings(
+        [rows[key] for key in sorted(rows)], grid, {head_id: number for number, head_id in heads.items()}
+    )
+
+
+def author_number(written: str) -> str:
+    """The authors' number of a head: ``10.3`` in their result files, ``10-3`` in their code."""
+    return written.strip().replace("-", ".")
+
+
+def _settings(content: bytes, name: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (place, record).  Numbers stay text: as a number, question 10.1 would be question 10.10."""
+    reader = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""), strict=True)
+    wanted = ("spec_id", "partial", "model_name", "lr", "update_num", "aupr")
+    missing = [column for column in wanted if column not in (reader.fieldnames or ())]
+    if missing:
+        raise BadInput(f"the column {missing[0]!r} is missing", where=f"{name}, row 1")
+    for record in reader:
+        where = f"{name}, row {reader.line_num}"
+        if None in record or None in record.values():
+            raise BadInput(
+                f"has another number of cells than the {len(reader.fieldnames)} of row 1", where=where
+            )
+        yield where, record
+
+
+def _number(record: Mapping[str, str], column: str, where: str) -> float:
+    try:
+        return float(record[column])
+    except ValueError:
+        raise BadInput(f"the {column} {record[column]!r} is not a number", where=where) from None
+
+
+def _author_numbers(records: list[tuple[str, dict[str, str]]], catalogue: Catalogue) -> dict[str, str]:
+    """Return the authors' number of each head.
+
+    A number is that of a column of their annotations, and the catalogue is in the order of those columns
+    within each category; so the two are joined by rank within the category, and the numbers of answers of
+    the multilabel questions, which stand at ten known ranks, have to agree.
+    """
+    categories: dict[int, str] = {}
+    answers: dict[int, set[int]] = {}
+    for where, record in records:
+        base, _, answer = author_number(record["spec_id"]).partition(".")
+        if not base.isdecimal() or not (answer or "0").isdecimal():
+            raise BadInput(f"the spec_id {record['spec_id']!r} is no number of a question", where=where)
+        category = record.get("category")
+        if category and categories.setdefault(int(base), category) != category:
+            raise BadInput(f"question {base} is of a second category, {category}", where=where)
+        answers.setdefault(int(base), set()).update({int(answer)} if answer else ())
+    numbers: dict[str, str] = {}
+    for category in dict.fromkeys(question.category for question in catalogue.questions):
+        listed = [question for question in catalogue.questions if question.category == category]
+        bases = sorted(base for base, of in categories.items() if of == category)
+        if len(bases) != len(listed):
+            raise BadInput(
+                f"the authors' settings have {len(bases)} questions of the category {category}"
+                f" where the catalogue has {len(listed)}"
+            )
+        for question, base in zip(listed, bases, strict=True):
+            expected = set(range(len(question.answers))) if question.multilabel else set()
+            if answers[base] != expected:
+                raise BadInput(
+                    f"the authors' settings have {len(answers[base])} binary questions of number {base}"
+                    f" where {question.question!r} has {len(expected)}"
+                )
+            for subquestion in question.answers if question.multilabel else (None,):
+                head_id = _head_id(question, subquestion)
+                numbers[head_id] = str(base) + (f".{int(head_id[3:])}" if subquestion else "")
+    return numbers
+
+
+def _grid(content: bytes, abridged: bool, name: str) -> Iterator[Row]:
+    """Yield the rows of the tables in a note, which stand below a heading with their learning rate.
+
+    Columns come in any order, and some lines have a row number before them.
+    """
+    rate: float | None = None
+    columns: list[str] = []
+    for number, line in enumerate(content.decode("utf-8").splitlines(), 1):
+        where = f"{name}, row {number}"
+        if heading := re.match(r"#+\s*(?:lr\s*=\s*)?(\d+e-?\d+)\s*$", line):
+            rate, columns = float(heading[1]), []
+            continue
+        cells = re.sub(r"\[.*?\]", "", line).split()
+        if {"epoch_num", "aupr"} <= set(cells):
+            columns = cells
+        elif cells and columns and not line.startswith("```"):
+            if rate is None or len(cells) - len(columns) not in (0, 1):
+                raise BadInput("is no row of a table below a learning rate", where=where)
+            record = dict(zip(columns, cells[len(cells) - len(columns) :], strict=True))
+            yield {
+                "model": record["model_name"],
+                "abridged": abridged,
+                "learning_rate": rate,
+                "epochs": int(_number(record, "epoch_num", where)),
+                "validation_aupr": _number(record, "aupr", where),
+                "chosen": "[BEST]" in line,
+            }

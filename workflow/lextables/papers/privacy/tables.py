@@ -1,0 +1,388 @@
+"""The privacy policy corpus's tables: which computed value stands in which printed cell.
+
+Each function takes `Results` and returns cells; `cells` calls the one of a table.  Sections and table numbers
+are the paper's.  Coders are interchangeable: the release does not tell them apart.
+"""
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from lextables.metrics.agreement import agreement as agreement_of
+from lextables.metrics.agreement import alpha
+from lextables.metrics.association import cramers_v
+from lextables.papers.privacy.registry import Privacy
+from lextables.papers.privacy.traffic import ranks
+from lextables.pipeline.dataset import Row, read
+from lextables.tables.cells import Cell, Score
+from lextables.tables.inputs import Inputs, about
+
+ALL = "All questions"
+ALPHA, AGREEMENT = "Krippendorff's alpha", "Agreement (%)"
+ONE_ANSWER = "coders gave one answer, or none was answered by two of them, so that it has no value"
+NOT_IN_PANEL = "not in the panel of models"
+NOT_SCORED = "nothing of this kind can be scored in these data"
+LOSS, F1, ACCURACY = "cross entropy", "F1", "accuracy"
+MORE = ("cross entropy, unsmoothed", "excess", "log loss", ACCURACY)
+WITH_TEXT = "with a text"
+MARKING = {"F1": F1, "Recall": "recall", "Accuracy": ACCURACY, "Precision": "precision"}
+HIGHER = MARKING.values()
+UNITS = "policies"
+
+Table = Callable[["Results"], list[Cell]]
+System = Mapping[str, Any]
+Answer = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Results(Inputs):
+    """The inputs, read as these tables need them; ``systems`` are the rows that come from runs."""
+
+    paper: Privacy
+
+    @property
+    def systems(self) -> dict[str, System]:
+        """{row: system}."""
+        return {system["row"]: system for system in self.rows}
+
+    @cached_property
+    def sites(self) -> list[Row]:
+        return list(read(self.data / "sites.parquet"))
+
+    @cached_property
+    def questions(self) -> dict[str, str]:
+        """{question id: the printed name of its category}, in the order of their names."""
+        rows = read(self.data / "questions.parquet", ["question_id", "category"])
+        found = {row["question_id"]: self.paper.categories[row["category"]] for row in rows}
+        return dict(sorted(found.items(), key=lambda item: _order(item[0])))
+
+    @property
+    def categories(self) -> list[str]:
+        return list(dict.fromkeys(self.questions.values()))
+
+    @cached_property
+    def responses(self) -> list[Row]:
+        return list(read(self.data / "responses.parquet"))
+
+    @cached_property
+    def answers(self) -> dict[str, dict[str, list[Answer]]]:
+        """{question: {site: what each coder chose, as a set}}; who chose nothing is left out."""
+        found: dict[str, dict[str, list[Answer]]] = {name: defaultdict(list) for name in self.questions}
+        for row in self.responses:
+            if row["options"]:
+                found[row["question_id"]][row["site"]].append(frozenset(row["options"]))
+        return found
+
+    def of_category(self, category: str) -> list[str]:
+        """The questions of a category."""
+        return [name for name, its in self.questions.items() if its == category]
+
+
+def _order(question: str) -> tuple[str, int]:
+    """CCPA-2 before CCPA-10."""
+    category, _, number = question.rpartition("-")
+    return category, int(number)
+
+
+# The corpus
+
+
+def table1(results: Results) -> list[Cell]:
+    """Counts, by how many coders a policy has."""
+    coders = {row["site"]: row["coders"] for row in results.sites}
+    of_site: dict[str, Counter[str]] = {
+        "Policies": Counter(site for site, most in coders.items() if most),
+        "Paragraphs": Counter({row["site"]: row["paragraphs"] for row in results.sites}),
+        "Words": Counter({row["site"]: row["words"] for row in results.sites}),
+        "Highlight Annotations": Counter(
+            row["site"] for row in read(results.data / "highlights.parquet", ["site"])
+        ),
+        "Policy Classifications": Counter(row["site"] for row in results.responses),
+        "Confidence Scores": Counter(
+            row["site"] for row in results.responses if row["confidence"] is not None
+        ),
+    }
+    readers = {row["reader_id"] for row in results.responses}
+    totals = {"Questions": results.questions, "Categories": results.categories, "Total Coders": readers}
+    cells = [Cell(row, "All", float(len(values))) for row, values in totals.items()]
+    for row, counts in of_site.items():
+        for column, wanted in (("2+ coders", lambda n: n > 1), ("1 coder", lambda n: n == 1)):
+            value = sum(n for site, n in counts.items() if wanted(coders[site]))
+            cells.append(Cell(row, column, float(value)))
+    here = sum(row["paragraphs"] > 0 for row in results.sites)
+    cells.append(Cell("Policies whose text is here", "All", float(here), decimals=0))
+    return cells
+
+
+def table_agreement(results: Results) -> list[Cell]:
+    """Krippendorff's alpha and the share of like answers, by question, by category and over all.
+
+    An answer is the set of options that a coder chose.  A category's alpha is the mean of its questions'.
+    """
+    alphas = {name: alpha(list(units.values())) for name, units in results.answers.items()}
+    known = [value for value in alphas.values() if not math.isnan(value)]
+    cells = [
+        _of(known, of, ALL, f"{ALPHA}, {name}", 2)
+        for name, of in (("least", min), ("greatest", max), ("mean", statistics.fmean))
+    ]
+    cells.append(_of(_agreements(results, results.questions), _per_cent, ALL, "Absolute agreement", 0))
+    apart = sum(1 - share for share in _agreements(results, results.questions))
+    rows = {category: results.of_category(category) for category in results.categories}
+    rows |= {question: [question] for question in results.questions}
+    for row, questions in {ALL: list(results.questions), **rows}.items():
+        found = [alphas[name] for name in questions if not math.isnan(alphas[name])]
+        shares = _agreements(results, questions)
+        of_all = _part(len(shares) - sum(shares), apart)
+        cells += [
+            _of(found, statistics.fmean, row, ALPHA, 2),
+            _of(shares, _per_cent, row, AGREEMENT, 1),
+            Cell(row, "Share of all disagreement (%)", 100 * of_all, decimals=1),
+            Cell(row, "Answers of two coders or more", float(len(shares)), decimals=0),
+        ]
+    return cells
+
+
+def _of(values: Sequence[float], of: Callable, row: str, column: str, decimals: int) -> Cell:
+    """A cell with what ``of`` makes of some values; without any its reason."""
+    value = of(values) if values else None
+    return Cell(row, column, value, decimals=decimals, reason="" if values else ONE_ANSWER)
+
+
+def _part(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _per_cent(shares: Sequence[float]) -> float:
+    return 100 * statistics.fmean(shares)
+
+
+def _agreements(results: Results, questions: Sequence[str] | Mapping[str, Any]) -> list[float]:
+    """The share of like answers for each question and site that two coders or more answered."""
+    shares = [agreement_of(unit) for name in questions for unit in results.answers[name].values()]
+    return [share for share in shares if not math.isnan(share)]
+
+
+def figure1(results: Results) -> list[Cell]:
+    """Documents and words of each site whose policy is here, by its traffic rank."""
+    if results.file is None:
+        reason = "the config key traffic_ranks names no list of ranks"
+        return [Cell("All sites", "Documents", None, reason=reason)]
+    here = [row for row in results.sites if row["documents"]]
+    rank = ranks(results.file, [row["site"] for row in here])
+    cells = []
+    for row in sorted(here, key=lambda row: (rank.get(row["site"], math.inf), row["site"])):
+        values = {"Traffic rank": rank.get(row["site"]), "Documents": row["documents"], "Words": row["words"]}
+        cells += [
+            Cell(row["site"], column, float(value), decimals=0)
+            for column, value in values.items()
+            if value is not None
+        ]
+    cells.append(Cell("All sites", "Without a rank", float(len(here) - len(rank)), decimals=0))
+    return cells
+
+
+def figure3(results: Results) -> list[Cell]:
+    """The share of like answers by the coders' mean confidence, on the Likert scale, to the next half."""
+    confidence: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in results.responses:
+        if row["confidence"] is not None:
+            confidence[row["question_id"], row["site"]].append(1 + 4 * row["confidence"])
+    shares: dict[float, list[float]] = defaultdict(list)
+    for question, units in results.answers.items():
+        for site, unit in units.items():
+            share, said = agreement_of(unit), confidence.get((question, site))
+            if said and not math.isnan(share):
+                shares[math.floor(2 * statistics.fmean(said) + 0.5) / 2].append(share)
+    cells = []
+    for mean, found in sorted(shares.items()):
+        row = f"Coders / {mean:.1f}"
+        cells += [
+            Cell(row, AGREEMENT, 100 * statistics.fmean(found), decimals=1),
+            Cell(row, "Answers", float(len(found)), decimals=0),
+            Cell(row, "Mean confidence", mean, decimals=1),
+        ]
+    return cells
+
+
+def figure5(results: Results) -> list[Cell]:
+    """How far the answer to one question tells that to another: Cramér's V over the sites.
+
+    A site's answer is the one that most of its coders gave; of equals the first that was given.
+    """
+    answer = {
+        question: {site: Counter(unit).most_common(1)[0][0] for site, unit in units.items()}
+        for question, units in results.answers.items()
+    }
+    values = {}
+    for one, other in combinations(results.questions, 2):
+        sites = [site for site in answer[one] if site in answer[other]]
+        codes = [_coded([answer[name][site] for site in sites]) for name in (one, other)]
+        values[one, other] = cramers_v(*codes)
+    cells = []
+    for at, other in enumerate(results.questions):
+        cells += [
+            Cell(other, one, values[one, other], decimals=2)
+            for one in list(results.questions)[:at]
+            if not math.isnan(values[one, other])
+        ]
+        cells.append(Cell(other, other, 1.0, decimals=2))
+    return cells + _means(results, values)
+
+
+def _coded(answers: Sequence[Answer]) -> list[int]:
+    places = {answer: place for place, answer in enumerate(dict.fromkeys(answers))}
+    return [places[answer] for answer in answers]
+
+
+def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Cell]:
+    """The mean over the pairs of a category's questions, and over all pairs across categories."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for (one, other), value in values.items():
+        category = results.questions[one]
+        alike = category == results.questions[other]
+        if not math.isnan(value):
+            found[f"Pairs within {category}" if alike else "Pairs across categories"].append(value)
+    return [
+        Cell(row, column, value, decimals=decimals)
+        for row, pairs in sorted(found.items())
+        for column, value, decimals in (("Mean", statistics.fmean(pairs), 2), ("Pairs", float(len(pairs)), 0))
+    ]
+
+
+# Models
+
+
+def table2(results: Results) -> list[Cell]:
+    """Loss of the holistic classification by category, and what else our own runs are scored by."""
+    released = {printed: category for category, printed in results.paper.categories.items()}
+    groups = {
+        row: f"category: {released[row]}" if row in released else "all" for row in _printed_rows(results)
+    }
+    cells = _by_group(results, LOSS, groups, decimals=3)
+    cells += _by_group(results, LOSS, {"overall, of policies whose text is here": WITH_TEXT}, decimals=3)
+    for metric in MORE:
+        cells += _by_group(results, metric, {f"overall, {metric}": "all"}, decimals=3)
+    return cells
+
+
+def table_b(results: Results) -> list[Cell]:
+    """Loss of the holistic classification by question."""
+    groups = {name: f"question: {name}" for name in _all_questions(results)}
+    return _by_group(results, LOSS, groups, decimals=4)
+
+
+def _printed_rows(results: Results) -> list[str]:
+    return list(dict.fromkeys(cell.row for cell in results.published))
+
+
+def _all_questions(results: Results) -> list[str]:
+    """The questions that are printed or asked here."""
+    return sorted({*_printed_rows(results), *results.questions}, key=_order)
+
+
+def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals: int) -> list[Cell]:
+    """A row a group, {row: group}, and a column a model: the printed ones, then those of our own."""
+    called = {row: column for column, row in results.entry.names.items()}
+    printed = dict.fromkeys(cell.column for cell in results.published)
+    columns = {column: results.entry.names.get(column, column) for column in printed}
+    columns |= {called.get(row, row): row for row in results.systems if called.get(row, row) not in printed}
+    asked = {(cell.row, cell.column) for cell in results.published}
+    cells = [
+        _score(
+            results, results.systems.get(name), metric, group, row, column, 1, decimals,
+            None if group.startswith("question: ") else
+            Score(row, column, metric, group, UNITS, lower=metric != ACCURACY),
+        )
+        for row, group in groups.items()
+        for column, name in columns.items()
+    ]  # fmt: skip
+    # A row of ours has no cell where it has no value, unless nothing of it is run.
+    idle = {
+        column
+        for column, name in columns.items()
+        if name in results.systems and not results.systems[name]["runs"]
+    }
+    return [
+        cell
+        for cell in cells
+        if cell.value is not None or cell.column in idle or (cell.row, cell.column) in asked
+    ]
+
+
+def _score(
+    results: Results, system: System | None, metric: str, group: str, row: str, column: str,
+    scale: float, decimals: int, score: Score | None = None,
+) -> Cell:  # fmt: skip
+    """A score of a system, the mean over its runs; ``score`` where it is compared with others by a test."""
+    if system is None:
+        return Cell(row, column, None, reason=NOT_IN_PANEL)
+    folders = tuple(next(iter(system["runs"].values()), ()))
+    # A loss is better where it is lower, so no floor reaches it by being above.
+    said = about(system, f"{metric}, {group}", system["row"]) if metric in HIGHER else {}
+    said |= {"score": score}
+    if not folders:
+        return Cell(row, column, None, reason=system["reason"] or NOT_SCORED, **said)
+    values, low, high = (
+        [scale * results.scores[folder].get((metric + end, group), (math.nan, 0))[0] for folder in folders]
+        for end in ("", ", low", ", high")
+    )
+    if any(map(math.isnan, values)):
+        return Cell(row, column, None, reason=NOT_SCORED, runs=folders, **said)
+    ends = [None if any(map(math.isnan, side)) else statistics.fmean(side) for side in (low, high)]
+    seeds = tuple(values) if system["trained"] else None
+    mean = statistics.fmean(values)
+    return Cell(row, column, mean, *ends, decimals=decimals, runs=folders, seeds=seeds, **said)
+
+
+def table3(results: Results) -> list[Cell]:
+    """Marking of paragraphs, over all questions."""
+    columns = {"acc.": ACCURACY, "recall": "recall", "f1": F1, "precision": "precision"}
+    rows = dict.fromkeys([*_printed_rows(results), *results.systems])
+    asked = {(cell.row, cell.column) for cell in results.published}
+    cells = [
+        _score(
+            results, results.systems.get(row), metric, "all", row, column, 100, 2,
+            Score(column, row, metric, "all", UNITS, 100),
+        )
+        for row in rows
+        for column, metric in columns.items()
+    ]  # fmt: skip
+    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
+
+
+def marking_by_question(results: Results) -> list[Cell]:
+    """Marking of paragraphs by question: the printed model's four scores, and F1 of the others."""
+    asked = {(cell.row, cell.column) for cell in results.published}
+    printed = results.entry.names["printed"]
+    columns = {column: (printed, metric) for column, metric in MARKING.items()}
+    columns |= {f"F1, {name}": (name, F1) for name in results.systems if name != printed}
+    cells = [
+        _score(results, results.systems.get(name), metric, f"question: {row}", row, column, 1, 4)
+        for row in _all_questions(results)
+        for column, (name, metric) in columns.items()
+    ]
+    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
+
+
+TABLES: dict[str, Table] = {
+    "table1": table1,
+    "table2": table2,
+    "table3": table3,
+    "table_b": table_b,
+    "table_c1": marking_by_question,
+    "table_c2": marking_by_question,
+    "table_agreement": table_agreement,
+    "figure1": figure1,
+    "figure3": figure3,
+    "figure5": figure5,
+}
+
+
+def cells(table: str, inputs: Inputs) -> list[Cell]:
+    """Return the computed cells of ``table``."""
+    return TABLES[table](Results(**vars(inputs) | {"name": table}))

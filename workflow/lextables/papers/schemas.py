@@ -1,0 +1,55 @@
+"""JSON schemas of the configuration and the registries, for editors and for readers.
+
+    PYTHONPATH=workflow python -m lextables.papers.schemas     write workflow/schemas/*.schema.yaml
+
+They are generated from the models that check the files, and a test keeps the two equal.
+"""
+
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, TypeAdapter
+
+from lextables import ROOT
+from lextables.models.resolve import Model
+from lextables.papers import packages
+from lextables.pipeline.config import Config
+from lextables.sources import registry
+
+FOLDER = ROOT / "workflow/schemas"
+
+
+def _papers() -> dict[str, type[BaseModel]]:
+    names = (path.stem for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
+    return {f"papers.{name}": packages.model_of(name) for name in names}
+
+
+CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
+    "config": Config,
+    "models": TypeAdapter(dict[str, Model]),
+    "sources": registry.ADAPTER,
+    **_papers(),
+}
+
+
+def schema(name: str) -> str:
+    """Return the JSON schema of one of `CHECKED` as YAML."""
+    checked = CHECKED[name]
+    described = checked.json_schema() if isinstance(checked, TypeAdapter) else checked.model_json_schema()
+    text = yaml.safe_dump(
+        {"$schema": "https://json-schema.org/draft/2020-12/schema"} | described,
+        sort_keys=True,
+        allow_unicode=True,
+        width=100,
+    )
+    return f"# Written by `python -m lextables.papers.schemas`; a test keeps it equal to the code.\n{text}"
+
+
+def path(name: str) -> Path:
+    """Where the schema of ``name`` is kept."""
+    return FOLDER / f"{name}.schema.yaml"
+
+
+if __name__ == "__main__":
+    for name in CHECKED:
+        path(name).write_text(schema(name), encoding="utf-8")

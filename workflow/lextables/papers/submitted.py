@@ -1,0 +1,140 @@
+"""Predictions that a user has already (config key ``extra_predictions``): for which data set, in which form.
+
+All of it is looked at before anything runs, but for what the files hold: that is checked by the rule which
+takes them up (`lextables.tasks.submitted`).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lextables.papers.registry import PLANNERS, Paper
+from lextables.pipeline.config import Config, ExtraPredictions
+from lextables.pipeline.content import Contents
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.plan import Given
+
+PACKED = ".gz"
+
+
+@dataclass(frozen=True)
+class Found:
+    """``rows``: {data set: what was given for it}; ``places``: {digest of a file: where it is}."""
+
+    rows: Mapping[str, list[Given]]
+    places: Mapping[str, str]
+
+
+def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Found:
+    """Find what the config's ``extra_predictions`` are of, for the papers that it asks for.
+
+    ``papers`` are all of the registry.  Raises `BadInput`, in one sentence, for a paper, data set, form or
+    file that there is none of, an empty file, one that is given twice, and two rows of one name.
+    """
+    asked = {name for paper in config.papers for name in papers[paper].tasks}
+    rows: dict[str, list[Given]] = {}
+    places: dict[str, str] = {}
+    for extra in config.extra_predictions:
+        where = f"config, extra_predictions, {extra.name}"
+        name, form = fits(extra, papers, where)
+        if name not in asked:
+            continue
+        if any(other.key == extra.key for other in rows.get(name, ())):
+            raise BadInput(
+                f"the row is given twice for {name}",
+                where=where,
+                do="name each row once, its files as a list where they differ in their seed",
+            )
+        digests: dict[str, str] = {}
+        for file in extra.file:
+            digest = _content(file, contents, where)
+            if other := digests.get(digest):
+                raise BadInput(
+                    f"the files {other!r} and {file!r} are the same, byte by byte",
+                    where=where,
+                    do="name a file for each seed",
+                )
+            digests[digest] = file
+            places[digest] = str(Path(file).expanduser().resolve())
+        rows.setdefault(name, []).append(Given(extra.name, extra.key, form, tuple(digests)))
+    return Found(rows, places)
+
+
+def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tuple[str, str]:
+    """Return the data set that predictions are of, and their form; `BadInput` where none or several fit.
+
+    A paper's name stands for those of its data sets that are predicted in such a form.  Those that models are
+    only trained on, of which no table shows a score, are none.
+    """
+    of_paper = {name: _scored(paper) for name, paper in papers.items()}
+    tasks = {name: task for scored in of_paper.values() for name, task in scored.items()}
+    names = list(of_paper[extra.paper]) if extra.paper in papers else [extra.paper]
+    if not set(names) <= tasks.keys():
+        known = ", ".join(sorted({*tasks, *(name for name, scored in of_paper.items() if scored)}))
+        raise BadInput(
+            f"paper = {extra.paper!r} is no paper and no data set of the registry",
+            where=where,
+            do=f"choose from {known}",
+        )
+    forms = {name: PLANNERS[tasks[name]].FORMS for name in names}
+    allowed = sorted({form for several in forms.values() for form in several})
+    if not allowed:
+        raise BadInput(f"nothing of {extra.paper} is scored from predictions", where=where, do="leave it out")
+    found = {name: form for name, several in forms.items() if (form := _form(extra, several))}
+    if extra.paper in found:
+        return extra.paper, found[extra.paper]
+    if not found and extra.format:
+        raise BadInput(
+            f"format = {extra.format!r} is none that {extra.paper} is predicted in",
+            where=where,
+            do=f"choose from {', '.join(allowed)}",
+        )
+    if not found:
+        several = "the files' names do not say one form"
+        raise BadInput(
+            several if len(extra.file) > 1 else f"the name of {extra.file[0]!r} does not say its form",
+            where=where,
+            do=f"add a format: {' or '.join(allowed)}",
+        )
+    if len(found) > 1:
+        raise BadInput(
+            f"paper = {extra.paper!r} has several data sets that are predicted so",
+            where=where,
+            do=f"name one of {', '.join(sorted(found))} in its place",
+        )
+    return next(iter(found.items()))
+
+
+def _scored(paper: Paper) -> dict[str, str]:
+    """{data set: its task} of those whose scores a table shows."""
+    shown = {table.of for table in paper.tables.values()}
+    return {name: task.task for name, task in paper.tasks.items() if name in shown}
+
+
+def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | None:
+    """The form of a user's files among ``forms``: as the config says, or as all of their names do."""
+    if extra.format:
+        return extra.format if extra.format in forms else None
+    endings = {Path(file.lower().removesuffix(PACKED)).suffix for file in extra.file}
+    return next((form for form, known in forms.items() if endings <= set(known)), None)
+
+
+def _content(file: str, contents: Contents, where: str) -> str:
+    """The digest of a file that is there and holds something."""
+    path = Path(file).expanduser()
+    fault = ""
+    try:
+        if path.is_dir():
+            fault = "is a folder; name the file in it"
+        elif not path.exists():
+            fault = "is not there; name an existing file"
+        elif not path.is_file():
+            fault = "is no file; name a file"
+        elif not path.stat().st_size:
+            fault = "is empty; write it again"
+        else:
+            return contents.file(path)
+    except (OSError, ValueError) as error:  # a name may be too long, or have a NUL in it
+        fault = f"cannot be read ({getattr(error, 'strerror', None) or error}); name another"
+    what, _, do = fault.partition("; ")
+    raise BadInput(f"the file {file!r} {what}", where=where, do=do)

@@ -1,0 +1,84 @@
+"""What a file or folder holds, as a digest: what a user names by its path is identified by it.
+
+Digests are kept by path, size and times, so that nothing is read twice that did not change.
+"""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from lextables.pipeline.atomic import write_text
+
+
+class Contents:
+    """Digests of files and folders, kept in the folder ``kept`` if it can be written to."""
+
+    def __init__(self, kept: str | Path) -> None:
+        self.kept = Path(kept)
+
+    def file(self, path: str | Path) -> str:
+        """Return ``sha256:…`` of a file."""
+        path = Path(path).absolute()
+        return self._each(path, [path])[path.name]
+
+    def folder(self, path: str | Path, files: Iterable[str | Path] | None = None) -> str:
+        """Return ``sha256:…`` over the names and digests of ``files`` below a folder (None: all of them).
+
+        Hidden files and folders, such as what git or a file manager leaves, are no content.
+        """
+        path = Path(path).absolute()
+        if files is None:
+            files = [f for f in path.rglob("*") if f.is_file() and not _hidden(f.relative_to(path))]
+        return _together(self._each(path, sorted(path / f for f in files)))
+
+    def _each(self, path: Path, files: list[Path]) -> dict[str, str]:
+        """Return {name below ``path``, or the name of the file that it is: digest}."""
+        place = self.kept / f"{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()}.json"
+        old = _read(place)
+        new = {}
+        for file in files:
+            stat = file.stat()
+            # The time of the last change of any kind catches bytes whose older time was put back.
+            state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+            name = path.name if file == path else file.relative_to(path).as_posix()
+            known = old.get(name, [None, ""])
+            new[name] = known if known[0] == state else [state, _digest(file)]
+        if new != old:
+            # A folder of results that is read only makes planning slower, and no worse.
+            with contextlib.suppress(OSError):
+                write_text(place, json.dumps(new, indent=1, sort_keys=True) + "\n")
+        return {name: digest for name, (_, digest) in new.items()}
+
+
+def folder_content(path: str | Path) -> str:
+    """Return ``sha256:…`` over the names and digests of all files below a folder that a rule has made."""
+    files = sorted(file for file in Path(path).rglob("*") if file.is_file())
+    return _together({file.relative_to(path).as_posix(): _digest(file) for file in files})
+
+
+def sha256_of(path: str | Path) -> str:
+    """Return the SHA-256 of a file, in hex digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _together(digests: Mapping[str, str]) -> str:
+    text = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _digest(path: Path) -> str:
+    return f"sha256:{sha256_of(path)}"
+
+
+def _read(place: Path) -> dict[str, list]:
+    try:
+        return json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}

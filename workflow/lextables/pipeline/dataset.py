@@ -1,0 +1,199 @@
+"""Data sets: parquet tables with a written schema, and the census that holds them to it.
+
+A `Table` says what each column means; the words travel inside the parquet file as field metadata.
+Rows are written in the order given, in row groups of fixed size, so that the same rows give the same
+bytes and memory stays bounded by one row group.
+"""
+
+import hashlib
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.errors import BadInput
+
+ROW_GROUP = 4096
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, Arrow type, and a sentence that says what is in it (with its unit)."""
+
+    name: str
+    type: pa.DataType
+    description: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """The written schema of one parquet file.
+
+    ``key`` names the columns that identify a row; rows come sorted by it unless ``ordered`` is False
+    (the order of the source then carries meaning).  ``labels`` names the columns whose histogram
+    belongs in the census.
+    """
+
+    name: str
+    description: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    ordered: bool = True
+    row_group: int = field(default=ROW_GROUP, repr=False)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema, with the descriptions as field metadata."""
+        return pa.schema(
+            [pa.field(c.name, c.type, c.nullable, {"description": c.description}) for c in self.columns],
+            {"table": self.name, "description": self.description, "key": ",".join(self.key)},
+        )
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a room's reader is given of one data set.
+
+    ``files`` are the published ones by the names that the registry gives them, ``facts`` our own notes beside
+    them, and ``given`` the keys of the paper's registry that the data set asks for.  ``variants`` are the
+    files' by the same names, of several the first one's.
+    """
+
+    files: Mapping[str, Sequence[Path]]
+    facts: Mapping[str, Path]
+    given: Mapping[str, Any]
+    variants: Mapping[str, str] = field(default_factory=dict)
+
+    def file(self, name: str) -> Path:
+        """The one file of this name."""
+        (path,) = self.files[name]
+        return path
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a room's reader makes: the rows of each table, and what was counted on the way."""
+
+    of: Mapping[str, Iterable[Row]]
+    notes: Mapping[str, Any]
+
+
+def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
+    """Stream ``rows`` to ``path`` as parquet and return how many there were.
+
+    Raises `BadInput` when a key repeats, when a sorted table's keys step back, or when a value does
+    not fit its column; the file then keeps what it held before.
+    """
+    count, seen, last = 0, set(), None
+    with replacing(path) as temporary, pq.ParquetWriter(temporary, table.schema, compression="zstd") as out:
+        for batch in _batched(rows, table.row_group):
+            for row in batch:
+                count += 1
+                key = tuple(row[k] for k in table.key)
+                where = f"{Path(path).name}, row {count}"
+                if table.ordered:
+                    if last is not None and key <= last:
+                        fault = "repeats" if key == last else "is out of order"
+                        raise BadInput(f"the key {key!r} {fault}", where=where)
+                    last = key
+                else:
+                    if key in seen:
+                        raise BadInput(f"the key {key!r} repeats", where=where)
+                    seen.add(key)
+            try:
+                out.write_batch(pa.RecordBatch.from_pylist([dict(r) for r in batch], table.schema))
+            except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError) as error:
+                where = f"{Path(path).name}, rows {count - len(batch) + 1}-{count}"
+                raise BadInput(f"a value does not fit its column ({error})", where=where) from error
+    return count
+
+
+def _batched(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...]]:
+    iterator = iter(rows)
+    while batch := tuple(itertools.islice(iterator, size)):
+        yield batch
+
+
+def read(path: str | Path, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a parquet file as dicts, one row group in memory at a time."""
+    with pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            yield from file.read_row_group(group, columns=columns).to_pylist()
+
+
+def row_hash(row: Row) -> str:
+    """The first 16 hex digits of the SHA-256 of a row as canonical JSON."""
+    text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=str, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def census(table: Table, path: str | Path) -> dict[str, Any]:
+    """Count what is in a parquet file: rows, label histograms, hashes of three rows and of all.
+
+    ``rows_sha256`` covers every row in order, so two files with one census hold the same data
+    whichever version of the parquet library wrote them.
+    """
+    with pq.ParquetFile(path) as file:
+        total = file.metadata.num_rows
+    marks = {0: "first", total // 2: "middle", total - 1: "last"}
+    histograms: dict[str, Counter[str]] = {label: Counter() for label in table.labels}
+    hashes: dict[str, str] = {}
+    everything = hashlib.sha256()
+    for index, row in enumerate(read(path)):
+        digest = row_hash(row)
+        everything.update(digest.encode())
+        for label, histogram in histograms.items():
+            histogram[str(row[label])] += 1
+        for mark in (name for at, name in marks.items() if at == index):
+            hashes[mark] = digest
+    return {
+        "rows": total,
+        "labels": {label: dict(sorted(h.items())) for label, h in histograms.items()},
+        "row_hashes": hashes,
+        "rows_sha256": everything.hexdigest(),
+    }
+
+
+def write_all(
+    tables: Iterable[Table], rows: Mapping[str, Iterable[Row]], folder: str | Path
+) -> dict[str, Any]:
+    """Write each table to ``folder`` from the rows under its name; return {name: its census}."""
+    counts = {}
+    for table in tables:
+        path = Path(folder) / f"{table.name}.parquet"
+        write(table, rows[table.name], path)
+        counts[table.name] = census(table, path)
+    return counts
+
+
+def write_census(path: str | Path, record: Mapping[str, Any]) -> None:
+    """Write a census as JSON that a person can read and ``diff`` can compare."""
+    write_text(path, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def check_census(found: Mapping[str, Any], expected: Mapping[str, Any], where: str) -> None:
+    """Hold a table's census to the registered one; every registered figure must be found.
+
+    Raises `BadInput` naming the first figure that differs, so that no run starts on other data.
+    """
+    for key, want in expected.items():
+        have = found.get(key)
+        if isinstance(want, Mapping) and isinstance(have, Mapping):
+            check_census(have, want, f"{where}, {key}")
+        elif have != want:
+            raise BadInput(
+                f"the census says {key} = {have!r} where the registry has {want!r}",
+                where=where,
+                do="rebuild from checked sources, or register the new figure if the change is meant",
+            )

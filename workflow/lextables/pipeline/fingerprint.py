@@ -1,0 +1,466 @@
+"""A fingerprint of the code that can change a rule's result.
+
+Snakemake sees neither a change in an imported module nor one in a module that this one imports, so
+each rule carries, as a param, a hash over its script and every lextables module that this imports,
+directly or not.
+
+What is hashed is the syntax tree.  These are no part of it: comments, docstrings, blank lines and
+formatting; the version of Python that parses it (3.11, 3.12 and 3.13 agree); the names of our modules,
+and the lines that import them.  Where code uses something of another module of ours, the digest has that
+module's content and the name that it has there.  So a module that is moved or renamed changes no
+fingerprint, and an import that binds a name to something else does.
+"""
+
+import ast
+import builtins
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lextables.pipeline.atomic import write_text
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = "lextables"
+# What stands around the work of every rule: how it ends, whether it may run and on which GPU, how its faults
+# are worded, who made it, how fast it was, checks of a user's model.  No result depends on it, and what it
+# imports is looked at only where something else imports it.
+AROUND = frozenset(
+    f"lextables/{name}.py"
+    for name in (
+        *(f"pipeline/{name}" for name in "errors gpu_lease job locks not_run redaction version".split()),
+        *("models/inspection", "models/throughput"),
+    )
+)
+# How far a module is told from others of the same text by what the modules that it uses hold themselves.
+DEPTH = 3
+
+
+def fingerprint(*modules: str) -> str:
+    """Return 16 hex digits that change when the code of ``modules`` or of what they import does.
+
+    ``modules`` are dotted names inside lextables, such as ``lextables.papers.acord.raw``, or paths of
+    scripts that import it.  To import a module is to run the packages that it lies in, so their
+    ``__init__`` counts; an import under ``if TYPE_CHECKING`` never runs and does not.  A file that
+    lies beside a module of the package and that the module names in a string counts by its bytes.
+
+    A module whose name is put together as the code runs (``import_module(f"lextables.papers.{paper}.plan")``)
+    must be among ``modules``: `ModuleNotFoundError` where none has that form.
+    """
+    return Code().fingerprint(*modules)
+
+
+def digests(*modules: str) -> dict[str, str]:
+    """Return {file: digest} of all that `fingerprint` is over; files of the package by their path."""
+    return Code().digests(*modules)
+
+
+class Code:
+    """The scripts and the package as they are now: each file is read once, whoever asks."""
+
+    def __init__(self) -> None:
+        self._read = cache(self._read)
+        self._digest = cache(self._digest)
+        self._target = cache(self._target)
+        self._near = cache(self._near)
+        self._files = cache(_module_files)
+        self._name = cache(_name)
+
+    def fingerprint(self, *modules: str) -> str:
+        """`fingerprint` of the files as they were when they were first read."""
+        # Of what is there, not of how often or where: an __init__ without code is nothing.
+        lines = "".join(f"{digest}\n" for digest in sorted({*self.digests(*modules).values()} - {""}))
+        return hashlib.sha256(lines.encode()).hexdigest()[:16]
+
+    def digests(self, *modules: str) -> dict[str, str]:
+        """`digests` of the files as they were when they were first read."""
+        digests: dict[str, str] = {}
+        forms: list[tuple[str, int, str]] = []
+        named = {module: _start(module) for module in modules}
+        waiting = [file for files in named.values() for file in files]
+        asked = {files[-1] for files in named.values()}
+        while waiting:
+            file = waiting.pop()
+            name = self._name(file)
+            if name in digests or (name in AROUND and file not in asked):
+                continue
+            digests[name] = self._digest(file, DEPTH)
+            forms += [(name, number, form) for number, form in enumerate(self._read(file)["forms"])]
+            imported, beside = self._near(file)
+            waiting.extend(imported)
+            digests |= beside
+        for name, number, form in forms:
+            found = [module for module in modules if re.fullmatch(form, module)]
+            if not found:
+                raise ModuleNotFoundError(f"{name} imports {form} by a name put together; say which")
+            # Which of the modules each name stands for: two names that are swapped are another code.
+            held = sorted(self._digest(named[module][-1], DEPTH) for module in found)
+            digests[f"{name}, name {number}"] = _hash(digests[name], str(number), *held)
+        return digests
+
+    def _read(self, file: Path) -> dict[str, Any]:
+        inside = ROOT in file.parents
+        return _read(file.read_bytes(), ".".join(file.relative_to(ROOT).parent.parts) if inside else "")
+
+    def _near(self, file: Path) -> tuple[set[Path], dict[str, str]]:
+        """The modules that a file imports, and {file: digest} of the data beside it that it names."""
+        read = self._read(file)
+        imported = {found for dotted in read["imported"] for found in self._files(dotted)}
+        if not self._name(file).startswith(f"{OURS}/"):
+            return imported, {}
+        digests = {_name(data): _hash(data.read_bytes().hex()) for data in _beside(file, read["strings"])}
+        return imported, digests
+
+    def _digest(self, file: Path, depth: int) -> str:
+        """The digest of a file's code and, to this depth, of the modules that it uses; empty for no code."""
+        read = self._read(file)
+        if read["tree"] == _NO_CODE and not read["bound"]:
+            return ""
+        if depth == 0:
+            return read["tree"]
+        parts = [self._used(chain, depth - 1) for chain in read["used"]]
+        for name, chain, kept in read["bound"]:
+            # Of a module that is run and not used, nobody sees the name.
+            if kept or self._target(chain)[1]:
+                parts.append(f"{name} {self._used(chain, depth - 1)}")
+        return _hash(read["tree"], *parts)
+
+    def _used(self, chain: str, depth: int) -> str:
+        """What code uses of another module: the digest of this, and the name there."""
+        file, name = self._target(chain)
+        if file is None or self._name(file) in AROUND:
+            return f"- {name}"
+        return f"{self._digest(file, depth)} {name}"
+
+    def _target(self, chain: str, seen: tuple[str, ...] = ()) -> tuple[Path | None, str]:
+        """The module that ``chain`` (``lextables.metrics.f1.x``) lies in, and the name there (``f1.x``).
+
+        What that module has by an import of its own lies where it is imported from.
+        """
+        files = self._files(chain)
+        depth = len(_dotted(files[-1]).split(".")) if files else 0
+        file, rest = files[-1] if files else None, chain.split(".")[depth:]
+        if file and rest and chain not in seen and self._name(file) not in AROUND:
+            from_there = self._read(file)["exports"].get(rest[0])
+            if from_there:
+                return self._target(".".join([from_there, *rest[1:]]), (*seen, chain))
+        return file, ".".join(rest)
+
+
+def recall(place: Path) -> None:
+    """Take up what `remember` kept: to parse all modules anew takes longer than to lay out a run."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        kept = json.loads(place.read_text(encoding="utf-8"))
+        if kept["by"] == _this_code():
+            _modules.update(kept["modules"])
+            _recalled.update(kept["modules"])
+
+
+def remember(place: Path) -> None:
+    """Keep what was read of modules, by what they hold, in the file ``place`` if it can be written to."""
+    if _asked <= _recalled:
+        return
+    kept = {"by": _this_code(), "modules": {key: _modules[key] for key in sorted(_asked)}}
+    with contextlib.suppress(OSError):
+        write_text(place, json.dumps(kept) + "\n")
+
+
+def _start(module: str) -> list[Path]:
+    if module.endswith(".py"):
+        return [Path(module).resolve()]
+    path = ROOT.joinpath(*module.split("."))
+    if not (path.is_dir() or path.with_suffix(".py").is_file()):
+        raise ModuleNotFoundError(module)
+    return _module_files(module)
+
+
+def _module_files(dotted: str) -> list[Path]:
+    """The files that run when ``dotted`` is imported: its packages', and its own where it is a module.
+
+    Of ``lextables.papers.acord.raw.read``, a function, these are the module's.
+    """
+    files: list[Path] = []
+    folder = ROOT
+    for part in dotted.split("."):
+        package, module = folder / part / "__init__.py", folder / f"{part}.py"
+        if not package.is_file() and module.is_file():
+            return [*files, module]
+        files += [package] if package.is_file() else []
+        folder = folder / part
+    return files
+
+
+def _name(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix() if ROOT in file.parents else file.name
+
+
+def _dotted(file: Path) -> str:
+    """The dotted name of a module of the package."""
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _beside(file: Path, strings: Sequence[str]) -> Iterator[Path]:
+    names = {path.name for path in file.parent.iterdir() if path.is_file() and path.suffix != ".py"}
+    for name in sorted(names.intersection(strings)):
+        yield file.parent / name
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+# By a digest of a module's bytes and package: what `_parsed` says of it; those asked for, and those recalled.
+_modules: dict[str, dict[str, Any]] = {}
+_asked: set[str] = set()
+_recalled: set[str] = set()
+
+
+def _this_code() -> str:
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+def _read(source: bytes, package: str) -> dict[str, Any]:
+    """`_parsed`, once for the same module."""
+    key = hashlib.sha256(package.encode() + b"\0" + source).hexdigest()
+    _asked.add(key)
+    if key not in _modules:
+        _modules[key] = _parsed(source, package)
+    return _modules[key]
+
+
+def _parsed(source: bytes, package: str) -> dict[str, Any]:
+    """Return what a module holds, before anything is looked up in other files.
+
+    tree      the digest of its code, with a number for each thing of another module of ours
+    used      the dotted names of these things, by number
+    bound     imports that no number stands for: (name, dotted name, whether its code has the name)
+    exports   {name: dotted name} of what it imports of ours at its top
+    imported  the dotted names of ours that it imports
+    strings   its short strings
+    forms     regular expressions of the modules that it imports by a name put together
+    """
+    tree = _Code().visit(ast.parse(source))
+    names = _Names(tree, package)
+    tree = names.visit(tree)
+    strings = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 100
+    }
+    code = repr((sorted(names.foreign), _plain(tree)))
+    return {
+        "tree": hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest(),
+        "used": list(names.used),
+        "imported": sorted(names.imported),
+        "exports": names.exports,
+        "bound": names.unused(),
+        "strings": sorted(strings),
+        "forms": list(names.forms),
+    }
+
+
+class _Names(ast.NodeTransformer):
+    """Puts a number for each use of another module of ours, and takes the lines out that import it.
+
+    A name that the module also binds otherwise (a parameter of a function, say) stays as it is.
+    """
+
+    def __init__(self, tree: ast.Module, package: str) -> None:
+        self.package = package
+        self.used: dict[str, int] = {}
+        self.forms: dict[str, int] = {}
+        self.imported: set[str] = set()
+        self.foreign: list[str] = []
+        self.seen: set[str] = set()
+        chains: dict[str, set[str]] = {}
+        nodes = [*ast.walk(tree)]
+        for node in nodes:
+            for name, chain in self._ours(node):
+                chains.setdefault(name, set()).add(chain)
+        taken = _bound_otherwise(nodes, package) | set(dir(builtins)) | {"*"}
+        self.plain = {name: min(of) for name, of in chains.items() if len(of) == 1 and name not in taken}
+        at_top = [pair for node in tree.body for pair in self._ours(node)]
+        # Bound once at the top: it does not matter in which line.
+        again = _bound_otherwise(_at_top(tree), package) | {"*"}
+        self.once = {name: chain for name, chain in at_top if len(chains[name]) == 1 and name not in again}
+        self.exports = {name: chain for name, chain in self.once.items() if name in self.plain}
+
+    def unused(self) -> list[tuple[str, str, bool]]:
+        """``bound`` of `_parsed`."""
+        kept = {name: chain for name, chain in self.once.items() if name not in self.plain}
+        rest = {name: chain for name, chain in self.plain.items() if name not in self.seen}
+        return [(name, chain, name in kept) for name, chain in sorted((kept | rest).items())]
+
+    def _ours(self, node: ast.AST) -> list[tuple[str, str]]:
+        """[(name, the dotted name that it is bound to)] of a line that imports something of ours."""
+        if isinstance(node, ast.Import):
+            pairs = [(alias.asname or alias.name.split(".")[0], alias) for alias in node.names]
+            return [
+                (name, alias.name if alias.asname else OURS)
+                for name, alias in pairs
+                if alias.name.split(".")[0] == OURS
+            ]
+        if isinstance(node, ast.ImportFrom):
+            base = _base(node, self.package)
+            if base.split(".")[0] == OURS:
+                return [(alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names]
+        return []
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        lines = [line for line in node.body if isinstance(line, ast.Import | ast.ImportFrom)]
+        theirs = [line for line in lines if not self._ours(line)]
+        single = [_one(line, alias) for line in theirs for alias in line.names]
+        names = [line.names[0].asname or line.names[0].name for line in single]
+        ours = {name for line in lines for name, _ in self._ours(line)}
+        if len({*names}) == len(names) and not ours & {*names}:  # else the last one counts, and their order
+            self.foreign = [repr(_plain(line)) for line in single]
+            node.body = [line for line in node.body if not any(line is one for one in theirs)]
+        self._top = {id(line) for line in lines}
+        return self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> list[ast.stmt]:
+        self.imported.update(alias.name for alias in node.names if alias.name.split(".")[0] == OURS)
+        return self._instead(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
+        self.imported.update(chain for _, chain in self._ours(node))
+        return self._instead(node)
+
+    def _instead(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
+        """What stands in place of an import: nothing where the uses of its names say it all."""
+        ours = self._ours(node)
+        if not ours:
+            return [node]
+        dropped = self.once if id(node) in self._top else self.plain
+        theirs = [
+            alias for alias in node.names if isinstance(node, ast.Import) and alias.name.split(".")[0] != OURS
+        ]
+        return [
+            *(ast.Import([alias]) for alias in theirs),
+            *(
+                ast.Assign([ast.Name(name, ast.Store())], self._number(chain, ast.Load()))
+                for name, chain in ours
+                if name not in dropped
+            ),
+        ]
+
+    def _number(self, chain: str, ctx: ast.expr_context) -> ast.Name:
+        return ast.Name(f"<{self.used.setdefault(chain, len(self.used))}>", ctx)
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        self.seen.add(node.id)
+        return self._number(self.plain[node.id], node.ctx) if node.id in self.plain else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        names, inner = [node.attr], node.value
+        while isinstance(inner, ast.Attribute):
+            names.append(inner.attr)
+            inner = inner.value
+        if not (isinstance(inner, ast.Name) and inner.id in self.plain):
+            return self.generic_visit(node)
+        self.seen.add(inner.id)
+        return self._number(".".join([self.plain[inner.id], *reversed(names)]), node.ctx)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        if ast.unparse(node.func).split(".")[-1] == "import_module" and node.args:
+            name = node.args[0]
+            if isinstance(name, ast.Constant) and str(name.value).split(".")[0] == OURS:
+                self.imported.add(name.value)
+                node.args[0] = self._number(name.value, ast.Load())
+            elif isinstance(name, ast.JoinedStr) and (form := _form(name)).startswith(OURS):
+                number = self.forms.setdefault(form, len(self.forms))
+                fields = [part.value for part in name.values if isinstance(part, ast.FormattedValue)]
+                node.args[0] = ast.Tuple([ast.Constant(f"<name {number}>"), *fields], ast.Load())
+        return self.generic_visit(node)
+
+
+def _at_top(tree: ast.Module) -> Iterator[ast.AST]:
+    """What runs when a module is imported, and each ``global`` of its functions."""
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Global))
+
+
+def _base(node: ast.ImportFrom, package: str) -> str:
+    """The dotted name of what a line imports from."""
+    above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+def _one(line: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.Import | ast.ImportFrom:
+    """The line that imports this name alone."""
+    if isinstance(line, ast.Import):
+        return ast.Import([alias])
+    return ast.ImportFrom(line.module, [alias], line.level)
+
+
+def _bound_otherwise(nodes: Iterable[ast.AST], package: str) -> set[str]:
+    """The names that a module binds by anything but an import of ours: a parameter, a variable, a class."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            found |= set() if isinstance(node.ctx, ast.Load) else {node.id}
+        elif isinstance(node, ast.expr | ast.expr_context | ast.alias | ast.keyword):
+            pass  # of an expression, only a name can be bound
+        elif isinstance(node, ast.Import):
+            found |= {alias.asname or alias.name.split(".")[0] for alias in node.names} - {OURS}
+        elif isinstance(node, ast.ImportFrom):
+            if _base(node, package).split(".")[0] != OURS:
+                found |= {alias.asname or alias.name for alias in node.names}
+        else:
+            for _, value in ast.iter_fields(node):
+                several: Iterable[object] = value if isinstance(value, list) else [value]
+                found |= {one for one in several if isinstance(one, str)}
+    return found
+
+
+def _form(name: ast.JoinedStr) -> str:
+    """The regular expression of an f-string: words joined by dots for a field."""
+    parts = (part.value if isinstance(part, ast.Constant) else None for part in name.values)
+    return "".join(r"[\w.]+" if part is None else re.escape(part) for part in parts)
+
+
+class _Code(ast.NodeTransformer):
+    """Drops what does nothing when the module runs."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        # A docstring, a string that documents an attribute, an ellipsis.
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Pass(self, node: ast.Pass) -> None:
+        return None
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.orelse if ast.unparse(node.test).split(".")[-1] == "TYPE_CHECKING" else node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        # Python 3.12 ends a format that holds a field with an empty string.
+        self.generic_visit(node)
+        node.values = [part for part in node.values if getattr(part, "value", None) != ""]
+        return node
+
+
+def _plain(node: object) -> object:
+    """A syntax tree as tuples, without places in the file.
+
+    `ast.dump` is not used: Python 3.12 gives functions an empty list of type parameters, and 3.13
+    leaves out what is empty.  Here a field that is empty is left out under all of them.
+    """
+    if isinstance(node, ast.AST):
+        fields = [(name, _plain(value)) for name, value in ast.iter_fields(node) if name != "kind"]
+        return type(node).__name__, *(field for field in fields if field[1] not in (("None",), ()))
+    if isinstance(node, list):
+        return tuple(_plain(value) for value in node)
+    return (repr(node),)
+
+
+_NO_CODE = _parsed(b"", "")["tree"]

@@ -1,0 +1,98 @@
+"""One GPU for each job: a job locks a GPU and makes it the only one that it sees.
+
+CUDA shows every GPU of a machine to a process, and a trainer spreads over all that it sees.  The lock is one
+file per GPU in a folder that all runs of a user share; the kernel releases it when the process ends.
+"""
+
+import logging
+import os
+import re
+import subprocess
+import time
+from itertools import takewhile
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from lextables.pipeline.errors import BadInput
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+PAUSE = 1.0  # seconds between two attempts while all GPUs are locked
+# A line of `nvidia-smi -L`; the parts of a GPU (MIG) follow it.
+_LISTED = re.compile(r"^ *(GPU|MIG) .*\(UUID: (\S+)\)", re.MULTILINE)
+_locks: list[FileLock] = []  # held until the process ends
+
+
+def acquire(folder: Path | None = None) -> bool:
+    """Lock one GPU until this process ends and hide the others; wait while other jobs hold all of them.
+
+    The candidates are the GPUs in `CUDA_VISIBLE_DEVICES` if it is set, else all of this machine.  Returns
+    whether a GPU is locked: False if there is none, or if SLURM has already given this job exactly one.
+    """
+    names = [] if _locks else _candidates()
+    folder = folder or _own_folder()
+    waiting = False
+    while names and not _locks:
+        for name in names:
+            lock = FileLock(folder / f"{name.replace('/', '_')}.lock")
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                continue
+            _locks.append(lock)
+            os.environ[VISIBLE] = name
+            return True
+        if not waiting:
+            waiting = True
+            logging.getLogger("lextables").info("Other jobs use all GPUs; waiting for a free one.")
+        time.sleep(PAUSE)
+    return bool(_locks)
+
+
+def hide_all() -> None:
+    """Make no GPU visible to this process."""
+    os.environ[VISIBLE] = ""
+
+
+def _candidates() -> list[str]:
+    """The GPUs that may be locked, by UUID if the driver lists them: all jobs must use the same name."""
+    visible, in_slurm = os.environ.get(VISIBLE), "SLURM_JOB_ID" in os.environ
+    gpus = _gpus()
+    if visible is None:
+        return [] if in_slurm else [part for parts in gpus.values() for part in parts]
+    # CUDA ignores everything after an empty or negative entry.
+    entries = list(takewhile(lambda entry: entry not in ("", "-1"), map(str.strip, visible.split(","))))
+    if in_slurm and len(entries) == 1:
+        return []
+    numbered = {str(number): parts[0] for number, parts in enumerate(gpus.values())}
+    known = [name for gpu, parts in gpus.items() for name in (gpu, *parts)]
+    return [
+        numbered.get(entry) or next((name for name in known if name.startswith(entry)), entry)
+        for entry in entries
+    ]
+
+
+def _gpus() -> dict[str, list[str]]:
+    """{UUID of a GPU: the UUIDs of its MIG parts, or its own}; empty if no driver lists any."""
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    gpus: dict[str, list[str]] = {}
+    for kind, uuid in _LISTED.findall(listed.stdout):
+        if kind == "GPU":
+            gpus[uuid] = []
+        elif gpus:
+            gpus[next(reversed(gpus))].append(uuid)
+    return {gpu: parts or [gpu] for gpu, parts in gpus.items()}
+
+
+def _own_folder() -> Path:
+    """The folder of the locks: local to this machine, and owned by this user."""
+    folder = Path(f"/tmp/lextables-gpus-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        raise BadInput(
+            "this folder belongs to someone else", where=str(folder), do="ask its owner to remove it"
+        )
+    return folder

@@ -1,0 +1,119 @@
+"""A lock for the working folder, with which a run that was killed does not block the next one.
+
+A run and each of its jobs hold a shared lock (`flock`) on `.snakemake/lextables.lock`, which the kernel
+releases when the process ends.  A new run that gets the exclusive lock is therefore alone on this machine:
+locks that Snakemake left are stale, and so are unfinished files.  The file names the run that was alone last.
+Jobs compare that, so that none starts after its run was killed and replaced.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from lextables.pipeline.errors import BadInput
+
+# Tell a job the lock's file and what it held when the run started.
+PATH, RUN = "LEXTABLES_LOCK", "LEXTABLES_RUN"
+RECORD = re.compile(r"process \d+ on (\S+), since .+\n")
+UNFINISHED = re.compile(r"\..+\.\d+\.(part|old)")  # temporary names of `lextables.pipeline.atomic`
+_held: list[TextIO] = []  # open until this process ends
+
+
+def acquire(state: Path, results: Path, clean: Callable[[], None] = lambda: None) -> str:
+    """Hold the lock in Snakemake's folder ``state`` until this process ends; return a message, or nothing.
+
+    Where this run is alone, Snakemake's stale locks and unfinished files below ``results`` are removed, and
+    ``clean`` is called.
+    Raises `BadInput` where nothing can be written.
+    """
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        state.mkdir(exist_ok=True)
+        file = (state / "lextables.lock").absolute().open("a+", encoding="utf-8")
+        message = _clean(file, state, results, clean)
+        with suppress(OSError):  # a disk without such locks
+            fcntl.flock(file, fcntl.LOCK_SH)
+    except OSError as error:
+        do = "make it a folder that you may write to, with free space, or choose another with --directory"
+        raise BadInput(f"cannot be used ({error.strerror})", where=str(error.filename), do=do) from None
+    file.seek(0)
+    os.environ[PATH], os.environ[RUN] = file.name, file.read().strip()
+    _held.append(file)
+    return message
+
+
+def _clean(file: TextIO, state: Path, results: Path, clean: Callable[[], None]) -> str:
+    file.seek(0)
+    before = RECORD.fullmatch(file.read())  # a file that is empty or was cut short names no run
+    name = before[0].strip() if before else "unknown process"
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return f"Another run, or a job of a run that was killed, works in this folder ({name})."
+    except OSError:
+        return ""  # a disk without such locks: nothing is known to be stale
+    stale = sorted((state / "locks").glob("*.lock"))
+    if stale and before and before[1] != socket.gethostname():
+        return f"This folder is locked by a run on another machine ({name})."
+    for lock in stale:
+        lock.unlink()
+    for path in unfinished(results):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    clean()
+    file.truncate(0)
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    file.write(f"process {os.getpid()} on {socket.gethostname()}, since {since}\n")
+    file.flush()
+    return f"Removed the lock of a run that was killed ({name})." if stale else ""
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """What a process that was killed left below ``folder`` under temporary names."""
+    found = []
+    for place, folders, files in os.walk(folder):
+        names = [name for name in (*folders, *files) if UNFINISHED.fullmatch(name)]
+        found += [Path(place, name) for name in names]
+        folders[:] = set(folders) - set(names)
+    return found
+
+
+@contextmanager
+def held_by_job() -> Iterator[None]:
+    """Hold the lock of the run that started this job, if it has one, while the job works.
+
+    Raises `BadInput` where that run was killed and another has started since.
+    """
+    if PATH not in os.environ:
+        yield
+        return
+    replaced = BadInput("the run that started this job was killed", do="run the same command again")
+    with Path(os.environ[PATH]).open(encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise replaced from None
+        except OSError:
+            pass  # a disk without such locks
+        if file.read().strip() != os.environ[RUN]:
+            raise replaced
+        yield
+
+
+def refuse_cluster_jobs(ids: Iterable[str]) -> None:
+    """Raise `BadInput` where SLURM still has one of these jobs of a killed run, or cannot be asked."""
+    if not (left := sorted(set(ids))):
+        return
+    with suppress(FileNotFoundError, subprocess.CalledProcessError):
+        listed = subprocess.check_output(["squeue", "--noheader", "--format=%i"], text=True).split()
+        left = [job for job in left if job in listed]
+    if left:
+        what = "Jobs of a run that was killed may still be in the cluster's queue"
+        raise BadInput(what, do=f"wait for them, or run scancel {' '.join(left)}")

@@ -1,0 +1,88 @@
+"""Rows that are not run: what a job leaves where its row cannot be computed, such as for a refused key.
+
+Each of the job's outputs then holds the reason, as `{"not_run": "<sentence>"}`, and no result.  Jobs that
+read such a file leave the same, up to the table, which shows the reason.  Before the next run is planned
+these files are deleted (`drop`), and what shows them, so that their jobs run again.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from lextables.pipeline.atomic import write_text
+
+KEY = "not_run"
+LONGEST = 1000  # characters of a reason
+PLACES = ("runs", "features")  # folders of the results in which an output may hold a reason
+_IN_FOLDER = f"{KEY}.json"  # what stands for a folder is a file in it
+_START = f'{{"{KEY}": '.encode()
+_BYTES = 16 * LONGEST  # JSON writes a character in 12 at most
+
+
+def reason(path: str | Path) -> str:
+    """Return the reason in the output ``path``, a file or a folder; empty for any other file."""
+    path = Path(path)
+    with suppress(OSError), (path / _IN_FOLDER if path.is_dir() else path).open("rb") as file:
+        start = file.read(_BYTES)
+        if start.startswith(_START):
+            return json.loads(start)[KEY]
+    return ""
+
+
+def inherited(inputs: Iterable[str]) -> str:
+    """Return the first reason among a job's inputs; empty where all of them were made."""
+    return next(filter(None, map(reason, filter(_of_a_row, inputs))), "")
+
+
+def fills_rows(outputs: Iterable[str]) -> bool:
+    """Whether a job works for rows of tables alone, and not on predictions that a user has to correct."""
+    outputs = list(outputs)
+    return bool(outputs) and all(_of_a_row(path) and "/given/" not in path for path in outputs)
+
+
+def leave(outputs: Iterable[str], why: str) -> None:
+    """Write the reason ``why`` in place of each output; one without a suffix is a folder."""
+    text = json.dumps({KEY: why[:LONGEST]}) + "\n"
+    for path in map(Path, outputs):
+        if path.suffix:
+            write_text(path, text)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+            write_text(path / _IN_FOLDER, text)
+
+
+def made(paths: Iterable[str]) -> list[str]:
+    """Return those of ``paths`` that hold no reason."""
+    return [path for path in paths if not reason(path)]
+
+
+def reasons(results: str | Path) -> list[str]:
+    """Return the reasons that stand below ``results``, each once."""
+    return [*dict.fromkeys(why for _, why in _left(Path(results)))]
+
+
+def drop(results: str | Path) -> set[str]:
+    """Delete all that `leave` wrote below ``results``; return the folders, below ``results``, that had it."""
+    places = set()
+    for path, _ in [*_left(Path(results))]:
+        path.unlink()
+        places.add(path.parent.relative_to(results).as_posix())
+        if path.name == _IN_FOLDER:
+            path.parent.rmdir()
+    return places
+
+
+def _left(results: Path) -> Iterator[tuple[Path, str]]:
+    for place in PLACES:
+        for folder, _, files in os.walk(results / place):
+            for path in (Path(folder, name) for name in sorted(files)):
+                with suppress(OSError):
+                    if path.stat().st_size <= _BYTES and (why := reason(path)):
+                        yield path, why
+
+
+def _of_a_row(path: str) -> bool:
+    return any(f"/{place}/" in path for place in PLACES)

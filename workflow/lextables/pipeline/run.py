@@ -1,0 +1,164 @@
+"""A run: one model, one condition, one seed, and the files it leaves.
+
+results/runs/<paper>/<experiment>/<model>/<condition>/seed<k>/
+    predictions.parquet, run.json, log.txt, scores.parquet
+"""
+
+import json
+import platform
+import resource
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.version import made_by
+
+LIBRARIES = (
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "tokenizers",
+    "numpy",
+    "pyarrow",
+    "scikit-learn",
+    "faiss-cpu",
+)
+
+SCORES = Table(
+    "scores",
+    "What a run scores, tidy.",
+    (
+        Column(
+            "metric",
+            pa.string(),
+            "name of the metric; `, strict` where it follows the text and not the print",
+        ),
+        Column("group", pa.string(), "what the mean is over: `all`, or `<dimension>: <value>`"),
+        Column("value", pa.float64(), "the score, as a share of one; NaN where it is not defined"),
+        Column("n", pa.int32(), "how many units (queries, examples) the mean is over"),
+    ),
+    key=("metric", "group"),
+)
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """The name of a run; its parts are the parts of its folder."""
+
+    paper: str
+    experiment: str
+    model: str
+    condition: str
+    seed: int = 0
+
+    @property
+    def folder(self) -> str:
+        """The run's folder below the results."""
+        return f"runs/{self.paper}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
+
+
+_open: ContextVar[tuple[dict[str, Any], ...]] = ContextVar("open", default=())
+
+
+@contextmanager
+def recorded(folder: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Time the block and write `run.json`: settings, versions, commit, device, seconds, peak memory.
+
+    The block may add to the yielded record, and what it calls may (`noted`); ``device`` defaults to the
+    processor.
+    """
+    record: dict[str, Any] = {"settings": dict(settings), "device": processor()}
+    start = time.monotonic()
+    token = _open.set((*_open.get(), record))
+    try:
+        yield record
+    finally:
+        _open.reset(token)
+    # What was finished before has said these already.
+    record.setdefault("seconds", round(time.monotonic() - start, 1))
+    record.setdefault("peak_memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    record.setdefault("libraries", versions())
+    record.setdefault("lextables", made_by())
+    write_text(Path(folder) / "run.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+
+
+@contextmanager
+def recorded_all(
+    paths: Sequence[str | Path], settings: Mapping[str, Mapping[str, Any]]
+) -> Iterator[list[dict[str, Any]]]:
+    """The same for several runs that one job makes, each with its settings; their times are the job's."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(recorded(Path(path).parent, of_run))
+            for path, of_run in zip(paths, settings.values(), strict=True)
+        ]
+
+
+def noted(name: str, add: Callable[[Any], Any]) -> None:
+    """Put into the records of the job's runs, under ``name``, what ``add`` makes of what stands there.
+
+    That is None at first.  It is for what a job notices on its way, of no consequence to its results.
+    """
+    for record in _open.get():
+        record[name] = add(record.get(name))
+
+
+def loaded(path: str | Path) -> dict[str, Any]:
+    """Return a JSON record: a run's `run.json`, or a census."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def counts_of(census: str | Path) -> dict[str, Any]:
+    """Return what a census says of the tables themselves."""
+    return loaded(census)["data"]
+
+
+def chosen(choice: Sequence[str | Path]) -> dict[str, Any]:
+    """Return what the choice says whose record is in ``choice``; nothing where there was none to make."""
+    return loaded(choice[0])["choice"] if choice else {}
+
+
+def processor() -> str:
+    """Return the processor in words, such as ``AMD EPYC (x86_64)``."""
+    name = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        models = [
+            line.split(":", 1)[1].strip()
+            for line in cpuinfo.read_text().splitlines()
+            if line.startswith("model name")
+        ]
+        name = models[0] if models else name
+    return f"{name or 'processor'} ({platform.machine()})"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that can change a number."""
+    return {"python": platform.python_version()} | {
+        name: found for name in LIBRARIES if (found := _version(name))
+    }
+
+
+def identity(data: Any, code: str, device: str, start: Iterable[str] = ()) -> dict[str, Any]:
+    """Return what makes a checkpoint a run's own beside its settings: data, code, libraries, device.
+
+    And ``start``, the contents of the weights of other runs that it goes on from.
+    """
+    found = {"data": data, "code": code, "libraries": versions(), "device": device}
+    return found | ({"start": contents} if (contents := list(start)) else {})
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,22 @@
+"""What each unit of a test set adds to a run's scores: `units.parquet` beside `scores.parquet`.
+
+Apart from `pipeline.run`, which trainings import too: what compares runs is no reason to train anew.
+"""
+
+import pyarrow as pa
+
+from lextables.pipeline.dataset import Column, Table
+
+UNITS = Table(
+    "units",
+    "What each unit of the test set, such as a query or a contract, adds to a score.",
+    (
+        Column("metric", pa.string(), "as in the scores"),
+        Column("group", pa.string(), "as in the scores"),
+        Column("unit", pa.string(), "the query, contract or document, which rows are paired by"),
+        Column(
+            "value", pa.float64(), "its own score; of a score that is no mean, the jackknife's pseudo-value"
+        ),
+    ),
+    key=("metric", "group", "unit"),
+)

@@ -1,0 +1,107 @@
+"""What a user's own rows are called: in a table by the user's name, in paths by a key of their own.
+
+A key starts with ``own-``, which no key of a registry may, so a user's run never lies where a paper's does.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+
+from lextables.pipeline.errors import BadInput
+
+PREFIX = "own-"
+LONGEST = 100  # bytes of a key: two of them, joined, name one folder
+# Cyrillic and Greek letters that a reader takes for Latin ones, in one case or the other.
+ALIKE = str.maketrans("авеёмнкторсухіїјѕӏԁαβεζηικμνορτυχ", "abeemhktopcyxiijsldabezhikmnoptyx")
+
+
+def _registered(key: str) -> str:
+    if key.startswith(PREFIX):
+        raise ValueError(f"a key may not start with {PREFIX!r}, which marks a user's own models")
+    return key
+
+
+# The name of a model or row in a registry.
+Key = Annotated[str, AfterValidator(_registered)]
+
+
+def key(name: str) -> str:
+    """Return the part of a path that stands for the row ``name``: ``My Model!`` is ``own-my-model``.
+
+    Letters of every script stay; a long name is cut and keeps a hash of the whole.
+    """
+    plain = unicodedata.normalize("NFKC", name).lower()
+    slug = "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in plain).strip("-.")
+    found = PREFIX + slug
+    if len(found.encode()) > LONGEST:
+        whole = hashlib.sha256(slug.encode()).hexdigest()[:12]
+        found = found.encode()[: LONGEST - len(whole) - 1].decode(errors="ignore") + f"-{whole}"
+    return found
+
+
+def spelled(name: str) -> str:
+    """Return ``name`` as letters and digits alone, by which rows are told apart.
+
+    ``RoBERTa Base!`` and ``roberta-base`` are one row to a reader, whatever their case, quotes and dashes; so
+    is one written with Cyrillic or Greek letters that look like Latin ones.
+    """
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(letter for letter in plain.translate(ALIKE) if letter.isalnum())
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise `ValueError` for a name that does not print as it is, or has no letter or digit, or reads like
+    another.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        if not name.isprintable() or name != name.strip():
+            raise ValueError(f"the name {name!r} has characters that do not show, or a blank at an end")
+        if not spelled(name):
+            raise ValueError(f"the name {name!r} has no letter and no digit")
+        if other := seen.get(spelled(name)):
+            raise ValueError(f"the names {other!r} and {name!r} read alike, and every row needs its own")
+        seen[spelled(name)] = name
+
+
+def check_free(names: Iterable[str], taken: Iterable[str], key: str = "extra_models") -> None:
+    """Raise `BadInput` where one of a user's ``names`` reads like a row or model that is ``taken``.
+
+    ``key`` is the config's that holds the names.
+    """
+    rows: dict[str, str] = {}
+    for other in taken:
+        rows.setdefault(spelled(other), other)
+    for name in names:
+        if other := rows.get(spelled(name)):
+            raise BadInput(
+                f"the name {name!r} reads like {other!r}, which is a row or a model of the papers",
+                where=f"config, {key}",
+                do="choose another name",
+            )
+
+
+def rows_of(value: Any) -> list[str]:
+    """Return every name that a paper's registry, or a plan's rows, as plain values, gives to a row.
+
+    Those are the values of ``row``, ``joined``, ``retriever`` and ``reranker``, and the keys of models.
+    """
+    found: list[str] = []
+    if isinstance(value, Mapping):
+        for name, inside in value.items():
+            if isinstance(inside, str) and name in ("row", "joined", "retriever", "reranker"):
+                found.append(inside)
+            elif isinstance(inside, Mapping) and "row" in inside:
+                found.append(name)
+            found += rows_of(inside)
+    elif isinstance(value, list | tuple):
+        found += [name for inside in value for name in rows_of(inside)]
+    return found
+
+
+def printed(names: Iterable[str]) -> list[str]:
+    """Return printed names and their parts: ACORD's ``BM25 / None`` is a retriever and a reranker."""
+    return [part for name in names for part in (name, *name.split(" / "))]

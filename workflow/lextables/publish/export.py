@@ -1,0 +1,232 @@
+"""What a bundle is made from: the tables of its data sets, their provenance, and predictions of runs.
+
+A bundle is a folder for one paper, or for one of its data sets that stands alone.  The data set that it is
+named after lies at its top, and each other one in a folder of its own name:
+
+    README.md, croissant.json, CITATION.bib, LICENSE.md
+    data/<table>.parquet, and what the task's form writes (`lextables.publish.forms`)
+    <other data set>/data/<table>.parquet, ...
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lextables.papers.publication import Publication, Responsible
+from lextables.pipeline.registry import Entry
+from lextables.sources.registry import SAMPLE, reworded
+
+TABLES = "data"  # the folder of a data set's tables
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table of a data set: where it lies, what `load_dataset` calls it, and its ``file`` in the bundle."""
+
+    name: str
+    config: str
+    path: Path
+    file: str
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The written schema, with what each column means."""
+        return pq.read_schema(self.path)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return pq.read_metadata(self.path).num_rows
+
+    @property
+    def description(self) -> str:
+        """What its rows are."""
+        return said(self.schema.metadata)
+
+    @property
+    def key(self) -> list[str]:
+        """The columns that identify a row."""
+        return (self.schema.metadata or {}).get(b"key", b"").decode().split(",")
+
+
+def said(metadata: Mapping[bytes, bytes] | None) -> str:
+    """The description in a schema's or a field's metadata; empty where nothing wrote one."""
+    return (metadata or {}).get(b"description", b"").decode()
+
+
+def config_name(table: str, folder: str) -> str:
+    """What `load_dataset` calls a table of the data set in ``folder`` of a bundle (empty: at its top)."""
+    return f"{folder}-{table}" if folder else table
+
+
+@dataclass(frozen=True)
+class PublishedRun:
+    """A run whose predictions are in the bundle: its folder's parts, and the rows of tables that it fills."""
+
+    folder: Path
+    rows: Sequence[str]
+
+    @property
+    def data_set(self) -> str:
+        """The data set that it predicts."""
+        return self.folder.parts[-5]
+
+    @property
+    def name(self) -> str:
+        """The parts of its folder joined by dots: the name of its files, and the tag in TREC runs."""
+        return ".".join(self.folder.parts[-4:])
+
+    @property
+    def predictions(self) -> Path:
+        """The file of what it predicts."""
+        return self.folder / "predictions.parquet"
+
+    @property
+    def scores(self) -> Path:
+        """The file of what it scores, with every group."""
+        return self.folder / "scores.parquet"
+
+
+@dataclass(frozen=True)
+class PublishedSet:
+    """A data set of the bundle: its tables, its census, its task if it has one, and the runs on it.
+
+    ``folder`` is where its files lie in the bundle, empty for the one that the bundle is named after.
+    """
+
+    name: str
+    folder: str
+    data: Path
+    census: Mapping[str, Any]
+    task: Mapping[str, Any]
+    runs: Sequence[PublishedRun]
+
+    @cached_property
+    def tables(self) -> list[PublishedTable]:
+        """Its tables, sorted."""
+        return [
+            PublishedTable(
+                table,
+                config_name(table, self.folder),
+                self.data / f"{table}.parquet",
+                (Path(self.folder) / TABLES / f"{table}.parquet").as_posix(),
+            )
+            for table in sorted(self.census["data"])
+        ]
+
+    def table(self, name: str) -> Path:
+        """The file of one of its tables."""
+        return self.data / f"{name}.parquet"
+
+
+class Form(NamedTuple):
+    """Files that a task's data set and runs are handed on as, and what a reader is told of them."""
+
+    files: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What one bundle holds.
+
+    ``made_by`` is the version of lextables in words and ``command`` what makes it again.  ``title`` is the
+    paper's, or that of the data set that stands alone.
+    """
+
+    name: str
+    title: str
+    citation: str
+    publication: Publication
+    responsible: Responsible
+    sets: Sequence[PublishedSet]
+    sources: Sequence[Mapping[str, Any]]
+    made_by: str
+    command: str
+
+    @property
+    def tables(self) -> list[PublishedTable]:
+        """The tables of all its data sets."""
+        return [table for one in self.sets for table in one.tables]
+
+    @property
+    def runs(self) -> list[PublishedRun]:
+        """The runs whose predictions it holds."""
+        return [run for one in self.sets for run in one.runs]
+
+    @property
+    def redistribution(self) -> str:
+        """What stands against handing the paper's own texts on; the sample has none of them."""
+        return "" if self.sample else self.publication.redistribution
+
+    @property
+    def sample(self) -> bool:
+        """Whether any of it was read from files of our own writing, which say nothing about the paper."""
+        return any(source["variant"] == SAMPLE for source in self.sources)
+
+
+class About(Entry):
+    """What a paper's file says that a bundle shows; of each task the settings that its form goes by."""
+
+    title: str
+    citation: str
+    publish: Publication
+    tasks: Mapping[str, Mapping[str, Any]]
+
+
+def gather(
+    name: str,
+    about: About,
+    census: Sequence[Path],
+    runs: Sequence[PublishedRun],
+    words: Mapping[str, Any],
+    *,
+    made_by: str,
+    command: str,
+) -> Bundle:
+    """Put together what the bundle ``name`` holds.
+
+    ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today
+    (`sources.registry.words`).
+    """
+    alone = about.publish.apart.get(name)
+    names = [path.parent.name for path in census]
+    top = name if name in names else names[0]
+    sets = [
+        PublishedSet(
+            one,
+            "" if one == top else one,
+            path.parent,
+            json.loads(path.read_text(encoding="utf-8")),
+            about.tasks.get(one, {}),
+            [run for run in runs if run.data_set == one],
+        )
+        for one, path in sorted(zip(names, census, strict=True), key=lambda found: (found[0] != top, found))
+    ]
+    return Bundle(
+        name,
+        alone.title if alone else about.title,
+        about.citation,
+        about.publish,
+        alone.responsible if alone else about.publish.responsible,
+        sets,
+        _sources(sets, words),
+        made_by,
+        command,
+    )
+
+
+def _sources(sets: Sequence[PublishedSet], words: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The provenance of all sources, each once: data sets that are made from one another share theirs."""
+    found = {}
+    for one in sets:
+        for source in reworded(one.census["sources"], words):
+            known = tuple(source[key] for key in ("source", "file", "variant", "obtained_from"))
+            found[known] = {"digest": ""} | source
+    return [source for _, source in sorted(found.items())]
