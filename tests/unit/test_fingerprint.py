@@ -122,8 +122,8 @@ from lextables.text import tools
 from lextables.text.reading import read
 
 room = "a"
-import_module(f"lextables.{room}.raw").read(tools.split, rank, np.ones, f1, loss, recall)
-import_module(f"lextables.{room}.schema").read(read)
+import_module(f"lextables.{paper}.raw").read(tools.split, rank, np.ones, f1, loss, recall)
+import_module(f"lextables.{paper}.schema").read(read)
 """,
     "lextables/__init__.py": "ROOT = 1\n",
     "lextables/measures/__init__.py": """from .scores import f1, recall
@@ -206,11 +206,11 @@ def rewritten(file, *changes):
     return change
 
 
-def room_moved(folder):
-    (folder / "lextables/papers/packages").mkdir()
-    (folder / "lextables/a").rename(folder / "lextables/papers/packages/a")
-    rewritten("script.py", ("lextables.{room}", "lextables.papers.packages.{room}"))(folder)
-    return [name.replace("lextables.a", "lextables.papers.packages.a") for name in NAMED]
+def package_moved(folder):
+    (folder / "lextables/packages").mkdir()
+    (folder / "lextables/a").rename(folder / "lextables/packages/a")
+    rewritten("script.py", ("lextables.{paper}", "lextables.packages.{paper}"))(folder)
+    return [name.replace("lextables.a", "lextables.packages.a") for name in NAMED]
 
 
 def merged(folder):
@@ -233,7 +233,7 @@ MOVES = [
     ("a module is moved", renamed("lextables.text.fast", "lextables.quick.text.fast"), False),
     ("a package is moved", renamed("lextables.text", "lextables.documents.text"), False),
     ("a package with an __init__", renamed("lextables.measures", "lextables.metrics"), False),
-    ("what is imported by a name put together", room_moved, False),
+    ("what is imported by a name put together", package_moved, False),
     ("a module goes where code runs", renamed("lextables.text.fast", "lextables.coded.fast"), True),
     (
         "another order of imports",
@@ -427,7 +427,7 @@ def test_a_module_that_is_imported_by_a_string_counts(used):
 def test_a_fingerprint_does_not_hang_on_the_order_of_sets(used):
     """Which is another in each process."""
     program = (
-        "import sys; from pathlib import Path; from lextables import fingerprint as f\n"
+        "import sys; from pathlib import Path; from lextables.pipeline import fingerprint as f\n"
         "f.ROOT = Path(sys.argv[1]); print(f.fingerprint(*sys.argv[2:]))"
     )
     found = {
@@ -463,7 +463,7 @@ def test_the_package_itself_can_be_laid_out_anew(tmp_path, monkeypatch):
     for old, new in {
         "lextables.tasks": "lextables.work",
         "lextables.pipeline.atomic": "lextables.pipeline.files",
-        "lextables.pipeline.dataset": "lextables.pipeline.dataset",
+        "lextables.pipeline.dataset": "lextables.data.dataset",
         "lextables.pipeline.content": "lextables.pipeline.digests",
         "lextables.tables.render": "lextables.tables.writing",
         "lextables.models.span_head": "lextables.models.heads.spans",

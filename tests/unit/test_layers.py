@@ -8,35 +8,22 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow/lextables"
-ROOMS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
-# A part may import those before it and what stands in its own line.
+PAPERS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
+PACKAGES = {f"papers.{paper}" for paper in PAPERS}
+# A part may import those before it and what stands in its own line.  `pipeline` imports nothing above it, and the
+# registry of papers stands above the tasks.
 LAYERS = (
-    (
-        "errors",
-        "atomic",
-        "fingerprint",
-        "registry",
-        "publication",
-        "locks",
-        "not_run",
-        "gpu_lease",
-        "version",
-        "job",
-        "own",
-        "spreadsheet",
-        "redaction",
-    ),
-    ("dataset", "run", "units", "config", "library_versions"),
-    ("sources", "content"),
-    ("models", "caselaw", "edgar"),
+    ("pipeline",),
+    ("sources",),
+    ("models",),
     ("metrics",),
     ("tasks",),
-    ("nli",),
-    ("papers", "rooms", "given", "auxiliary"),
+    ("corpora",),
+    ("papers",),
     ("tables",),
     ("report", "publish"),
-    tuple(ROOMS),
-    ("schemas",),
+    tuple(f"papers.{paper}" for paper in PAPERS),
+    ("papers.schemas",),
 )
 PLACE = {part: number for number, layer in enumerate(LAYERS) for part in layer}
 
@@ -62,15 +49,15 @@ def _is_module(path):
 
 
 def part(module):
-    """The part of the package that a module is in: `models` of `lextables.models.bm25`."""
-    return (*module.split("."), "")[1]
+    """The part of the package that a module is in: `models` of `lextables.models.bm25`, `papers.acord`."""
+    first, second = (*module.split("."), "", "")[1:3]
+    return f"{first}.{second}" if f"{first}.{second}" in PLACE else first
 
 
 def test_every_part_of_the_package_has_a_place():
-    parts = {
-        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
-    }
-    assert parts - {"__init__", "__pycache__"} == PLACE.keys()
+    parts = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    assert parts == {part.split(".")[0] for part in PLACE}
+    assert [path.name for path in PACKAGE.glob("*.py")] == ["__init__.py"]
 
 
 def test_no_import_goes_up():
@@ -82,11 +69,11 @@ def test_no_import_goes_up():
     assert up == []
 
 
-def test_no_room_imports_another():
+def test_no_paper_package_imports_another():
     across = [
         (module, imported)
         for module, imported in sorted(imports())
-        if part(module) in ROOMS and part(imported) in ROOMS and part(module) != part(imported)
+        if part(module) in PACKAGES and part(imported) in PACKAGES and part(module) != part(imported)
     ]
     assert across == []
 
@@ -122,10 +109,11 @@ def test_the_walk_sees_the_imports_that_there_are():
 # Names of papers
 
 
-def outside_the_rooms():
-    """The files that may name no paper: package, rules and scripts that are not a room's own."""
-    own = tuple(ROOMS)
-    package = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ROOMS]
+def outside_the_papers():
+    """The files that may name no paper: package, rules and scripts that are not a paper's own."""
+    own = tuple(PAPERS)
+    folders = [PACKAGE / "papers" / paper for paper in PAPERS]
+    package = [path for path in PACKAGE.rglob("*.py") if not set(folders) & set(path.parents)]
     rules = [path for path in (ROOT / "workflow/rules").rglob("*.smk") if not path.name.startswith(own)]
     scripts = [path for path in (ROOT / "workflow/scripts").glob("*.py") if not path.name.startswith(own)]
     return sorted([*package, *rules, *scripts, ROOT / "Snakefile"])
@@ -149,9 +137,9 @@ def words(path):
     return found
 
 
-@pytest.mark.parametrize("path", outside_the_rooms(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_nothing_outside_a_room_and_its_registries_names_a_paper(path):
-    named = re.compile("|".join(ROOMS), re.I)
+@pytest.mark.parametrize("path", outside_the_papers(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_nothing_outside_a_paper_package_and_its_registries_names_a_paper(path):
+    named = re.compile("|".join(PAPERS), re.I)
     assert [word for word in words(path) if named.search(word)] == []
 
 
