@@ -1,4 +1,4 @@
-"""How well the linear floor of the task of answers learns from contracts what MAUD's annotators answered.
+"""How well the linear baseline of the task of answers learns from contracts what MAUD's annotators answered.
 
     PYTHONPATH=workflow python bench/measure_linear_answers.py results/data/maud
 

@@ -1,4 +1,4 @@
-"""Measure the linear floor of classification: what it scores, and how long it learns and reads.
+"""Measure the linear baseline of classification: what it scores, and how long it learns and reads.
 
 The data set is a folder of results/data that the workflow made.  Without --test the final splits alone are
 used: the examples of each answer of each head are dealt into folds, each read by what was learnt from the

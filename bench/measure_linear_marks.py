@@ -1,4 +1,4 @@
-"""How well the linear floor that marks paragraphs learns which pieces of contracts MAUD's annotators marked.
+"""How well the linear baseline learns which pieces of contracts MAUD's annotators marked.
 
     PYTHONPATH=workflow python bench/measure_linear_marks.py results/data/maud_extraction
 

@@ -1,4 +1,4 @@
-"""Measure the linear floor of span extraction: what it scores, and how long it learns and reads.
+"""Measure the linear baseline of span extraction: what it scores, and how long it learns and reads.
 
 The data set is a folder of results/data that the workflow made.  With --folds the training contracts alone
 are used, each fold read by what was learnt from the others; this is how the registry's settings were chosen.

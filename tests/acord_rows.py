@@ -33,7 +33,7 @@ def judged(data, paper, printed, row, hits):
     system = {
         "retriever": retriever, "reranker": reranker, "tuned": False, "own": False, "pairwise": False,
         "fused": False,
-        "floor": False, "lenient": False, "averages": 1, "model": None, "parameters": 0, "reason": "",
+        "baseline": False, "lenient": False, "averages": 1, "model": None, "parameters": 0, "reason": "",
         "runs": {"short": ["run"]},
     }  # fmt: skip
     cells = tables.cells("table_d3", Inputs(data, data, [system], printed, paper))

@@ -1,4 +1,4 @@
-"""The floors of the task of answers on the privacy policy corpus's real codings."""
+"""The baselines of the task of answers on the privacy policy corpus's real codings."""
 
 from pathlib import Path
 

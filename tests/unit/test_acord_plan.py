@@ -163,8 +163,8 @@ def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, r
     assert name not in {cell.row for cell in PRINTED}
 
 
-def test_the_floor_is_a_flag_of_the_registry():
-    assert [system.row for system in rows().values() if system.floor] == [
+def test_the_baseline_is_a_flag_of_the_registry():
+    assert [system.row for system in rows().values() if system.baseline] == [
         "BM25, one index over the corpus / None",
         "BM25, words and a linear model / None",
         "BM25, words, MiniLM and a linear model / None",

@@ -75,7 +75,7 @@ def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason
     styles = ("short", "medium", "long") if runs else ()
     return {
         "model": reranker,
-        "floor": False,
+        "baseline": False,
         "lenient": False,
         "averages": 3 if tuned else 1,
         "retriever": retriever,
@@ -189,16 +189,16 @@ def test_by_category(data):
 @pytest.mark.parametrize(
     ("table", "row"),
     [
-        ("table_d1", "Restrictive Covenants / Floor"),
-        ("table_d2", "Restrictive Covenants / Floor"),
-        ("table_d5", "Floor / None"),
+        ("table_d1", "Restrictive Covenants / Baseline"),
+        ("table_d2", "Restrictive Covenants / Baseline"),
+        ("table_d5", "Baseline / None"),
     ],
 )
-def test_a_floor_stands_beside_rerankers_by_its_own_name(data, table, row):
-    floor = system("Floor", own=True, runs=["second"], floor=True)
-    cells = computed(data, table, floor)
+def test_a_baseline_stands_beside_rerankers_by_its_own_name(data, table, row):
+    baseline = system("Baseline", own=True, runs=["second"], baseline=True)
+    cells = computed(data, table, baseline)
     scores = [cell for (name, column), cell in cells.items() if name == row and "strict" not in column]
-    assert {cell.floor for cell in scores} == {"Floor"}
+    assert {cell.baseline for cell in scores} == {"Baseline"}
 
 
 @pytest.mark.parametrize("table", ["table_d2", "table_d4", "figure2"])
@@ -256,15 +256,15 @@ def test_a_category_has_an_interval_where_it_has_several_queries(data):
     assert term.low < term.value < term.high
 
 
-def test_the_floor_is_measured_by_the_same_metric_over_the_same_queries(data):
-    floor = system("BM25, one index", own=True, runs=["second"], floor=True)
+def test_the_baseline_is_measured_by_the_same_metric_over_the_same_queries(data):
+    baseline = system("BM25, one index", own=True, runs=["second"], baseline=True)
     gpt = system("BM25", "GPT4o", reason="an API", parameters=None)
     printed = [cell for cell in PRINTED if cell.table == "table_d3" and cell.row == "BM25 / GPT4o"]
-    inputs = Inputs(data, data, [gpt, floor], printed, PAPER)
+    inputs = Inputs(data, data, [gpt, baseline], printed, PAPER)
     marked = {
         line.column for line in build(printed, tables.cells("table_d3", inputs), True) if line.baselines
     }
-    # Of these three queries the floor's NDCG@5 is 0.92; GPT4o's is printed as 0.769.
+    # Of these three queries the baseline's NDCG@5 is 0.92; GPT4o's is printed as 0.769.
     assert "NDCG@5" in marked and "Size" not in marked
 
 

@@ -16,7 +16,7 @@ TASK = {
     "task": "answers",
     "models": {
         "random": {"row": "guesses", "kind": "random"},
-        "prior": {"row": "Others", "kind": "prior", "own": True, "floor": True},
+        "prior": {"row": "Others", "kind": "prior", "own": True, "baseline": True},
         "words": {"row": "Words", "kind": "linear", "own": True},
     },
 }
@@ -31,13 +31,13 @@ def planned(config=(), given=(), **changes):
     return rows, {(run.experiment, run.model): spec.settings for run, spec in planner.specs.items()}
 
 
-def test_each_floor_is_one_run_that_answers():
+def test_each_baseline_is_one_run_that_answers():
     rows, runs = planned()
     assert set(runs) == {("answer", "random"), ("answer", "prior"), ("answer", "words")}
     assert {row.about["part"] for row in rows.values()} == {"answers"}
     (run,) = rows["Others"].runs["all"]
     assert run.folder == "runs/asked/answer/prior/all/seed0"
-    assert (rows["Others"].own, rows["Others"].floor, rows["guesses"].own) == (True, True, False)
+    assert (rows["Others"].own, rows["Others"].baseline, rows["guesses"].own) == (True, True, False)
     assert not rows["Others"].lenient
     lenient, _ = planned(models={"prior": TASK["models"]["prior"] | {"lenient": True}})
     assert lenient["Others"].plain()["lenient"]

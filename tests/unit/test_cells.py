@@ -174,7 +174,7 @@ def test_a_loss_is_reached_by_a_baseline_that_is_as_low():
     at, cell = printed("0.2", 1), Cell("BM25 / None", "NDCG@5", 0.2, measure="loss", score=loss)
 
     def marked(published, baseline):
-        other = Cell("Random", "NDCG@5", baseline, measure="loss", floor="Random")
+        other = Cell("Random", "NDCG@5", baseline, measure="loss", baseline="Random")
         return "Random" in build([published], [cell, other], True)[0].baselines
 
     assert [marked(at, baseline) for baseline in (0.1, 0.24, 0.3)] == [True, True, False]
@@ -183,28 +183,28 @@ def test_a_loss_is_reached_by_a_baseline_that_is_as_low():
 
 
 def test_a_published_value_names_the_baselines_that_reach_it():
-    def floor(value, row="Random", column="AUPR", measure="Overall"):
-        return Cell(row, column, value, measure=measure, floor=row)
+    def baseline(value, row="Random", column="AUPR", measure="Overall"):
+        return Cell(row, column, value, measure=measure, baseline=row)
 
-    def marked(published, cell, *floors):
-        line = build([published], [cell, *floors], True)[0]
-        assert "baseline" not in line.reason and "floor" not in line.reason
+    def marked(published, cell, *baselines):
+        line = build([published], [cell, *baselines], True)[0]
+        assert "baseline" not in line.reason and "baseline" not in line.reason
         return line.baselines
 
     mark = "Random"
     at, cell = printed("16.8%", 1), Cell("BM25 / None", "NDCG@5", 16.84, measure="Overall")
-    assert marked(at, cell, floor(16.75)) == mark  # equal at the printed precision
-    assert marked(at, cell, floor(16.74)) == ""
-    assert marked(at, cell, floor(90.0, measure="Term")) == ""
-    assert marked(at, cell, floor(math.nan), floor(None, "BM25")) == ""
-    assert marked(at, cell, floor(17.0), floor(18.0, "BM25")) == "Random; BM25"
+    assert marked(at, cell, baseline(16.75)) == mark  # equal at the printed precision
+    assert marked(at, cell, baseline(16.74)) == ""
+    assert marked(at, cell, baseline(90.0, measure="Term")) == ""
+    assert marked(at, cell, baseline(math.nan), baseline(None, "BM25")) == ""
+    assert marked(at, cell, baseline(17.0), baseline(18.0, "BM25")) == "Random; BM25"
     # Rows that were not run are marked as well; a count is no score; other data say nothing of the paper's.
     absent = Cell("BM25 / None", "NDCG@5", None, reason="gated", measure="Overall")
-    assert marked(at, absent, floor(17.0)) == mark
-    assert marked(at, Cell("BM25 / None", "NDCG@5", 16.84), floor(17.0, measure="")) == ""
-    assert build([at], [cell, floor(17.0)], False)[0].baselines == ""
+    assert marked(at, absent, baseline(17.0)) == mark
+    assert marked(at, Cell("BM25 / None", "NDCG@5", 16.84), baseline(17.0, measure="")) == ""
+    assert build([at], [cell, baseline(17.0)], False)[0].baselines == ""
     # A baseline's own printed row is not measured with itself.
-    own = Cell("BM25 / None", "NDCG@5", 16.84, measure="Overall", floor="Random")
+    own = Cell("BM25 / None", "NDCG@5", 16.84, measure="Overall", baseline="Random")
     assert marked(at, own) == ""
 
 
@@ -215,7 +215,7 @@ def test_a_printed_zero_of_a_score_is_reached_by_a_model_that_answers_nothing():
 
 
 def test_a_baseline_changes_neither_the_verdict_nor_its_reason():
-    at, baseline = printed("0.525", 3), Cell("Words", "NDCG@5", 0.6, measure="NDCG@5", floor="Words")
+    at, baseline = printed("0.525", 3), Cell("Words", "NDCG@5", 0.6, measure="NDCG@5", baseline="Words")
     for value, seeds in ((0.525, None), (0.5, None), (0.53, (0.52, 0.53, 0.54))):
         cell = Cell("BM25 / None", "NDCG@5", value, seeds=seeds, measure="NDCG@5")
         alone, beside = build([at], [cell], True)[0], build([at], [cell, baseline], True)[0]

@@ -50,7 +50,7 @@ def test_a_plain_task_is_learnt_by_cross_entropy_in_a_shuffled_order():
 @pytest.mark.parametrize("changes", [linear(), {"models": TASK["models"]}])
 def test_a_baseline_that_is_lenient_says_so_in_its_row(changes):
     ((key, panel),) = changes["models"].items()
-    lenient = changes | {"models": {key: panel | {"floor": True, "lenient": True}}}
+    lenient = changes | {"models": {key: panel | {"baseline": True, "lenient": True}}}
     assert [specs(**each)[1].plain()["lenient"] for each in (changes, lenient)] == [False, True]
 
 

@@ -268,18 +268,18 @@ def test_two_cells_of_one_name_in_a_contest_are_a_fault():
         compare(found * 2, [], of_run)
 
 
-def test_printed_neighbours_and_the_floor_stand_beside_with_what_can_be_found():
+def test_printed_neighbours_and_the_baseline_stand_beside_with_what_can_be_found():
     rows = {name: [RNG.random(30)] for name in ("a", "b")}
     found, of_run = cells(rows, scale=100)
-    found[1] = replace(found[1], floor="b")
+    found[1] = replace(found[1], baseline="b")
     blank = Cell("c", "NDCG@5", None, reason="no GPU", score=replace(found[0].score, system="c"))
     pairs = compare([*found, blank], printed(a="60.0", c="64.5"), of_run)
-    tested, lead, floor = pairs
+    tested, lead, baseline = pairs
     assert not tested.untested
     assert (lead.untested, lead.one, lead.other, lead.difference) == (PRINTED, "c", "a", 4.5)
     assert lead.detectable == tested.detectable and math.isnan(lead.p)
-    assert (floor.untested, floor.one, floor.other) == (FLOOR, "c", "b")
-    assert floor.difference == pytest.approx(64.5 - found[1].value)
+    assert (baseline.untested, baseline.one, baseline.other) == (FLOOR, "c", "b")
+    assert baseline.difference == pytest.approx(64.5 - found[1].value)
     (contest,) = contests(pairs)
     assert (contest.printed, contest.pairs, set(contest.systems)) == ((lead,), (tested,), {"a", "b"})
     assert sentences([contest])[2] == "In print c leads a by 4.5, less than that."

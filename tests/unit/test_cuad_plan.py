@@ -170,10 +170,10 @@ def test_a_users_models_become_rows(tmp_path):
     assert [row["own"] for row in found.rows["table2"] if row["row"] in ("My Model", "Ready")] == [True, True]
 
 
-def test_linear_floors_run_where_their_encoder_is_and_on_every_share(monkeypatch, tmp_path):
+def test_linear_baselines_run_where_their_encoder_is_and_on_every_share(monkeypatch, tmp_path):
     found = laid_out(**WHOLE)
-    floors = {row["row"]: row for row in found.rows["table2"] if row["floor"]}
-    assert [list(row["runs"]) for row in floors.values()] == [["100"]] * 4
+    baselines = {row["row"]: row for row in found.rows["table2"] if row["baseline"]}
+    assert [list(row["runs"]) for row in baselines.values()] == [["100"]] * 4
     settings = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "train"}
     assert {name: settings[name]["features"] for name in settings if name.startswith("linear")} == {
         "linear": "words",
@@ -184,8 +184,10 @@ def test_linear_floors_run_where_their_encoder_is_and_on_every_share(monkeypatch
     assert "weights" not in settings["linear"]
     assert (settings["linear"]["relaxed"], settings["linear-exact"]["relaxed"]) == ("Parties", None)
     # Those that mark whole sentences as parties mark no printed value.
-    marked = [panel.row for panel in PAPER.tasks["cuad"].models.values() if panel.floor and not panel.lenient]
-    assert marked == [row for row in floors if not floors[row]["lenient"]]
+    marked = [
+        panel.row for panel in PAPER.tasks["cuad"].models.values() if panel.baseline and not panel.lenient
+    ]
+    assert marked == [row for row in baselines if not baselines[row]["lenient"]]
     assert marked == ["TF-IDF and a linear model, parties by their names"]
     assert settings["linear-both"]["model"] == "all-minilm-l6-v2"
     (curve,) = [row for row in found.rows["figure6"] if row["row"] == "TF-IDF and a linear model"]

@@ -125,7 +125,7 @@ def system(row, runs=None, own=False, reason="not here", **more):
     runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
     return {
         "row": row, "family": family, "own": own, "reason": "" if runs else reason,
-        "parameters": 1, "trained": True, "averages": 1, "floor": False, "lenient": False, "runs": runs,
+        "parameters": 1, "trained": True, "averages": 1, "baseline": False, "lenient": False, "runs": runs,
     } | more  # fmt: skip
 
 
@@ -375,7 +375,7 @@ def test_the_printed_zeros_of_table2_are_marked(data):
 
 
 def test_a_baseline_marks_what_it_reaches_unless_it_is_lenient(data):
-    baseline = {"own": True, "trained": False, "floor": True}
+    baseline = {"own": True, "trained": False, "baseline": True}
     names = system("Names", [run(data, "names/seed0", 0.36)], **baseline)
     sentences = system("Sentences", [run(data, "sentences/seed0", 0.9)], **baseline, lenient=True)
     lines = verdicts(data, "table2", names, sentences, *(system(row) for row in PANEL))

@@ -169,7 +169,7 @@ def test_a_ranking_is_a_row_of_every_table_of_first_stages(find):
     # Table D-4 lists it as what a reranker might go over, and shows it as little as any bare retriever.
     assert shown(found, "Mine / None") == {"table3", "table_d3", "table_d4", "table_e2"}
     (row,) = [row for row in found.rows["table_d3"] if row["given"]]
-    assert (row["own"], row["trained"], row["floor"], row["parameters"]) == (True, False, False, None)
+    assert (row["own"], row["trained"], row["baseline"], row["parameters"]) == (True, False, False, None)
     assert row["runs"] == {"short": ["runs/acord/given/own-mine/short/seed0"]}
     assert row["reason"] == "its predictions are of the queries in their short form"
 

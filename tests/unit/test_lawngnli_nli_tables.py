@@ -183,7 +183,7 @@ class Table:
             self.answers[folder] = answers_of(folder, head, conditions)
             self._write(folder, head)
         known = {"row": row, "own": False, "given": False, "reason": "", "parameters": 1, "trained": True}
-        known |= {"averages": 1, "floor": False, "lenient": False, "setting": "multi", "heads": head}
+        known |= {"averages": 1, "baseline": False, "lenient": False, "setting": "multi", "heads": head}
         self.systems.append(known | {"runs": {"100": folders} if folders else {}} | changes)
         return folders
 
@@ -273,13 +273,13 @@ def test_of_several_seeds_value_and_bounds_are_means(table):
 
 
 def test_rows_of_our_own_stand_there_over_all_lengths_too(table):
-    (folder,) = table.add("Ours", own=True, floor=True, trained=False)
+    (folder,) = table.add("Ours", own=True, baseline=True, trained=False)
     cells = table.cells()
     for column, condition in COLUMNS.items():
         short, long = cells[THREE + "Ours", column], cells[THREE + "Ours", f"{column}, all lengths"]
         assert short.value == pytest.approx(statistics.fmean(table.right(folder, condition)))
         assert long.value == pytest.approx(statistics.fmean(table.right(folder, condition, "")))
-        assert short.seeds is None and short.floor == "Ours"
+        assert short.seeds is None and short.baseline == "Ours"
 
 
 def test_a_row_of_our_own_says_nothing_of_views_that_it_was_not_trained_under(table):

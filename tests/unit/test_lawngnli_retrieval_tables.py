@@ -73,7 +73,7 @@ def system(retriever, reranker=None, documents=("whole",), **changed):
         "row": f"{retriever} / {reranker}", "retriever": retriever, "reranker": reranker or "None",
         "reranked": reranker is not None, "documents": way.handed_on,
         "read": {"text": way.handed_on} if reranker else read, "own": False, "reason": "sample data",
-        "trained": False, "averages": 1, "floor": False, "lenient": False,
+        "trained": False, "averages": 1, "baseline": False, "lenient": False,
     } | changed  # fmt: skip
 
 

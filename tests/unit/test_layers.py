@@ -10,8 +10,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow/lextables"
 PAPERS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
 PACKAGES = {f"papers.{paper}" for paper in PAPERS}
-# A part may import those before it and what stands in its own line.  `pipeline` imports nothing above it, and the
-# registry of papers stands above the tasks.
+# A part may import those before it and what stands in its own line.
 LAYERS = (
     ("pipeline",),
     ("sources",),

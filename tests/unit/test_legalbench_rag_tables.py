@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/legalbench_rag.yaml")
 PRINTED = load_published(ROOT / "resources/published/legalbench_rag.csv")
 MODELS = load_models(ROOT / "resources/models.yaml")
-SYSTEM = {"averages": 1, "floor": False, "lenient": False, "reason": "", "trained": False}
+SYSTEM = {"averages": 1, "baseline": False, "lenient": False, "reason": "", "trained": False}
 # Three files of a passage each, of 10, 10 and 20 characters; b is asked two queries.
 ASKED = {"cuad-0001": "a", "maud-0001": "b", "maud-0002": "b", "maud-0003": "c"}
 VALUES = dict(zip(ASKED, (0.8, 0.1, 0.3, 0.5), strict=True))

@@ -1,4 +1,4 @@
-"""The linear floor of classification, on texts of a few made-up words."""
+"""The linear baseline of classification, on texts of a few made-up words."""
 
 from dataclasses import replace
 

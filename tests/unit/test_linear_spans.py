@@ -1,4 +1,4 @@
-"""The linear floor of span extraction, on contracts of a few made-up sentences."""
+"""The linear baseline of span extraction, on contracts of a few made-up sentences."""
 
 from pathlib import Path
 

@@ -33,7 +33,8 @@ def state(tmp_path, monkeypatch):
 @contextmanager
 def process(code):
     """Another process that has run ``code`` and sleeps."""
-    script = f"import time\nfrom pathlib import Path\nfrom lextables.pipeline import locks\n{code}\nprint(flush=True)"
+    imports = "import time\nfrom pathlib import Path\nfrom lextables.pipeline import locks"
+    script = f"{imports}\n{code}\nprint(flush=True)"
     child = subprocess.Popen(
         [sys.executable, "-c", f"{script}\ntime.sleep(60)"],
         env=os.environ | {"PYTHONPATH": str(WORKFLOW)},

@@ -120,10 +120,10 @@ def test_a_multi_task_model_is_read_by_a_run_of_its_own():
     assert updates == {(3600, 7200, 10800, 14400, 18000, 21600)}
 
 
-def test_linear_models_are_the_floor_of_every_table_of_models(tmp_path):
+def test_linear_models_are_the_baseline_of_every_table_of_models(tmp_path):
     found = laid_out()
     for table in ("table3", "table4", "table6", "table7", "table8"):
-        rows = {row["row"]: row for row in found.rows[table] if row["floor"]}
+        rows = {row["row"]: row for row in found.rows[table] if row["baseline"]}
         assert list(rows) == FLOOR, table
         assert all(row["own"] and len(row["runs"]["100"]) == 1 for row in rows.values())
     for model in LINEAR:
@@ -147,7 +147,7 @@ def test_vectors_want_their_encoder_and_words_want_none(tmp_path, monkeypatch):
     monkeypatch.setattr("lextables.models.weights.package_folder", lambda package: None)
     monkeypatch.setattr("lextables.models.weights.cached", lambda hub, revision: None)
     found = laid_out(**with_models(tmp_path, "roberta-base"))
-    rows = {row["row"]: row for row in found.rows["table4"] if row["floor"]}
+    rows = {row["row"]: row for row in found.rows["table4"] if row["baseline"]}
     assert [bool(row["runs"]) for row in rows.values()] == [True, False, False]
     reason = "sentence-transformers/all-MiniLM-L6-v2 is not available here"
     assert [row["reason"] for row in rows.values()] == ["", reason, reason]

@@ -158,7 +158,7 @@ def system(row, runs=None, setting="single", own=False, reason="not here", **mor
     runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
     return {
         "row": row, "setting": setting, "family": "", "own": own, "reason": "" if runs else reason,
-        "parameters": 1, "trained": True, "averages": 3, "floor": False, "lenient": False, "runs": runs,
+        "parameters": 1, "trained": True, "averages": 3, "baseline": False, "lenient": False, "runs": runs,
     } | more  # fmt: skip
 
 
@@ -294,7 +294,7 @@ def test_differences_of_figure3_have_their_spread(data):
 
 
 def test_linear_models_are_baselines(data):
-    words = system("Words", [run(data, "linear")], own=True, floor=True)
+    words = system("Words", [run(data, "linear")], own=True, baseline=True)
     for table in ("table3", "table4"):
         found = lines(data, table, *map(system, PANEL), words, comparable=True)
         cells = {(line.row, line.column): line for line in found}
@@ -309,8 +309,8 @@ def test_linear_models_are_baselines(data):
         assert reached
 
 
-def test_what_random_scores_reach_is_the_floor(data):
-    found = lines(data, "table3", system("RoBERTa", [run(data, "floor", 0.7)]), comparable=True)
+def test_what_random_scores_reach_is_the_baseline(data):
+    found = lines(data, "table3", system("RoBERTa", [run(data, "baseline", 0.7)]), comparable=True)
     reached = {line.row for line in found if line.column == "BERT" and line.baselines == "Random"}
     # Random reaches 80 and 100 % of these data, which is more than any model's printed score.
     assert {"Overall", "Knowledge"} <= reached

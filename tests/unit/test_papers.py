@@ -41,7 +41,7 @@ PAPER = {
             "forms": ["short", "long"],
             "metrics": ["NDCG@5"],
             "retrievers": {
-                "bm25": {"row": "BM25", "kind": "bm25", "floor": True},
+                "bm25": {"row": "BM25", "kind": "bm25", "baseline": True},
                 "minilm": {"row": "MiniLM", "kind": "bi-encoder", "model": "all-minilm-l6-v2", "own": True},
             },
         },

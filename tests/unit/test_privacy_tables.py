@@ -167,7 +167,7 @@ def system(row, folders=(), reason="", **more):
         "reason": reason,
         "trained": False,
         "averages": 1,
-        "floor": False,
+        "baseline": False,
         "lenient": False,
     } | more
 
@@ -216,7 +216,7 @@ def test_marks_stand_by_question_with_f1_of_the_others(data, tmp_path):
     marks = {("F1", "question: N-1"): 0.2, ("recall", "question: N-1"): 0.6, ("F1", "all"): 0.1}
     scores(tmp_path, "words", marks | {("accuracy", "all"): 0.9})
     scores(tmp_path, "bert", marks)
-    rows = [system("BERT-BASE", ["bert"]), system("Words", ["words"], floor=True)]
+    rows = [system("BERT-BASE", ["bert"]), system("Words", ["words"], baseline=True)]
     found = computed(data, "table_c1", rows, tmp_path)
     assert (found["N-1", "F1"], found["N-1", "Recall"], found["N-1", "F1, Words"]) == (0.2, 0.6, 0.2)
     assert found["N-1", "Accuracy"] is None and ("N-2", "F1, Words") not in found
@@ -232,9 +232,9 @@ def test_without_runs_every_printed_cell_has_its_reason(data, name):
     assert all(found[cell.row, cell.column] is None for cell in published)
 
 
-def test_a_loss_is_not_marked_by_a_floor_that_lies_above_it(data, tmp_path):
+def test_a_loss_is_not_marked_by_a_baseline_that_lies_above_it(data, tmp_path):
     scores(tmp_path, "prior", {("cross entropy", "all"): 0.5})
-    rows = [system("Claude 3", ["prior"]), system("The other sites", ["prior"], floor=True)]
+    rows = [system("Claude 3", ["prior"]), system("The other sites", ["prior"], baseline=True)]
     printed = [PublishedCell("table2", "overall", "Claude 3", "0.292", 3, "")]
     inputs = Inputs(data=data, root=tmp_path, rows=rows, published=printed, paper=PAPER, name="table2")
     line = build(printed, tables.cells("table2", inputs), comparable=True)[0]

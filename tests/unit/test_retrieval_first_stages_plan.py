@@ -85,7 +85,7 @@ def test_a_fusion_reads_the_predictions_of_what_it_is_of():
         assert specs[run].settings["queries"] == (
             None if form == "short" else ['"as-is" clause', "Change Of Control"]
         )
-    assert rows[FUSED].own and rows[FUSED].floor and not rows[FUSED].trained
+    assert rows[FUSED].own and rows[FUSED].baseline and not rows[FUSED].trained
     assert rows[FUSED].parameters == MODELS["all-minilm-l6-v2"].parameters
 
 
@@ -163,7 +163,7 @@ def test_a_linear_first_stage_wants_weights_only_where_it_names_a_model():
         for name in ("BM25, words and a linear model", "BM25, words, MiniLM and a linear model")
     )
     for row in (words, vectors):
-        assert row.own and row.floor and row.trained and row.averages == 1
+        assert row.own and row.baseline and row.trained and row.averages == 1
         assert {form: len(runs) for form, runs in row.runs.items()} == {"short": 1, "medium": 1, "long": 1}
     without, with_ = (specs[row.runs["short"][0]].settings for row in (words, vectors))
     assert "weights" not in without and with_["model"] == "all-minilm-l6-v2"

@@ -24,7 +24,7 @@ def inputs(tmp_path):
         write(SCORES, scores, folder / "scores.parquet")
         rows.append(
             {
-                "row": name, "reason": "", "trained": False, "averages": 1, "floor": False,
+                "row": name, "reason": "", "trained": False, "averages": 1, "baseline": False,
                 "runs": {"test": [f"runs/{name}"]},
             }
         )  # fmt: skip

@@ -246,12 +246,12 @@ def test_a_benchmark_says_what_it_can_tell_apart():
     assert one == Reliability(
         "one", "table1", "NDCG", "57 queries", best="BERT", width=12 / 76, seeded="BERT", seeds=2 / 76,
         second="MiniLM", lead=1 / 76, adjusted=0.6, apart=False, detectable=3 / 76, printed_lead=3.5 / 76,
-        floor="BM25", floor_reaches=60 / 80,
+        baseline="BM25", baseline_reaches=60 / 80,
     )  # fmt: skip
     assert one.tells_printed_apart
-    assert (two.best, two.lead, two.apart, two.floor) == ("Prior", 0.1 / 0.20, True, "Prior")
-    # Half the floor's loss is printed.
-    assert two.floor_reaches == pytest.approx(0.5)
+    assert (two.best, two.lead, two.apart, two.baseline) == ("Prior", 0.1 / 0.20, True, "Prior")
+    # Half the baseline's loss is printed.
+    assert two.baseline_reaches == pytest.approx(0.5)
     assert math.isnan(two.width) and math.isnan(two.printed_lead) and two.tells_printed_apart is None
 
 

@@ -113,7 +113,7 @@ def test_a_value_that_a_baseline_reaches_is_marked_beside_the_value_and_explaine
     cells = [
         Cell("BERT", "AUPR", 0.0, seeds=(0.0,) * 3, measure="AUPR"),
         Cell("GPT", "AUPR", None, reason="gated", measure="AUPR"),
-        Cell("Words *", "AUPR", 9.1, measure="AUPR", floor="Words *"),
+        Cell("Words *", "AUPR", 9.1, measure="AUPR", baseline="Words *"),
     ]
     lines = build(printed, cells, True)
     assert list(reasons(lines)) == ["gated"]

@@ -65,7 +65,7 @@ def test_a_row_is_plain_values():
         "parameters": None,
         "trained": True,
         "averages": 3,
-        "floor": False,
+        "baseline": False,
         "lenient": False,
         "setting": "single",
         "runs": {

@@ -447,7 +447,7 @@ TRAININGS = {
         (commented("metrics/spans.py"), set()),
         (commented("config.py"), set()),
         (commented("run.py"), set()),
-        # The linear floor learns what the evaluator counts, by its own functions.
+        # The linear baseline learns what the evaluator counts, by its own functions.
         (
             grown("metrics/spans.py"),
             {"spans_score", "spans_train_linear", "spans_read_linear", "table"},

@@ -197,10 +197,10 @@ def test_maud_answers_every_question(finished):
         for setting, run in (
             ("single", "singly/minilm/single-sample"),
             ("multi", "read/minilm/multi-sample"),
-            ("floor", "read/linear-both/linear"),
+            ("baseline", "read/linear-both/linear"),
         )
     }
-    assert answered["multi"] == answered["floor"] == {row["head_id"] for row in heads}
+    assert answered["multi"] == answered["baseline"] == {row["head_id"] for row in heads}
     # The sample's grid trains 8 heads singly, spread over the categories with several questions.
     category = {row["head_id"]: row["category"] for row in heads}
     assert len(answered["single"]) == 8

@@ -260,7 +260,7 @@ rule classification_vectors:
         "../scripts/classification_vectors.py"
 
 
-# The linear floor: no tokens, no GPU.
+# The linear baseline: no tokens, no GPU.
 rule classification_train_linear:
     input:
         data=classified_texts,

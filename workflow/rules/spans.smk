@@ -3,7 +3,7 @@
 #   in    {RESULTS}/data/{dataset}/{contracts,questions,answers,training_examples}.parquet
 #   out   {RESULTS}/features/spans/...; {RESULTS}/runs/{dataset}/..., scores beside each run
 #   steps windows -> (pretrain ->) search -> choice -> train, or the released weights -> read -> (join ->) score;
-#         the linear floors train and read on the contracts alone, or on vectors of their units
+#         the linear baselines train and read on the contracts alone, or on vectors of their units
 
 SPANS = of_task("spans")
 SPANNED = any_of(SPANS)
@@ -288,7 +288,7 @@ rule spans_vectors:
         "../scripts/spans_vectors.py"
 
 
-# The linear floors: no windows, no weights to train, no GPU.
+# The linear baselines: no windows, no weights to train, no GPU.
 rule spans_train_linear:
     input:
         data=data("{dataset}", "contracts", "training_examples"),

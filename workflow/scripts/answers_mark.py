@@ -14,5 +14,5 @@ with (
 ):
     data = collection.load(snakemake.input.data, snakemake.params.names)
     marked = collection.marked_of(snakemake.input.highlights[0])
-    given = marking.floor(data, marked, snakemake.params.settings, snakemake.threads)
+    given = marking.baseline(data, marked, snakemake.params.settings, snakemake.threads)
     record["marks"] = write(MARKED, marking.marked_rows(data, given), snakemake.output.predictions)

@@ -13,5 +13,5 @@ with (
     recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
 ):
     data = collection.load(snakemake.input, snakemake.params.names)
-    found = prior.floor(data.shares, snakemake.params.settings)
+    found = prior.baseline(data.shares, snakemake.params.settings)
     record["pairs"] = write(PREDICTIONS, collection.prediction_rows(found), snakemake.output.predictions)

@@ -1,4 +1,4 @@
-"""Read the test examples with the linear floor of classification."""
+"""Read the test examples with the linear baseline of classification."""
 
 from pathlib import Path
 

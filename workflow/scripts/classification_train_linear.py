@@ -1,4 +1,4 @@
-"""Learn the linear floor of classification from the final splits, and keep its weights."""
+"""Learn the linear baseline of classification from the final splits, and keep its weights."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Read the test contracts with the linear floor of span extraction."""
+"""Read the test contracts with the linear baseline of span extraction."""
 
 from pathlib import Path
 

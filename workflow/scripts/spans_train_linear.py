@@ -1,4 +1,4 @@
-"""Learn the linear floor of span extraction from the training contracts, and keep its weights."""
+"""Learn the linear baseline of span extraction from the training contracts, and keep its weights."""
 
 from pathlib import Path
 

@@ -103,7 +103,7 @@ def reliability(found: Iterable[Reliability], benchmarks: Iterable[Benchmark]) -
         "Lead in print is detectable": lambda one: {None: NONE, True: "yes", False: "no"}[
             one.tells_printed_apart
         ],
-        "The floor reaches": lambda one: _number(one.floor_reaches, ".0%"),
+        "The baseline reaches": lambda one: _number(one.baseline_reaches, ".0%"),
     }
     rows = [[of(one) for of in columns.values()] for one in found]
     sheet = Sheet("What each benchmark can tell", "", list(columns), rows, ["Over", "Best", "Second"])
@@ -113,7 +113,7 @@ def reliability(found: Iterable[Reliability], benchmarks: Iterable[Benchmark]) -
         "The interval is the 95 % sampling interval of the best row over the benchmark’s units.",
         "The detectable difference is found in four cases of five after the correction for all pairs of the "
         "table; it is the median over its pairs, and “none” where the units are too few for so many pairs.",
-        "The floor is the best row that needs no large model, as a share of the best printed score.",
+        "The baseline is the best row that needs no large model, as a share of the best printed score.",
     ]
     return sheets.page(RELIABILITY, "Reliability", lead, [sheet], notes)
 

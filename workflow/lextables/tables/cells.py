@@ -68,9 +68,9 @@ class Cell:
     ``seeds`` are the values of the runs that differ in their seed, where the value is trained or drawn; None
     where it is deterministic.  ``averages`` is how many runs the printed value is the mean of.  ``measure``
     names what a score is of, alike for all systems that are compared by it; it is empty for what is no score.
-    ``score`` is what a test compares it with others by, and says if lower is better.  ``floor`` is the name
-    of the baseline whose score this is, where it may mark published values.  ``comparable`` says whether the
-    data are the paper's, of a cell that is made of others than its table.  A cell that is not ``judged`` has
+    ``score`` is what a test compares it with others by, and says if lower is better.  ``baseline`` is the
+    baseline whose score this is, where it may mark published values.  ``comparable`` says whether the data
+    are the paper's, of a cell that is made of others than its table.  A cell that is not ``judged`` has
     no verdict, and its ``reason`` says why.
     """
 
@@ -86,7 +86,7 @@ class Cell:
     averages: int = 1
     measure: str = ""
     score: Score | None = None
-    floor: str = ""
+    baseline: str = ""
     comparable: bool | None = None
     judged: bool = True
 
@@ -144,7 +144,9 @@ def build(
         if place not in places:
             group.append(cell)
     rivals = _rivals(published, computed)
-    floors = [cell for cell in computed.values() if cell.floor and cell.measure and _is_number(cell.value)]
+    baselines = [
+        cell for cell in computed.values() if cell.baseline and cell.measure and _is_number(cell.value)
+    ]
     lines = []
     for printed in published:
         place = (printed.row, printed.column)
@@ -155,7 +157,7 @@ def build(
             raise ValueError(f"no value and no reason for row {printed.row!r}, column {printed.column!r}")
         the_papers = comparable if cell.comparable is None else cell.comparable
         lines.append(
-            _beside(printed, cell, rivals[_contest(cell)], floors, why_off)
+            _beside(printed, cell, rivals[_contest(cell)], baselines, why_off)
             if the_papers
             else _apart(printed, cell)
         )
@@ -222,7 +224,7 @@ def _beside(
     printed: PublishedCell,
     cell: Cell,
     rivals: Sequence[float],
-    floors: Iterable[Cell],
+    baselines: Iterable[Cell],
     why_off: Callable[[str, str], str],
 ) -> Line:
     places = printed.decimals
@@ -231,7 +233,7 @@ def _beside(
     return Line(
         printed.row, printed.column, printed.value, written(cell.value, places), "",
         written(cell.low, places), written(cell.high, places), places, found,
-        _joined(*words, cell.reason, why), " ".join(cell.runs), _reached(printed, cell, floors),
+        _joined(*words, cell.reason, why), " ".join(cell.runs), _reached(printed, cell, baselines),
     )  # fmt: skip
 
 
@@ -319,18 +321,18 @@ def _too_wide(number: float, low: float, high: float, rivals: Iterable[float]) -
     return ""
 
 
-def _reached(printed: PublishedCell, cell: Cell, floors: Iterable[Cell]) -> str:
+def _reached(printed: PublishedCell, cell: Cell, baselines: Iterable[Cell]) -> str:
     """The baselines that score at least as high as a published value, at its precision."""
     number = printed.number
     if not cell.measure or number is None:
         return ""
     sign = -1 if cell.score and cell.score.lower else 1
     names = [
-        floor.floor
-        for floor in floors
-        if floor.measure == cell.measure
-        and floor.floor != cell.floor
-        and sign * rounded(floor.value, printed.decimals) >= sign * number
+        baseline.baseline
+        for baseline in baselines
+        if baseline.measure == cell.measure
+        and baseline.baseline != cell.baseline
+        and sign * rounded(baseline.value, printed.decimals) >= sign * number
     ]
     return _joined(*dict.fromkeys(names), *[NOTHING] * (number == 0 and sign > 0))
 

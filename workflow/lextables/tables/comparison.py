@@ -41,7 +41,7 @@ _DECIMALS = 12  # what rounding in a sum moves is no difference
 
 # Why a pair is not tested.
 PRINTED = "printed values"
-FLOOR = "the best printed value and the table's floor"
+FLOOR = "the best printed value and the table's baseline"
 FEW = "too few units"
 OTHERS = "scored on different units"
 
@@ -167,7 +167,7 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
     ``of_run`` gives what each unit adds to the scores of a run's folder (`inputs.Inputs.units`).
     ``published`` are the printed cells, none where the data are not the paper's: beside the pairs of systems
     that have predictions here stand then the printed neighbours, and the best printed value with the best of
-    the floor.  Raises ValueError where two cells of a contest name one system.
+    the baseline.  Raises ValueError where two cells of a contest name one system.
     """
     contests: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -202,9 +202,9 @@ def _contest(
         units, median = _all_units(tested), _median_detectable(tested)
         for one, other in pairwise(printed):
             yield replace(_untested(one, other, units, PRINTED), detectable=median)
-    floor = [_Entrant(cell.score.system, cell.value, {}, cell) for cell in ran if cell.floor]
-    if printed and floor:
-        yield _untested(printed[0], _best_first(floor)[0], "", FLOOR)
+    baseline = [_Entrant(cell.score.system, cell.value, {}, cell) for cell in ran if cell.baseline]
+    if printed and baseline:
+        yield _untested(printed[0], _best_first(baseline)[0], "", FLOOR)
 
 
 def _best_first(entrants: Sequence[_Entrant]) -> list[_Entrant]:

@@ -99,5 +99,5 @@ def about(system: Mapping[str, Any], measure: str, name: str, score: Score | Non
         "averages": system["averages"],
         "measure": measure,
         "score": score,
-        "floor": name if system["floor"] and not system["lenient"] else "",
+        "baseline": name if system["baseline"] and not system["lenient"] else "",
     }

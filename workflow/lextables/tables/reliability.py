@@ -23,8 +23,8 @@ class Reliability:
     ``second`` is the runner-up, ``lead`` how far it lies behind with the p-value ``adjusted`` for all pairs,
     and ``apart`` whether the two differ.  ``detectable`` is the smallest difference that is found with 80 %
     power after the correction (`comparison.detectable`), and ``printed_lead`` how far the printed best leads
-    the next in print.  ``floor`` is the best row of the table's floor, and ``floor_reaches`` its score as a
-    share of the best printed one (of a loss: what share of the floor's the printed one is).
+    the next in print.  ``baseline`` is the best baseline of the table, and ``baseline_reaches`` its score
+    as a share of the best printed one (of a loss: what share of the baseline's the printed one is).
     """
 
     paper: str
@@ -41,8 +41,8 @@ class Reliability:
     apart: bool
     detectable: float
     printed_lead: float
-    floor: str
-    floor_reaches: float
+    baseline: str
+    baseline_reaches: float
 
     @property
     def tells_printed_apart(self) -> bool | None:
@@ -85,7 +85,7 @@ def _of(benchmark: Benchmark) -> Reliability:
         bool(top and top.differs),
         share(contest.detectable) if contest else math.nan,
         share(printed.difference) if printed else math.nan,
-        benchmark.floor.other if benchmark.floor else "",
+        benchmark.baseline.other if benchmark.baseline else "",
         _reached(benchmark),
     )
 
@@ -101,15 +101,15 @@ def _pair(pairs: Sequence[Pair], one: Row, other: Row) -> Pair | None:
 
 
 def _reached(benchmark: Benchmark) -> float:
-    """What share of the best printed score the floor reaches; of a loss the shares are turned about."""
-    if benchmark.floor is None:
+    """What share of the best printed score the baseline reaches; of a loss the shares are turned about."""
+    if benchmark.baseline is None:
         return math.nan
-    row = next((row for row in benchmark.rows if row.system == benchmark.floor.other), None)
-    floor = number(row.score) if row else None
-    if not floor:
+    row = next((row for row in benchmark.rows if row.system == benchmark.baseline.other), None)
+    baseline = number(row.score) if row else None
+    if not baseline:
         return math.nan
-    best = floor + benchmark.floor.difference
-    part, whole = (best, floor) if benchmark.lower else (floor, best)
+    best = baseline + benchmark.baseline.difference
+    part, whole = (best, baseline) if benchmark.lower else (baseline, best)
     return part / whole if whole else math.nan
 
 

@@ -72,8 +72,8 @@ UNTESTED, FEW = "not tested against the best", "too few units to be told from th
 class Benchmark:
     """The headline of a table: its rows best first, those that ran before those that are printed.
 
-    ``contest`` is what the table compares them by, None where fewer than two rows ran, and ``floor`` the best
-    printed value with the best of the table's floor, None where one is missing.  ``lower`` says that a lower
+    ``contest`` is what the table compares them by, None where fewer than two rows ran, and ``baseline`` the best
+    printed value with the best of the table's baseline, None where one is missing.  ``lower`` says that a lower
     score is better.  ``data_note`` says that the data are not the paper's; it is empty for the sample, whose
     pages all say so.
     """
@@ -84,7 +84,7 @@ class Benchmark:
     measure: str
     rows: tuple[Row, ...]
     contest: Contest | None
-    floor: Pair | None
+    baseline: Pair | None
     lower: bool
     data_note: str = ""
 
@@ -141,11 +141,11 @@ def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
             Row(name, "", lines[name].published, "", "", "", "", 0, True)
             for name in sorted(printed, key=lambda name: sign * printed[name])
         ]
-    floors = (pair for pair in exhibit.pairs if (pair.measure, pair.untested) == (headline.measure, FLOOR))
-    floor = next(floors, None)
+    baselines = (pair for pair in exhibit.pairs if (pair.measure, pair.untested) == (headline.measure, FLOOR))
+    baseline = next(baselines, None)
     sample = all(source["variant"] == SAMPLE for source in exhibit.sources if not source["comparable"])
     return Benchmark(
-        part.name, part.short, exhibit.name, headline.measure, tuple(rows), contest, floor, headline.lower,
+        part.name, part.short, exhibit.name, headline.measure, tuple(rows), contest, baseline, headline.lower,
         "" if sample else note,
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ class Grid(Entry):
 class Panel(Entry):
     """A model of a task's panel and its row in the tables.
 
-    An ``own`` row is ours.  A ``floor`` row is a baseline: published values that it reaches are marked,
+    An ``own`` row is ours.  A ``baseline`` row is a baseline: published values that it reaches are marked,
     unless it is ``lenient``, that is, its score rests on a leniency of the released evaluator.  ``shares``
     trains on each share of the training examples too.  It is trained by the ``grids`` that are named, or by
     any: a budget that teaches a model next to nothing makes no row.
@@ -66,7 +66,7 @@ class Panel(Entry):
     row: str
     model: str
     own: bool = False
-    floor: bool = False
+    baseline: bool = False
     lenient: bool = False
     shares: bool = False
     grids: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class Row:
     parameters: int | None = None
     trained: bool = False
     averages: int = 1
-    floor: bool = False
+    baseline: bool = False
     lenient: bool = False
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Row:
     def plain(self) -> dict[str, Any]:
         """The row as plain values, for the params of a rule."""
         names = (
-            "row", "own", "given", "asked", "reason", "parameters", "trained", "averages", "floor", "lenient",
+            "row", "own", "given", "asked", "reason", "parameters", "trained", "averages", "baseline", "lenient",
         )  # fmt: skip
         runs = {name: [run.folder for run in runs] for name, runs in sorted(self.runs.items())}
         return self.about | {name: getattr(self, name) for name in names} | {"runs": runs}

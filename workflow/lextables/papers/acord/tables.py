@@ -337,14 +337,14 @@ def figure2(results: Results) -> list[Cell]:
 
 
 def table_d5(results: Results) -> list[Cell]:
-    """Pointwise and pairwise reranking by language models over BM25, the paper's and ours; and the floor."""
+    """Pointwise and pairwise reranking over BM25 by language models, and the baselines."""
     printed = {cell.row for cell in results.published}
     cells = []
     for system in results.systems:
         row = f"{_system_row(system)} / {'pairwise' if system['pairwise'] else 'pointwise'}"
-        if system["floor"]:
+        if system["baseline"]:
             row = _system_row(system)
-        if row in printed or system["floor"] or (system["own"] and system["asked"]):
+        if row in printed or system["baseline"] or (system["own"] and system["asked"]):
             cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
     return cells
 

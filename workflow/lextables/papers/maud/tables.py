@@ -222,11 +222,11 @@ def _scored(results: Results, metric: str, groups: Mapping[str, str], missing: s
 
 
 def _random(results: Results, metric: str, row: str, group: str, missing: str) -> Cell:
-    """What random scores are expected to reach: computed, not drawn, and part of every table's floor."""
+    """What random scores are expected to reach: computed, not drawn, and part of every table's baseline."""
     value, _ = results.random_scores.get((metric.replace(AUPR, RANDOM), group), (math.nan, 0))
     if math.isnan(value):
         return Cell(row, "Random", None, reason=missing, measure=row)
-    return Cell(row, "Random", 100 * value, decimals=1, measure=row, floor="Random")
+    return Cell(row, "Random", 100 * value, decimals=1, measure=row, baseline="Random")
 
 
 def _score(

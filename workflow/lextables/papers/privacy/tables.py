@@ -322,7 +322,7 @@ def _score(
     if system is None:
         return Cell(row, column, None, reason=NOT_IN_PANEL)
     folders = tuple(next(iter(system["runs"].values()), ()))
-    # A loss is better where it is lower, so no floor reaches it by being above.
+    # A loss is better where it is lower, so no baseline reaches it by being above.
     said = about(system, f"{metric}, {group}", system["row"]) if metric in HIGHER else {}
     said |= {"score": score}
     if not folders:

@@ -1,4 +1,4 @@
-"""Which paragraphs people would mark as they answer a question: floors that anyone can run.
+"""Which paragraphs people would mark as they answer a question: baselines that anyone can run.
 
 How like a paragraph is to the question (`space.Space`), or a linear model over its runs of words and over how
 like it is to each question, learnt on the documents of other folds; and, below both, no paragraph or any at
@@ -21,7 +21,7 @@ from lextables.tasks.answers.space import Space, of_words
 DIGITS = 6  # of a probability, more than a threshold wants
 
 
-def floor(
+def baseline(
     data: Collection, marked: Mapping[str, set[str]], settings: Mapping[str, Any], threads: int = 1
 ) -> np.ndarray:
     """Return what the settings' ``kind`` gives each paragraph, float64 (paragraphs, questions), 0 to 1.
@@ -78,7 +78,7 @@ def places(data: Collection, marked: Mapping[str, set[str]]) -> np.ndarray:
 
 
 def marked_rows(data: Collection, given: np.ndarray) -> Iterator[Row]:
-    """Yield rows of `schema.MARKED`, sorted, of the pairs that people answered; ``given`` as of `floor`."""
+    """Yield rows of `schema.MARKED`, sorted, of the pairs that people answered; ``given`` as of `baseline`."""
     column = {question: at for at, question in enumerate(data.questions)}
     sizes = [len(those) for those in data.paragraphs.values()]
     starts = dict(zip(data.paragraphs, np.cumsum([0, *sizes]).tolist(), strict=False))

@@ -173,13 +173,13 @@ class AnswersPlanner(Planner):
         return replace(super().given_row(extra), about={"part": ANSWERS})
 
     def answered(self, key: str, panel: Panel) -> Row:
-        """The row of a floor."""
+        """The row of a baseline."""
         settings: dict[str, Any] = {"kind": panel.kind}
         if panel.kind != "random":
             settings |= {"pseudo": self.task.pseudo, "smoothing": self.task.smoothing}
         if panel.kind in ("linear", "vectors"):
             settings |= self.task.learning.model_dump(mode="json") | {"folds": self.task.folds}
-        return self.floor(ANSWER, key, panel, settings, trained=panel.kind != "random")
+        return self.baseline(ANSWER, key, panel, settings, trained=panel.kind != "random")
 
     def marked(self, key: str, marker: Marker) -> Row:
         """The row of one who marks."""
@@ -190,9 +190,9 @@ class AnswersPlanner(Planner):
         settings: dict[str, Any] = {"kind": marker.kind}
         if marker.kind == "linear":
             settings |= self.task.marking.model_dump() | {"folds": self.task.folds}
-        return self.floor(MARK, key, marker, settings, trained=marker.kind == "linear")
+        return self.baseline(MARK, key, marker, settings, trained=marker.kind == "linear")
 
-    def floor(
+    def baseline(
         self, experiment: str, key: str, panel: Panel | Marker, settings: dict[str, Any], *, trained: bool
     ) -> Row:
         """A row with its run, or the reason why its encoder is not here."""
@@ -249,7 +249,7 @@ class AnswersPlanner(Planner):
         return Row(
             panel.row,
             own=panel.own,
-            floor=panel.floor,
+            baseline=panel.baseline,
             lenient=panel.lenient,
             parameters=self.context.parameters(*([panel.model] if panel.model else [])),
             about={"part": part},

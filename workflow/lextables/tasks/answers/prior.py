@@ -39,7 +39,7 @@ def random(shares: Shares) -> Answers:
     }
 
 
-def floor(shares: Shares, settings: Mapping[str, Any]) -> Answers:
+def baseline(shares: Shares, settings: Mapping[str, Any]) -> Answers:
     """Return the answers of the settings' ``kind``, `prior` or `random`."""
     if settings["kind"] == "random":
         return random(shares)

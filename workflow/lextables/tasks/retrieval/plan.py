@@ -48,7 +48,7 @@ class Retriever(Entry):
     by the mean of the standardised scores of those that it is ``of``: keys of other retrievers, or of
     fine-tuned bi-encoders; they count by their ``shares``, or alike.  A linear one learns from the judgements
     of the training and validation queries, by words in so many ``topics`` and, where it names a ``model``, by
-    its vectors; ``penalty`` is scikit-learn's C.  ``floor`` and ``lenient`` are those of a `Panel`.
+    its vectors; ``penalty`` is scikit-learn's C.  ``baseline`` and ``lenient`` are those of a `Panel`.
 
     One that goes by vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose
     best counts; it and okapi may read them filtered, cut to the paragraphs that BM25 finds for the query.
@@ -69,7 +69,7 @@ class Retriever(Entry):
     penalty: PositiveFloat | None = None
     own: bool = False
     reranked: bool = True
-    floor: bool = False
+    baseline: bool = False
     lenient: bool = False
 
     @property
@@ -322,7 +322,7 @@ class RetrievalPlanner(Planner):
             parameters=self.context.parameters(*models),
             trained=tuned or learnt,
             averages=self.task.averages if tuned else 1,
-            floor=getattr(retriever, "floor", False) and reranker is None,
+            baseline=getattr(retriever, "baseline", False) and reranker is None,
             lenient=getattr(retriever, "lenient", False),
             runs={} if missing else outcome,
             about={

@@ -230,7 +230,7 @@ class SpanPlanner(Planner):
             own=panel.own,
             parameters=self.context.parameters(*encoders),
             trained=True,
-            floor=panel.floor,
+            baseline=panel.baseline,
             lenient=panel.lenient,
             about={"family": panel.family},
         )
@@ -257,7 +257,7 @@ class SpanPlanner(Planner):
             own=panel.own,
             parameters=self.context.parameters(panel.model),
             averages=self.task.averages,
-            floor=panel.floor,
+            baseline=panel.baseline,
             lenient=panel.lenient,
             about={"family": panel.family},
         )

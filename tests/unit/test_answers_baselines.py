@@ -1,4 +1,4 @@
-"""The floors of the task of answers: what they learn, and that no document's own people tell of it."""
+"""The baselines of the task of answers: what they learn, and that no document's own people tell of it."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_a_document_that_alone_was_asked_is_guessed_at():
 
 
 def test_random_guesses_are_all_options_alike():
-    found = prior.floor({"q": {"d1": shares([1, 0, 0])[0]}}, {"kind": "random"})
+    found = prior.baseline({"q": {"d1": shares([1, 0, 0])[0]}}, {"kind": "random"})
     assert found["d1", "q"] == pytest.approx([1 / 3] * 3)
 
 
@@ -210,7 +210,7 @@ def test_what_is_read_is_the_whole_document_or_what_the_question_finds(tmp_path)
 
 
 def given_by(kind, data, marked):
-    return marking.floor(data, marked, MARKING | {"kind": kind})
+    return marking.baseline(data, marked, MARKING | {"kind": kind})
 
 
 def test_marks_are_numbers_from_0_to_1_of_every_paragraph_and_question(tmp_path):
