@@ -83,8 +83,8 @@ class Place:
 def without_times(path: Path) -> bytes:
     """The content of a result, without the seconds that something took."""
     if path.name == "run.json":
-        record = json.loads(path.read_bytes())
-        return json.dumps({key: value for key, value in record.items() if key not in HISTORY_KEYS}).encode()
+        keep = lambda pairs: {key: value for key, value in pairs if key not in HISTORY_KEYS}  # noqa: E731
+        return json.dumps(json.loads(path.read_bytes(), object_pairs_hook=keep)).encode()
     return SECONDS.sub(b"", path.read_bytes())
 
 

@@ -22,7 +22,6 @@ SlurmctldPort={controller}
 SlurmdPort={daemon}
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 SlurmUser=root
-SlurmdUser=root
 AuthInfo=socket={folder}/munge.socket
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
@@ -39,7 +38,6 @@ ProctrackType=proctrack/linuxproc
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
 JobAcctGatherParams=OverMemoryKill
-MpiDefault=none
 KillWait=2
 GresTypes=gpu
 NodeName={host} NodeAddr=127.0.0.1 CPUs=4 RealMemory=64000 Gres=gpu:2 State=UNKNOWN

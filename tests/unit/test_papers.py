@@ -104,8 +104,8 @@ def test_a_papers_file_is_all_where_its_room_adds_no_key(paper):
             "table table1 shows 'maud', which is no data set of the paper.",
         ),
         (
-            {"data": {"ledgar": {"files": {"a": "b/c"}, "reader": "a.b"}}},
-            "data.ledgar.reader = 'a.b' is not allowed (",
+            {"data": {"ledgar": {"files": {"a": "b/c"}, "reader": "a..b"}}},
+            "data.ledgar.reader = 'a..b' is not allowed (",
         ),
         ({"data": {"ledgar": {"files": {}}}}, "ledgar.yaml: data.ledgar.files = {} is not allowed ("),
     ],

@@ -14,6 +14,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
+from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
@@ -39,8 +40,10 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         asked = self.common_settings
         details = asked.verbose or asked.printshellcmds or asked.debug_dag or asked.show_failed_logs
+        # Of a dry run that is quiet in this way, as a plan is, Snakemake shows its preparations alone.
+        plan = asked.quiet == {Quietness.RULES, Quietness.PROGRESS}
         # Where no plugin writes to the screen, Snakemake does.
-        self.writes_to_stream = not (details or (asked.dryrun and not asked.quiet))
+        self.writes_to_stream = not (details or (asked.dryrun and not plan))
         self.stream = sys.stderr
         self.bar: tqdm | None = None
         self.started: dict[int, tuple[float, str]] = {}  # job: time and message
@@ -87,11 +90,12 @@ class LogHandler(LogHandlerBase):
             self.errors.append(bad_input[1])
         elif exception == "LockException":
             self.errors.append(LOCKED)
-        # An event says more of a job that failed, and so does what came before the run's own end.
+        # An event says more of a job that failed, and so do causes of the run's own end.
         elif exception != "RuleException" and not (exception == "WorkflowError" and self._causes()):
             if text.startswith("Traceback"):
                 text = f"{text.strip().splitlines()[-1]} (--verbose shows the traceback)"
-            self.errors.append(text if self.writes_to_stream else "")
+            if self.writes_to_stream:  # else Snakemake shows it
+                self.errors.append(text)
 
     def _causes(self) -> list[str]:
         return [*self.errors, *self.failures.values()]
@@ -133,7 +137,7 @@ class LogHandler(LogHandlerBase):
             if done == total:
                 self.errors, self.failures = [], {}
             self.bar = None
-        for sentence in filter(None, dict.fromkeys([*self.notes, *self._causes()])):
+        for sentence in dict.fromkeys([*self.notes, *self._causes()]):
             print(sentence, file=self.stream, flush=True)
         self.errors, self.failures, self.notes = [], {}, []
         super().close()

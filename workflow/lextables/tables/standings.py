@@ -70,11 +70,11 @@ UNTESTED, FEW = "not tested against the best", "too few units to be told from th
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The headline of a table: its rows best first, those that ran before those that are printed.
+    """The headline of a table: its rows, best first, those that ran before published ones.
 
-    ``contest`` is what the table compares them by, None where fewer than two rows ran, and ``baseline`` the best
-    printed value with the best of the table's baseline, None where one is missing.  ``lower`` says that a lower
-    score is better.  ``data_note`` says that the data are not the paper's; it is empty for the sample, whose
+    ``contest`` is what the table compares them by, None where fewer than two rows ran, and ``baseline`` the
+    best published value with the best baseline, None where one is missing.  ``lower`` says that a lower score
+    is better.  ``data_note`` says that the data are not the paper's; it is empty for the sample, whose
     pages all say so.
     """
 

@@ -116,8 +116,9 @@ class Row:
     def plain(self) -> dict[str, Any]:
         """The row as plain values, for the params of a rule."""
         names = (
-            "row", "own", "given", "asked", "reason", "parameters", "trained", "averages", "baseline", "lenient",
-        )  # fmt: skip
+            *("row", "own", "given", "asked", "reason", "parameters", "trained", "averages"),
+            *("baseline", "lenient"),
+        )
         runs = {name: [run.folder for run in runs] for name, runs in sorted(self.runs.items())}
         return self.about | {name: getattr(self, name) for name in names} | {"runs": runs}
 
