@@ -78,7 +78,7 @@ def places(data: Collection, marked: Mapping[str, set[str]]) -> np.ndarray:
 
 
 def marked_rows(data: Collection, given: np.ndarray) -> Iterator[Row]:
-    """Yield the sorted rows of `schema.MARKED` for the pairs that people answered; ``given`` as in `baseline`."""
+    """Yield the sorted rows of `schema.MARKED` of answered pairs; ``given`` as in `baseline`."""
     column = {question: at for at, question in enumerate(data.questions)}
     sizes = [len(those) for those in data.paragraphs.values()]
     starts = dict(zip(data.paragraphs, np.cumsum([0, *sizes]).tolist(), strict=False))
