@@ -7,11 +7,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from lextables.leases import VARIABLE
 
-from lextables.pipeline import not_run
+from lextables.pipeline import locks, not_run
 from lextables.pipeline.errors import BadInput, loading_weights
-from lextables.pipeline.job import Ending, ending
 from lextables.tables.inputs import rows_that_ran
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +44,7 @@ def test_a_job_of_a_row_leaves_the_reason_in_place_of_its_outputs(kind):
     done = run(f"raise {kind}({WHY!r})", [*MADE, f"{RUN}/weights"])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f".: not run: {WHY}.\n"
-    assert ending("log.txt") == (Ending.NOT_RUN, f"{WHY}.")
+    assert Path("log.txt").read_text().splitlines()[-1].endswith(f"not run: {WHY}.")
     assert [not_run.reason(path) for path in [*MADE, f"{RUN}/weights"]] == [WHY] * 3
     assert Path(RUN, "weights").is_dir()
 
@@ -74,7 +72,9 @@ def test_other_jobs_fail(output):
 
 
 def test_a_job_whose_run_was_killed_fails(monkeypatch):
-    monkeypatch.setenv(VARIABLE, "leases/another-host-1")
+    Path("lock").write_text("process 2 on here, since now\n")
+    monkeypatch.setenv(locks.PATH, "lock")
+    monkeypatch.setenv(locks.RUN, "process 1 on here, since now")
     done = run("print('worked')", MADE)
     assert (done.returncode, done.stdout) == (1, "")
     assert not Path(RUN).exists()
@@ -93,18 +93,14 @@ def test_a_fault_of_the_code_fails_the_job():
     assert not Path(RUN).exists()
 
 
-def test_a_full_disk_and_a_damaged_input_fail_the_job():
+def test_a_full_disk_fails_the_job():
     full = """
     try:
         raise OSError(28, 'No space left on device')
     except OSError as error:
         raise BadInput('x') from error
     """
-    assert "no space is left" in run(full, MADE).stderr
-    table = Path("results/data/acord/queries.parquet")
-    table.parent.mkdir(parents=True)
-    table.write_bytes(b"PAR1 and no more")
-    assert "was cut short" in run("raise BadInput('no such column')", MADE, [table]).stderr
+    assert run(full, MADE).stderr == "x.\n"
     assert not Path(RUN).exists()
 
 

@@ -171,10 +171,10 @@ def test_rows_of_a_paper_that_is_not_planned_are_not_checked(paper):
     papers.check_excluded(names, {"ledgar": laid_out(paper)}, {"ledgar", "acord"})
 
 
-def test_a_data_set_may_be_read_elsewhere_than_in_the_papers_room():
-    assert DataSet(files={"a": "b/c"}).room("ledgar") == "ledgar"
-    entry = DataSet(files={"a": "b/c"}, reader="nli")
-    assert packages.room(entry.room("ledgar"), "schema").__name__ == "lextables.corpora.nli.schema"
+def test_a_data_set_may_be_read_elsewhere_than_in_the_papers_package():
+    assert DataSet(files={"a": "b/c"}).package("ledgar") == "ledgar"
+    entry = DataSet(files={"a": "b/c"}, reader="corpora.nli")
+    assert packages.module(entry.package("ledgar"), "schema").__name__ == "lextables.corpora.nli.schema"
 
 
 def test_what_a_mirror_has_instead_is_taken_where_it_lacks_the_files(tmp_path):

@@ -94,9 +94,9 @@ def test_what_a_file_cannot_say_is_one_sentence(tmp_path, changes, sentence):
         packages.load(written(tmp_path, **changes))
 
 
-def test_a_room_that_lacks_a_module_says_which():
-    with pytest.raises(BadInput, match=r"the room of somepaper has no raw; write raw\.py"):
-        packages.room("somepaper", "raw")
+def test_a_package_that_lacks_a_module_says_which():
+    with pytest.raises(BadInput, match=r"lextables/papers/somepaper: the package has no raw; write raw\.py"):
+        packages.module("somepaper", "raw")
     assert packages.model_of("somepaper") is papers.Paper
 
 

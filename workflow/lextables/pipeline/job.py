@@ -7,6 +7,7 @@ The last line of a failed job's log is ``failed: `` and a sentence, which the sc
 (`snakemake_logger_plugin_lextables`).
 """
 
+import errno
 import io
 import logging
 import re
@@ -110,7 +111,8 @@ def _rows_left_out(log: Path) -> Iterator[None]:
             yield
             return
         except BadInput as error:
-            if not fills_rows or isinstance(error, BadSetting):
+            no_space = getattr(error.__cause__, "errno", None) == errno.ENOSPC
+            if not fills_rows or no_space or isinstance(error, BadSetting):
                 raise
             why = one_line(redacted(str(error)))
             print(f"{log.parent}: not run: {why}")
