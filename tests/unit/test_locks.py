@@ -1,6 +1,5 @@
 """A stale lock is removed where nothing else can work in the folder, and nowhere else."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import pytest
 from lextables import locks
 from lextables.errors import BadInput
 
-WORKFLOW = Path(__file__).parents[2] / "workflow"
 ACQUIRE = "locks.acquire(Path('.snakemake'), Path('results'))"
 HOLD = "job = locks.held_by_job(); job.__enter__()"
 
@@ -36,7 +34,6 @@ def process(code):
     script = f"import time\nfrom pathlib import Path\nfrom lextables import locks\n{code}\nprint(flush=True)"
     child = subprocess.Popen(
         [sys.executable, "-c", f"{script}\ntime.sleep(60)"],
-        env=os.environ | {"PYTHONPATH": str(WORKFLOW)},
         stdout=subprocess.PIPE,
     )
     assert child.stdout.readline() == b"\n"
