@@ -106,5 +106,5 @@ def test_jobs_in_the_queue_are_refused_and_ended_jobs_are_not(tmp_path, monkeypa
     with pytest.raises(BadInput, match=r"queue; wait for them, or run scancel 12\.$"):
         locks.refuse_cluster_jobs(["12", "3"])
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(BadInput, match="scancel 3"):
+    with pytest.raises(BadInput, match="that 3 have ended, and add --no-hooks"):
         locks.refuse_cluster_jobs(["3"])
