@@ -53,4 +53,4 @@ lock: $(VENV)/.run
 	$(BIN)/python envs/export.py
 
 clean:
-	rm -rf results .snakemake
+	rm -rf results .snakemake build workflow/*.egg-info

@@ -1,4 +1,4 @@
-"""Where the real data and the papers are, for the tests that need them."""
+"""Where the real data and the papers are, for the tests that need them, and this project's code for all."""
 
 import os
 from pathlib import Path
@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+# What tests start finds the package and the screen's plugin here, and not an installed plugin.
+os.environ["PYTHONPATH"] = str(ROOT / "workflow")
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,6 @@ class Place:
             return subprocess.Popen(
                 [*command, *profile, *self.arguments],
                 cwd=self.folder,
-                env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import termios
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -28,7 +27,6 @@ rule part:
         touch {output}'''
 """
 COMMAND = [sys.executable, "-m", "snakemake", "--cores", "1", "--logger", "lextables"]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(plugin.__file__).parents[1])}
 
 
 @pytest.fixture
@@ -39,7 +37,7 @@ def folder(tmp_path):
 
 def lines(folder, *arguments):
     """The exit code, and what is written to a file, without times of day."""
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": ENVIRONMENT}
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     run = subprocess.run([*COMMAND, *arguments], cwd=folder, **both, check=False)
     return run.returncode, re.sub(r"^\d\d:\d\d:\d\d  ", "", run.stdout, flags=re.MULTILINE).splitlines()
 
@@ -121,7 +119,7 @@ def test_without_a_terminal_progress_is_written_at_an_interval(folder, monkeypat
 def test_a_terminal_has_one_bar_which_is_removed_at_the_end(folder):
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (30, 100))
-    subprocess.run(COMMAND, cwd=folder, stdout=theirs, stderr=theirs, env=ENVIRONMENT, check=True)
+    subprocess.run(COMMAND, cwd=folder, stdout=theirs, stderr=theirs, check=True)
     os.close(theirs)
     written = os.read(ours, 1 << 16).decode()
     assert re.search(r"\d of 4 jobs \|[^|]*\| \d\d:\d\d, \S+ left", written)

@@ -55,10 +55,9 @@ def snakemake(cluster, folder, *targets, gpus=(), more=()):
         "--",
         *targets,
     ]
-    environment = cluster.environment | {"PYTHONPATH": str(ROOT / "workflow")}
     with (folder / "screen.txt").open("w+") as screen:
         run = subprocess.Popen(
-            [sys.executable, "-m", *command], cwd=ROOT, env=environment, stdout=screen, stderr=screen
+            [sys.executable, "-m", *command], cwd=ROOT, env=cluster.environment, stdout=screen, stderr=screen
         )
         try:
             yield run, Path(screen.name)

@@ -111,9 +111,13 @@ def refuse_cluster_jobs(ids: Iterable[str]) -> None:
     """Raise `BadInput` where SLURM still has one of these jobs of a killed run, or cannot be asked."""
     if not (left := sorted(set(ids))):
         return
-    with suppress(FileNotFoundError, subprocess.CalledProcessError):
+    what = "Jobs of a run that was killed may still be in the cluster's queue"
+    try:
         listed = subprocess.check_output(["squeue", "--noheader", "--format=%i"], text=True).split()
-        left = [job for job in left if job in listed]
-    if left:
-        what = "Jobs of a run that was killed may still be in the cluster's queue"
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        do = (
+            f"squeue does not answer here, so make sure that {', '.join(left)} have ended, and add --no-hooks"
+        )
+        raise BadInput(what, do=do) from None
+    if left := [job for job in left if job in listed]:
         raise BadInput(what, do=f"wait for them, or run scancel {' '.join(left)}")
