@@ -18,7 +18,9 @@ examples; `…` stands for what differs. How a run that was killed continues is 
 
 
 def page() -> str:
-    entries = [f"- Who {each['did']} (`.venv/bin/{each['types']}`) reads:\n\n      {each['says']}\n" for each in ALL]
+    entries = [
+        f"- Who {each['did']} (`.venv/bin/{each['types']}`) reads:\n\n      {each['says']}\n" for each in ALL
+    ]
     return "\n".join([INTRODUCTION, *entries])
 
 

@@ -445,8 +445,8 @@ TRAININGS = {
     ("change", "runs"),
     [
         (commented("metrics/spans.py"), set()),
-        (commented("config.py"), set()),
-        (commented("run.py"), set()),
+        (commented("pipeline/config.py"), set()),
+        (commented("pipeline/run.py"), set()),
         # The linear baseline learns what the evaluator counts, by its own functions.
         (
             grown("metrics/spans.py"),
@@ -454,7 +454,7 @@ TRAININGS = {
         ),
         # What weighs units and candidates encodes none, and what encodes units is read by all that weigh.
         (
-            grown("tasks/spans/rivals.py"),
+            grown("tasks/spans/overlaps.py"),
             {"spans_train_linear", "spans_read_linear", "spans_score", "table"},
         ),
         (
@@ -465,12 +465,12 @@ TRAININGS = {
         (grown("tasks/spans/choosing.py"), set()),
         (grown("tasks/spans/plan.py"), {"table"}),
         (grown("tasks/plan.py"), {"table"}),
-        (grown("papers.py"), {"table"}),
+        (grown("papers/registry.py"), {"table"}),
         (grown("tables/cells.py"), {"table"}),
         (grown("tables/figures.py"), None),
         (grown("publish/card.py"), set()),
-        (grown("lawngnli/twins.py"), {"lawngnli_examples", "table"}),
-        (grown("lawngnli/balance.py"), {"lawngnli_examples", "table"}),
+        (grown("papers/lawngnli/twins.py"), {"lawngnli_examples", "table"}),
+        (grown("papers/lawngnli/balance.py"), {"lawngnli_examples", "table"}),
         (grown("tasks/spans/joining.py"), {"spans_join", "spans_score", "table"}),
         (backdated("readings/lawngnli.csv", ",", " ,"), {"table"}),
         (registered("papers/cuad.yaml", "Models fine-tuned on CUAD", "Models tuned on CUAD"), {"table"}),
@@ -519,7 +519,7 @@ def test_a_change_reaches_what_it_can_change_and_nothing_else(made, tmp_path, ch
             {"classification_train", "classification_features", "acord_retrieve_lexical"},
         ),
         (grown("tasks/classification/sampling.py"), "classification_singly", {"classification_features"}),
-        (grown("lawngnli/contradiction.py"), "lawngnli_contradictions", {"lawngnli_parentheticals"}),
+        (grown("papers/lawngnli/contradiction.py"), "lawngnli_contradictions", {"lawngnli_parentheticals"}),
         (
             registered("papers/cuad.yaml", "max_updates: 3\n", "max_updates: 2\n"),
             "spans_train",
@@ -563,7 +563,7 @@ def with_outputs(finished, folder, targets, papers, *brought):
 @pytest.mark.parametrize(
     ("change", "runs"),
     [
-        (grown("lawngnli/nli_tables.py"), {"table"}),
+        (grown("papers/lawngnli/nli_tables.py"), {"table"}),
         # How rows are compared, and what each unit adds to a score.
         (grown("tables/comparison.py"), {"table"}),
         (grown("metrics/pseudo_values.py"), {"classification_score", "table"}),
@@ -587,13 +587,13 @@ def test_what_is_read_and_shown_of_views_trains_nothing(viewed, tmp_path, change
     ("change", "first", "stays"),
     [
         (
-            grown("lawngnli/pairs.py"),
+            grown("papers/lawngnli/pairs.py"),
             {"lawngnli_pairs": 1, "classification_train": 4},
             {"lawngnli_examples", "lawngnli_long_premises", "anli_data"},
         ),
         # One training on the first data set, and those that go on from it.
         (
-            grown("nli/formats.py"),
+            grown("corpora/nli/formats.py"),
             {"anli_data": 1, "classification_train": 3},
             {"lawngnli_pairs", "classification_train_linear"},
         ),
@@ -631,7 +631,7 @@ def answered(finished, tmp_path_factory):
     [
         (commented("tasks/answers/asking.py"), set()),
         (registered("prices.yaml", "input: 2.5", "input: 3.5"), set()),
-        (grown("privacy/tables.py"), {"table"}),
+        (grown("papers/privacy/tables.py"), {"table"}),
         (grown("tasks/answers/plan.py"), {"table"}),
         (grown("metrics/answers.py"), SCORED),
         (registered("prompts/policy_answer.txt", "an experienced", "a patient"), {"answers_ask", *SCORED}),
