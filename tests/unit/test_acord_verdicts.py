@@ -55,7 +55,7 @@ def test_a_ranking_without_its_first_hits_is_off(collection):
     for line in judged(folder, PAPER, right, ROW, without_first_hits(hits)).values():
         assert line.verdict == "off"
         difference = float(line.reproduced) - float(line.published)
-        assert line.reason == f"off by {difference:+.3f}"
+        assert line.difference == f"{difference:+.3f}"
     held = [
         line
         for line in judged(folder, PAPER, right, ROW, without_first_hits(hits)).values()

@@ -61,8 +61,8 @@ def test_a_cell_of_other_data_than_its_tables_is_judged_by_its_own():
         assert [line.verdict for line in build(published, cells, table)] == verdicts
 
 
-WANTED = "a verdict wants three"
-OF_3 = "95 % prediction interval of 3 seeds:"
+NEEDED = "a verdict needs three"
+NO = ("",) * 3  # no difference and no prediction interval
 
 
 def judged(published, value, *others, **more):
@@ -76,21 +76,22 @@ def trained(published, seeds, *others, **more):
 
 
 def test_a_difference_is_ours_less_the_printed_value_in_its_unit():
-    assert judged(printed("0.525"), 0.5119).reason == "off by -0.013"
-    assert judged(printed("54.0%", 1), 55.26).reason == "off by +1.3"
-    assert judged(printed("1,898", 0), 1900.0).reason == "off by +2"
+    assert judged(printed("0.525"), 0.5119).difference == "-0.013"
+    assert judged(printed("54.0%", 1), 55.26).difference == "+1.3"
+    assert judged(printed("1,898", 0), 1900.0).difference == "+2"
     assert judged(printed("0.525"), float("nan")).reason == "ours is no number"
-    assert judged(printed("0.525"), 0.5119, reason="on a Tuesday").reason == "off by -0.013; on a Tuesday"
+    line = judged(printed("0.525"), 0.5119, reason="on a Tuesday")
+    assert (line.difference, line.reason) == ("-0.013", "on a Tuesday")
 
 
 def test_a_cell_that_is_off_says_why_and_no_other_does():
     published = [printed("0.525", row="a"), printed("0.6", 1, row="b"), printed("text", None, row="c")]
     cells = [Cell("a", "NDCG@5", 0.5119), Cell("b", "NDCG@5", 0.6), Cell("c", "NDCG@5", "other")]
     lines = build(published, cells, True, lambda row, column: f"{row} of {column} was counted anew")
-    assert [(line.verdict, line.reason) for line in lines] == [
-        ("off", "off by -0.013; a of NDCG@5 was counted anew"),
-        ("match", ""),
-        ("off", "c of NDCG@5 was counted anew"),
+    assert [(line.verdict, line.difference, line.reason) for line in lines] == [
+        ("off", "-0.013", "a of NDCG@5 was counted anew"),
+        ("match", "", ""),
+        ("off", "", "c of NDCG@5 was counted anew"),
     ]
     # From other data nothing is off.
     apart = build(published, cells, False, lambda row, column: "why")
@@ -108,26 +109,27 @@ def test_a_cell_that_is_not_judged_has_no_verdict(value):
 
 
 @pytest.mark.parametrize(
-    ("published", "seeds", "averages", "verdict", "reason"),
+    ("published", "seeds", "averages", "verdict", "facts"),
     [
         # t(0.975, 2) is 4.3027; the deviation of the three is 1.
-        (printed("57.9", 1), (52, 53, 54), 1, "near", f"{OF_3} 48.03 to 57.97"),
-        (printed("57.9", 1), (52, 53, 54), 3, "off", f"off by -4.9; {OF_3} 49.49 to 56.51"),
-        (printed("53.0%", 1), (52, 53, 54), 1, "match", f"{OF_3} 48.03 to 57.97"),
-        (printed("0.742+/-0.014"), (0.740, 0.741, 0.742), 1, "near", f"{OF_3} 0.7360 to 0.7460"),
-        (printed("0.77 ± 0.01", 2), (0.740, 0.741, 0.742), 1, "off", f"off by -0.03; {OF_3} 0.736 to 0.746"),
-        (printed("52.4", 1), (52.5,) * 3, 1, "off", f"off by +0.1; {OF_3} 52.50 to 52.50"),
-        (printed("52.5", 1), (52.5,) * 3, 1, "match", f"{OF_3} 52.50 to 52.50"),
-        (printed("52.5", 1), (52.5,), 1, "", f"trained with one seed; {WANTED}"),
-        (printed("60.0", 1), (52.5, 52.6), 1, "", f"trained with two seeds; {WANTED}"),
-        (printed("52.5", 1), (52.5, 52.5, math.nan), 1, "", f"2 of 3 seeds have a value; {WANTED}"),
-        (printed("52.5", 1), (52.4, 52.5, 52.6, math.nan), 1, "off", "ours is no number"),
-        (printed("NaN", None), (math.nan,) * 3, 1, "match", ""),
+        (printed("57.9", 1), (52, 53, 54), 1, "near", ("", "48.03", "57.97", "")),
+        (printed("57.9", 1), (52, 53, 54), 3, "off", ("-4.9", "49.49", "56.51", "")),
+        (printed("53.0%", 1), (52, 53, 54), 1, "match", ("", "48.03", "57.97", "")),
+        (printed("0.742+/-0.014"), (0.740, 0.741, 0.742), 1, "near", ("", "0.7360", "0.7460", "")),
+        (printed("0.77 ± 0.01", 2), (0.740, 0.741, 0.742), 1, "off", ("-0.03", "0.736", "0.746", "")),
+        (printed("52.4", 1), (52.5,) * 3, 1, "off", ("+0.1", "52.50", "52.50", "")),
+        (printed("52.5", 1), (52.5,) * 3, 1, "match", ("", "52.50", "52.50", "")),
+        (printed("52.5", 1), (52.5,), 1, "", (*NO, f"trained with one seed; {NEEDED}")),
+        (printed("60.0", 1), (52.5, 52.6), 1, "", (*NO, f"trained with two seeds; {NEEDED}")),
+        (printed("52.5", 1), (52.5, 52.5, math.nan), 1, "", (*NO, f"2 of 3 seeds have a value; {NEEDED}")),
+        (printed("52.5", 1), (52.4, 52.5, 52.6, math.nan), 1, "off", (*NO, "ours is no number")),
+        (printed("NaN", None), (math.nan,) * 3, 1, "match", ("", "", "", "")),
     ],
 )  # fmt: skip
-def test_what_is_trained_is_judged_by_its_own_seeds(published, seeds, averages, verdict, reason):
+def test_what_is_trained_is_judged_by_its_own_seeds(published, seeds, averages, verdict, facts):
     line = trained(published, seeds, averages=averages, low=0.0, high=100.0)
-    assert (line.verdict, line.reason) == (verdict, reason)
+    assert line.verdict == verdict
+    assert (line.difference, line.prediction_low, line.prediction_high, line.reason) == facts
 
 
 def test_one_shifted_metric_of_three_good_seeds_comes_out_off():
@@ -223,22 +225,13 @@ def test_a_baseline_changes_neither_the_verdict_nor_its_reason():
         assert replace(beside, baselines="") == alone
 
 
-def test_a_table_of_before_baselines_were_stored_is_read():
-    text = to_csv(build([printed("0.525", 3)], [Cell("BM25 / None", "NDCG@5", 0.525)], True))
-    header, row = text.splitlines()
-    assert header.endswith(",baselines") and row.endswith(",")
-    (line,) = from_csv(f"{header.removesuffix(',baselines')}\n{row[:-1]}\n")
-    assert (line.verdict, line.baselines) == ("match", "")
-
-
 def test_a_row_of_our_own_shows_its_spread_and_other_data_give_no_verdict():
     seeds = {"seeds": (0.52, 0.53, 0.54), "measure": "NDCG@5"}
     cells = [Cell("BM25 / None", "NDCG@5", 0.53, **seeds), Cell("Mine / None", "NDCG@5", 0.53, **seeds)]
     for comparable in (True, False):
         lines = build([printed("0.530")], cells, comparable)
-        assert [line.reason for line in lines] == [
-            "95 % prediction interval of 3 seeds: 0.4803 to 0.5797"
-        ] * 2
+        intervals = [(line.prediction_low, line.prediction_high) for line in lines]
+        assert intervals == [("0.4803", "0.5797")] * 2
         assert [line.verdict for line in lines] == ["match" if comparable else "", ""]
 
 
@@ -300,7 +293,8 @@ def test_csv_round_trip_and_count():
     lines = build([printed("0.525")], [Cell("BM25 / None", "NDCG@5", 0.5253, 0.44, 0.61)], comparable=True)
     text = to_csv(lines)
     assert text.splitlines()[0] == (
-        "row,column,published,reproduced,ours,low,high,decimals,verdict,reason,runs,baselines"
+        "row,column,published,reproduced,ours,low,high,difference,prediction_low,prediction_high,"
+        "decimals,verdict,reason,runs,baselines"
     )
     assert from_csv(text) == lines
     assert count(lines)["match"] == 1

@@ -238,7 +238,7 @@ def test_a_loss_is_not_marked_by_a_baseline_that_lies_above_it(data, tmp_path):
     printed = [PublishedCell("table2", "overall", "Claude 3", "0.292", 3, "")]
     inputs = Inputs(data=data, root=tmp_path, rows=rows, published=printed, paper=PAPER, name="table2")
     line = build(printed, tables.cells("table2", inputs), comparable=True)[0]
-    assert (line.verdict, line.reason) == ("off", "off by +0.208")
+    assert (line.verdict, line.difference) == ("off", "+0.208")
 
 
 def test_of_losses_the_lower_is_the_better_and_single_questions_are_not_compared(data, tmp_path):

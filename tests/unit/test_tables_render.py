@@ -21,6 +21,7 @@ from lextables.tables.render import (
 
 ROWS = ("BM25", "Cross-encoder", "GPT4o", "Llama")
 COLUMNS = ("NDCG@5", "NDCG@10")
+RUNS = tuple(f"runs/acord/retrieve/minilm/short/seed{seed}" for seed in range(3))
 
 
 def _published() -> list[PublishedCell]:
@@ -30,7 +31,11 @@ def _published() -> list[PublishedCell]:
 def _cells() -> list[Cell]:
     values = {"BM25": (52.5, 52.4, 52.6), "Cross-encoder": (52.9, 51.0, 54.0), "GPT4o": (60.0, 59.0, 61.0)}
     seeds = {"Cross-encoder": (52.7, 52.9, 53.1)}
-    cells = [Cell(row, column, *values[row], seeds=seeds.get(row)) for row in values for column in COLUMNS]
+    cells = [
+        Cell(row, column, *values[row], runs=RUNS if row in seeds else (), seeds=seeds.get(row))
+        for row in values
+        for column in COLUMNS
+    ]
     cells += [Cell("Llama", column, None, reason="llama is not available here") for column in COLUMNS]
     return [*cells, Cell("Mine", "NDCG@10", 41.0, 40.0, 42.0), Cell("Mine", "Depth", 7.0, decimals=0)]
 
@@ -111,7 +116,7 @@ def test_a_value_that_a_baseline_reaches_is_marked_beside_the_value_and_explaine
         PublishedCell("t", row, "AUPR", value, 1, "") for row, value in (("BERT", "0.0"), ("GPT", "9.0"))
     ]
     cells = [
-        Cell("BERT", "AUPR", 0.0, seeds=(0.0,) * 3, measure="AUPR"),
+        Cell("BERT", "AUPR", 0.0, runs=RUNS, seeds=(0.0,) * 3, measure="AUPR"),
         Cell("GPT", "AUPR", None, reason="gated", measure="AUPR"),
         Cell("Words *", "AUPR", 9.1, measure="AUPR", baseline="Words *"),
     ]
@@ -134,7 +139,7 @@ def test_paper_data_without_enough_seeds_say_no_verdict():
         [PublishedCell("t", "r", "c", "52.5", 1, "")], [Cell("r", "c", 52.5, seeds=(52.5,))], True
     )
     assert shown(line, reasons([line])).word == "no verdict"
-    assert reasons([line]) == {"trained with one seed; a verdict wants three": 1}
+    assert reasons([line]) == {"trained with one seed; a verdict needs three": 1}
 
 
 def test_off_below_has_a_minus_sign():

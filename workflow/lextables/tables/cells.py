@@ -1,19 +1,18 @@
-"""From computed cells to a table: each published cell beside ours, with a verdict and its reason.
+"""From computed cells to a table: each published cell beside ours, with a verdict and a reason.
 
-Verdicts: **match** (equal at the printed precision, or the same words), **off** (not, with the difference),
-**not run** (with the reason).  What is trained or drawn is judged by its own seeds, `SEEDS` at least, and
-may also be **near**: the printed value lies in their 95 % prediction interval; with fewer seeds it has no
-verdict.  The sampling interval of a cell (``low`` to ``high``) judges nothing: it is drawn from the very
-units that the paper scored, so that it holds what a worse system scores on them too.  Cells that have no
-published counterpart, and all cells from data that are not comparable with the paper's, stand in `ours`
-without a verdict.
+Verdicts: **match** (equal at the published precision, or the same words), **off** (different; ``difference``
+is ours less the published value), **not run** (with the reason).  Trained or sampled rows are compared with
+the 95 % prediction interval (``prediction_low``, ``prediction_high``) of at least `MIN_SEEDS` seeds and may
+also be **near**; with fewer seeds they have no verdict.  The sampling interval (``low``, ``high``) decides no
+verdict: it is computed on the same test units as the published score, so it would also contain the scores of
+clearly worse systems.  Cells without a published counterpart, and all cells from data that are not comparable
+with the paper's, are in ``ours`` without a verdict.
 
-A reason is made of clauses.  The first say the difference and the prediction interval, as `DIFFERENCE` and
-`SPREAD` read them back; then come an interval that is too wide to tell printed values apart, the cell's own
-reason, and why it is off.
+``reason`` holds whatever else explains a cell: a prediction interval too wide to tell published values apart,
+the cell's own reason, and why it is off.
 
-``baselines`` names the baselines of the table that score at least as high as a published value.  It is a
-fact of the published value and no part of a verdict: an exact reproduction of such a value is a full match.
+``baselines`` names the baselines of the table that score at least as high as a published value.  It describes
+the published value and is no part of the verdict: an exact reproduction of such a value is a full match.
 """
 
 import csv
@@ -34,11 +33,9 @@ from lextables.tables.published import PublishedCell
 
 Verdict = Literal["match", "near", "off", "not run", ""]
 DECIMALS = 3
-KNOWN = 5  # rows or columns that a message names
-SEEDS = 3  # runs that a verdict on a trained row wants
-COUNTS = ("no seed", "one seed", "two seeds")
-DIFFERENCE = re.compile(r"off by ([+-][\d.]+)")
-SPREAD = re.compile(r"95 % prediction interval of (\d+) seeds: (\S+ to \S+)")
+MAX_NAMED = 5  # rows or columns that an error message lists
+MIN_SEEDS = 3  # runs that a verdict on a trained row needs
+SEED_COUNTS = ("no seed", "one seed", "two seeds")
 NOTHING = "a model that answers nothing"
 
 
@@ -46,9 +43,10 @@ NOTHING = "a model that answers nothing"
 class Score:
     """Which score of its runs a cell shows, and in which contest (`comparison`).
 
-    ``contest`` names what systems are compared by and ``system`` whose score it is, in the reader's words.
-    ``metric`` and ``group`` are as in `units.UNITS`, whose values times ``scale`` are in the table's unit;
-    ``units`` is what they are of, in the plural (`queries`).  ``lower`` says that a lower score is better.
+    ``contest`` names the measure that systems are compared by, and ``system`` the system, both as the reader
+    sees them.  ``metric`` and ``group`` are as in `units.UNITS`; their values times ``scale`` are in the
+    table's unit.  ``units`` is the kind of test unit, in the plural (`queries`).  ``lower``: a lower score is
+    better.
     """
 
     contest: str
@@ -64,14 +62,13 @@ class Score:
 class Cell:
     """A computed cell.  ``value`` is a number in the table's unit, a text, or None with a ``reason``.
 
-    ``low`` and ``high`` are the 95 % sampling interval; ``decimals`` says how a cell of our own is printed.
-    ``seeds`` are the values of the runs that differ in their seed, where the value is trained or drawn; None
-    where it is deterministic.  ``averages`` is how many runs the printed value is the mean of.  ``measure``
-    names what a score is of, alike for all systems that are compared by it; it is empty for what is no score.
-    ``score`` is what a test compares it with others by, and says if lower is better.  ``baseline`` is the
-    baseline whose score this is, where it may mark published values.  ``comparable`` says whether the data
-    are the paper's, of a cell that is made of others than its table.  A cell that is not ``judged`` has
-    no verdict, and its ``reason`` says why.
+    ``low`` and ``high`` are the 95 % sampling interval.  ``decimals`` is the precision of an additional cell;
+    published cells have their own.  ``seeds`` are the values of the runs, one a seed, of a trained or sampled
+    value; None if it is deterministic.  ``averages`` is the number of runs that the published value averages.
+    ``measure`` names the measure that systems are compared by; it is empty for values that are no scores.
+    ``score`` is the input of the paired tests; None where systems are not tested.  ``baseline`` names the
+    baseline with this score, if it may mark published values.  ``comparable`` overrides the table's, for a
+    cell from another data set.  A cell that is not ``judged`` has no verdict; its ``reason`` says why.
     """
 
     row: str
@@ -102,6 +99,9 @@ class Line:
     ours: str
     low: str
     high: str
+    difference: str
+    prediction_low: str
+    prediction_high: str
     decimals: int | None
     verdict: Verdict
     reason: str
@@ -170,7 +170,7 @@ def _not_computed(printed: PublishedCell, computed: Iterable[tuple[str, str]]) -
     columns = [column for row, column in computed if row == printed.row]
     kind, name = ("column", printed.column) if columns else ("row", printed.row)
     known = list(dict.fromkeys(columns or (row for row, _ in computed)))
-    known = difflib.get_close_matches(name, known, n=KNOWN, cutoff=0)
+    known = difflib.get_close_matches(name, known, n=MAX_NAMED, cutoff=0)
     of = f" of row {printed.row!r}" if columns else ""
     return BadInput(
         f"{printed.table} computes no {kind} {name!r}{of}",
@@ -201,77 +201,88 @@ def _rivals(
 def _own(cell: Cell, decimals: Mapping[str, int]) -> Line:
     places = cell.decimals if cell.decimals is not None else decimals.get(cell.column, DECIMALS)
     return Line(
-        cell.row, cell.column, "", "", written(cell.value, places),
-        written(cell.low, places), written(cell.high, places),
+        cell.row, cell.column, "", "", written(cell.value, places), *_intervals(cell, places),
         None if isinstance(cell.value, str) else places,
-        "not run" if cell.value is None else "", _joined(_spread(cell, places), cell.reason),
-        " ".join(cell.runs),
+        "not run" if cell.value is None else "", cell.reason, " ".join(cell.runs),
     )  # fmt: skip
 
 
-def _apart(printed: PublishedCell, cell: Cell) -> Line:
-    """A printed cell and ours from other data than the paper's."""
-    places = printed.decimals
+def _apart(published: PublishedCell, cell: Cell) -> Line:
+    """A published cell beside ours from other data than the paper's."""
+    places = published.decimals
     return Line(
-        printed.row, printed.column, printed.value, "", written(cell.value, places),
-        written(cell.low, places), written(cell.high, places), places,
-        "not run" if cell.value is None and cell.judged else "", _joined(_spread(cell, places), cell.reason),
-        " ".join(cell.runs),
+        published.row, published.column, published.value, "", written(cell.value, places),
+        *_intervals(cell, places), places,
+        "not run" if cell.value is None and cell.judged else "", cell.reason, " ".join(cell.runs),
     )  # fmt: skip
 
 
 def _beside(
-    printed: PublishedCell,
+    published: PublishedCell,
     cell: Cell,
     rivals: Sequence[float],
     baselines: Iterable[Cell],
     why_off: Callable[[str, str], str],
 ) -> Line:
-    places = printed.decimals
-    found, words = verdict(printed, cell, rivals)
-    why = why_off(printed.row, printed.column) if found == "off" else ""
+    places = published.decimals
+    outcome, difference, evidence = verdict(published, cell, rivals)
+    why = why_off(published.row, published.column) if outcome == "off" else ""
     return Line(
-        printed.row, printed.column, printed.value, written(cell.value, places), "",
-        written(cell.low, places), written(cell.high, places), places, found,
-        _joined(*words, cell.reason, why), " ".join(cell.runs), _reached(printed, cell, baselines),
+        published.row, published.column, published.value, written(cell.value, places), "",
+        *_intervals(cell, places, difference), places, outcome, _joined(evidence, cell.reason, why),
+        " ".join(cell.runs), _reached(published, cell, baselines),
     )  # fmt: skip
+
+
+def _intervals(cell: Cell, decimals: int | None, difference: str = "") -> tuple[str, ...]:
+    """The fields from ``low`` to ``prediction_high``; the prediction interval has one decimal more."""
+    prediction = (None, None)
+    if cell.seeds is not None and not _too_few(cell.seeds) and _is_number(cell.value):
+        prediction = _prediction(cell)
+    finer = (DECIMALS if decimals is None else decimals) + 1
+    return (
+        *(written(end, decimals) for end in (cell.low, cell.high)),
+        difference,
+        *(written(end, finer) for end in prediction),
+    )
 
 
 def _joined(*clauses: str) -> str:
     return "; ".join(clause for clause in clauses if clause)
 
 
-def verdict(
-    printed: PublishedCell, cell: Cell, rivals: Sequence[float] = ()
-) -> tuple[Verdict, Sequence[str]]:
-    """Judge a computed cell against the printed one, and say on what evidence, in clauses.
+def verdict(published: PublishedCell, cell: Cell, rivals: Sequence[float] = ()) -> tuple[Verdict, str, str]:
+    """Return the verdict on a computed cell, its difference if it is off by a number, and the evidence.
 
-    Text is compared by `same_words`.  ``rivals`` are the values that the paper prints for the same thing.
+    Text is compared by `same_words`.  ``rivals`` are the paper's values for the same measure.
     """
-    number, value = printed.number, cell.value
+    number, value = published.number, cell.value
     if not cell.judged:
-        return "", ()
+        return "", "", ""
     if value is None:
-        return "not run", ()
+        return "not run", "", ""
     if isinstance(value, str) or number is None:
-        return "match" if same_words(written(value, printed.decimals), printed.value) else "off", ()
+        equal = same_words(written(value, published.decimals), published.value)
+        return "match" if equal else "off", "", ""
     if cell.seeds is not None and (few := _too_few(cell.seeds)):
-        return "", (few,)
+        return "", "", few
     if math.isnan(value):
-        return "off", ("ours is no number",)
-    ours = rounded(value, printed.decimals)
-    equal, apart = ours == number, f"off by {ours - number:+.{printed.decimals}f}"
+        return "off", "", "ours is no number"
+    ours = rounded(value, published.decimals)
+    equal, difference = ours == number, f"{ours - number:+.{published.decimals}f}"
     if cell.seeds is None:
-        return ("match", ()) if equal else ("off", (apart,))
+        return ("match", "", "") if equal else ("off", difference, "")
     low, high = _prediction(cell)
-    words = (_spread(cell, printed.decimals), _too_wide(number, low, high, rivals))
+    evidence = _too_wide(number, low, high, rivals)
     if equal:
-        return "match", words
-    return ("near", words) if low <= number <= high else ("off", (apart, *words))
+        return "match", "", evidence
+    return ("near", "", evidence) if low <= number <= high else ("off", difference, evidence)
 
 
 def prediction_interval(values: Sequence[float], averages: int = 1) -> tuple[float, float]:
-    """Return where, with 95 %, the mean of ``averages`` more draws lies, after ``values`` (two at least).
+    """Return the 95 % prediction interval of the mean of ``averages`` more draws.
+
+    ``values`` are two draws or more.
 
     For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of the n values (n - 1)
     and m ``averages``.
@@ -289,25 +300,16 @@ def _finite(seeds: Iterable[float]) -> list[float]:
 
 def _too_few(seeds: Sequence[float]) -> str:
     """Why these seeds are too few for a verdict; empty where they are not."""
-    found = len(_finite(seeds))
-    if found >= SEEDS:
+    finite = len(_finite(seeds))
+    if finite >= MIN_SEEDS:
         return ""
-    if found < len(seeds):
-        return f"{found} of {len(seeds)} seeds have a value; a verdict wants three"
-    return f"trained with {COUNTS[found]}; a verdict wants three"
+    if finite < len(seeds):
+        return f"{finite} of {len(seeds)} seeds have a value; a verdict needs three"
+    return f"trained with {SEED_COUNTS[finite]}; a verdict needs three"
 
 
 def _prediction(cell: Cell) -> tuple[float, float]:
     return prediction_interval(_finite(cell.seeds), cell.averages)
-
-
-def _spread(cell: Cell, decimals: int | None) -> str:
-    """The prediction interval in words, to one decimal more than the value; empty where there is none."""
-    if cell.seeds is None or _too_few(cell.seeds) or not _is_number(cell.value):
-        return ""
-    places = (DECIMALS if decimals is None else decimals) + 1
-    low, high = (written(end, places) for end in _prediction(cell))
-    return f"95 % prediction interval of {len(_finite(cell.seeds))} seeds: {low} to {high}"
 
 
 def _too_wide(number: float, low: float, high: float, rivals: Iterable[float]) -> str:
@@ -377,7 +379,7 @@ def to_csv(lines: Iterable[Line], note: str = "") -> str:
     writer.writerow(COLUMNS)
     for line in lines:
         if line.ours and note:
-            line = replace(line, reason="; ".join(filter(None, (line.reason, note))))
+            line = replace(line, reason=_joined(line.reason, note))
         values = (getattr(line, name) for name in COLUMNS)
         writer.writerow("" if value is None else spreadsheet.cell(value) for value in values)
     return out.getvalue()

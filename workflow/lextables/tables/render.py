@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lextables.tables.cells import DIFFERENCE, SPREAD, Line, count
+from lextables.tables.cells import Line, count
 
 MARKS = {"match": "✓", "near": "≈", "off": "✗", "not run": "–"}
 KEY = (
@@ -100,26 +100,18 @@ def _grid(rows: Rows) -> Grid:
 
 
 def reasons(lines: Iterable[Line]) -> dict[str, int]:
-    """Number the distinct reasons from 1, in first-seen order, without what the cells say of them."""
-    return {note: n for n, note in enumerate(dict.fromkeys(filter(None, map(_note, lines))), 1)}
+    """Number the distinct reasons from 1, in first-seen order."""
+    return {
+        reason: n for n, reason in enumerate(dict.fromkeys(line.reason for line in lines if line.reason), 1)
+    }
 
 
-def _clauses(line: Line) -> list[str]:
-    return line.reason.split("; ")
-
-
-def _note(line: Line) -> str:
-    """The reason without the clauses that stand in the cell."""
-    return "; ".join(
-        clause
-        for clause in _clauses(line)
-        if not DIFFERENCE.fullmatch(clause) and not SPREAD.fullmatch(clause)
-    )
-
-
-def _said(pattern: re.Pattern[str], line: Line) -> tuple[str, ...]:
-    """The groups of the clause that ``pattern`` reads, or nothing."""
-    return next((found.groups() for clause in _clauses(line) if (found := pattern.fullmatch(clause))), ())
+def _prediction(line: Line) -> str:
+    """The number of seeds, as the run folders' last parts name them, and their prediction interval."""
+    if not line.prediction_low:
+        return ""
+    seeds = len({folder.rpartition("/")[2] for folder in line.runs.split()})
+    return f"{seeds} seeds: {line.prediction_low} to {line.prediction_high}".replace("-", "−")
 
 
 def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
@@ -129,17 +121,16 @@ def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
     if line.verdict == "not run":
         mark, value = "", MARKS["not run"]
     elif line.verdict == "off":
-        word = " ".join(("off", *_said(DIFFERENCE, line))).replace("-", "−")
+        word = f"off {line.difference}".rstrip().replace("-", "−")
     elif line.verdict == "match" and line.decimals is None and value == line.published:
         value = ""
     elif not line.verdict and line.published and value:
         word = "no verdict" if line.reproduced else ""
-    seeds = " seeds: ".join(_said(SPREAD, line)).replace("-", "−")
     interval = f"[{line.low}, {line.high}]" if line.low and line.high else ""
-    note = numbers.get(_note(line), 0)
-    apart = bool(line.published and line.ours)
+    note = numbers.get(line.reason, 0)
+    apart, reached = bool(line.published and line.ours), bool(line.baselines)
     return Shown(
-        line.published, value, mark, word, seeds, interval, note, line.verdict, apart, bool(line.baselines)
+        line.published, value, mark, word, _prediction(line), interval, note, line.verdict, apart, reached
     )
 
 

@@ -17,7 +17,7 @@ from lextables.papers.registry import TableEntry
 from lextables.pipeline import spreadsheet
 from lextables.sources.registry import SAMPLE
 from lextables.tables import render
-from lextables.tables.cells import SPREAD, Line
+from lextables.tables.cells import Line
 from lextables.tables.comparison import FLOOR, Contest, Pair, contests
 from lextables.tables.published import number
 
@@ -163,9 +163,7 @@ def _ran(lines: Mapping[str, Line], contest: Contest | None, chance: Sequence[st
         ranked = beaten and len(values) > 1 and name not in chance
         rank = values.index(_value(line)) + 1 if ranked else 0
         model = line.runs.split()[0].split("/")[3]
-        seeds = next(
-            (found[2] for clause in line.reason.split("; ") if (found := SPREAD.fullmatch(clause))), ""
-        )
+        seeds = f"{line.prediction_low} to {line.prediction_high}" if line.prediction_low else ""
         score = line.reproduced or line.ours
         beside = BEST if name == best else _beside(name, best, contest)
         yield Row(name, model, score, line.low, line.high, seeds, beside, rank, False)
