@@ -40,7 +40,7 @@ def imports(text):
     return "\n".join(line for line in text.splitlines() if line.startswith(("import ", "from ")))
 
 
-GIVEN = [f"tasks.{task}.given" for task in ("retrieval", "spans", "classification", "answers")]
+GIVEN = [f"tasks.{task}.submitted" for task in ("retrieval", "spans", "classification", "answers")]
 
 
 @pytest.mark.parametrize(

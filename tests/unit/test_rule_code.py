@@ -29,7 +29,7 @@ BY_KIND = {
 }
 # This imports how the predictions of a kind of task are read, by its name.
 BY_TASK = {"given": "given_code"}
-READERS = [f"lextables.tasks.{task}.given" for task in ("retrieval", "spans", "classification", "answers")]
+READERS = [f"lextables.tasks.{task}.submitted" for task in ("retrieval", "spans", "classification", "answers")]
 TUNINGS = [f"lextables.tasks.retrieval.{kind}_tuning" for kind in ("cross_encoder", "bi_encoder")]
 MODULES = {"data": ("raw", "schema"), "table": ("registry", "tables")}
 # What the rooms show beside their tables: all of them are on one site.

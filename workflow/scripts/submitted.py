@@ -13,7 +13,7 @@ with (
     recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
 ):
     settings, task = snakemake.params.settings, snakemake.params.task
-    reader = import_module(f"lextables.tasks.{task['task']}.given")
+    reader = import_module(f"lextables.tasks.{task['task']}.submitted")
     file = opened(settings["content"])
     found = reader.predictions(file, settings["form"], snakemake.input.data, task)
     rows = write(reader.PREDICTIONS, found.rows, snakemake.output.predictions)
