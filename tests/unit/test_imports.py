@@ -40,11 +40,13 @@ def imports(text):
     return "\n".join(line for line in text.splitlines() if line.startswith(("import ", "from ")))
 
 
-GIVEN = [f"tasks.{task}.submitted" for task in ("retrieval", "spans", "classification", "answers")]
+TABLES = [f"papers.{paper}.tables" for paper in ("acord", "cuad", "lawngnli", "maud")]
+SUBMITTED = [f"tasks.{task}.submitted" for task in ("retrieval", "spans", "classification", "answers")]
 
 
 @pytest.mark.parametrize(
-    "name", [*OFTEN, *GIVEN, "acord.tables", "cuad.tables", "lawngnli.tables", "maud.tables"]
+    "name",
+    [*OFTEN, *SUBMITTED, *TABLES],
 )
 def test_no_table_and_no_score_waits_for_what_it_may_not_use(name):
     script = ROOT / f"workflow/scripts/{name}.py"

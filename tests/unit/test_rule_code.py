@@ -9,17 +9,18 @@ import pytest
 from snakemake.rules import Rule
 
 from lextables.models.limits import Limits
+from lextables.papers import packages
 from lextables.pipeline.config import Config
 from lextables.pipeline.fingerprint import AROUND, digests
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
 PACKAGE = ROOT / "workflow/lextables"
-ROOMS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
+PAPERS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
 # Bytes that are fetched are held to their digests; a summary and the configuration are written each time.
-# These import modules of a paper's room, by its name.
-BY_ROOM = {
-    "data": ('room_code("data.py", room, "raw", "schema")',),
+# These import modules of a paper package, by the paper's name.
+BY_PAPER = {
+    "data": ('package_code("data.py", package, "raw", "schema")',),
     "table": ("TABLE_PARAMS",),
     "report": ("REPORT_CODE",),
 }
@@ -28,24 +29,33 @@ BY_KIND = {
     f"retrieval_{step}": f'tuning_code("retrieval_{step}.py", "{step}")' for step in ("search", "train")
 }
 # This imports how the predictions of a kind of task are read, by its name.
-BY_TASK = {"given": "given_code"}
-READERS = [f"lextables.tasks.{task}.submitted" for task in ("retrieval", "spans", "classification", "answers")]
+BY_TASK = {"submitted": "given_code"}
+READERS = [
+    f"lextables.tasks.{task}.submitted" for task in ("retrieval", "spans", "classification", "answers")
+]
 TUNINGS = [f"lextables.tasks.retrieval.{kind}_tuning" for kind in ("cross_encoder", "bi_encoder")]
 MODULES = {"data": ("raw", "schema"), "table": ("registry", "tables")}
-# What the rooms show beside their tables: all of them are on one site.
-EXHIBITS = [f"lextables.{room}.exhibits" for room in ROOMS if (PACKAGE / room / "exhibits.py").is_file()]
+# What the paper packages show beside their tables: all of them are on one site.
+EXHIBITS = [f"lextables.papers.{paper}.exhibits" for paper in PAPERS if packages.has(paper, "exhibits")]
 WITHOUT_CODE = {"fetch", "caselaw_volumes", "fetch_source", "effective_config", "check"}
 
 
 def rules():
     """[(rule, its script, its code)] of every rule that has a script."""
-    found = []
+    found, inherited = [], {}
     for file in (ROOT / "Snakefile", *sorted((ROOT / "workflow/rules").glob("*.smk"))):
         for text in re.split(r"^(?= *(?:rule|use rule)\b)", file.read_text(encoding="utf-8"), flags=re.M)[1:]:
+            words = text.replace(":", " ").split()
+            name, base = (words[4], words[2]) if words[0] == "use" else (words[1], None)
             script = re.search(r'^ +script:\n +"(?:.*/)?([\w{}.]+)\.py"', text, re.M)
             code = re.search(r"^ +code=(.+),$", text, re.M) or re.search(r"\*\*(TABLE_PARAMS),", text)
-            if script:
-                found.append((text.split()[1].rstrip(":"), script[1], code[1] if code else None))
+            base_script, base_code = inherited.get(base, (None, None))
+            parts = script[1] if script else base_script, code[1] if code else base_code
+            inherited[name] = parts
+            kind = re.search(r'^ +kind="(\w+)",$', text, re.M)
+            if parts[0]:
+                script_name = parts[0].replace("{params.kind}", kind[1]) if kind else parts[0]
+                found.append((name, script_name, parts[1]))
     return found
 
 
@@ -78,17 +88,18 @@ def test_each_rule_carries_the_code_of_its_script():
     for rule, script, code in found:
         written = re.sub(r"{params\.\w+}", "{stage}", script)
         own = f'code(f"{written}.py")' if "{" in written else f'code("{script}.py")'
-        assert code in (None, own, *BY_ROOM.get(script, ()), BY_KIND.get(script), BY_TASK.get(script)), rule
+        assert code in (None, own, *BY_PAPER.get(script, ()), BY_KIND.get(script), BY_TASK.get(script)), rule
 
 
-def by_name(script, room=ROOMS[0]):
+def by_name(script, package=PAPERS[0]):
     if script in BY_KIND:
         return TUNINGS
     if script in BY_TASK:
         return READERS
     if script == "report":
         return EXHIBITS
-    return [f"lextables.{room}.{module}" for module in MODULES.get(script, ())]
+    place = packages.place(package)
+    return [f"lextables.{place}.{module}" for module in MODULES.get(script, ())]
 
 
 @pytest.mark.parametrize("script", sorted(path.stem for path in SCRIPTS.glob("*.py")))
@@ -100,14 +111,13 @@ def test_a_fingerprint_covers_all_that_its_script_imports(script):
 
 
 @pytest.mark.parametrize("script", MODULES)
-@pytest.mark.parametrize("room", ROOMS)
-def test_what_reads_a_room_covers_it(room, script):
-    if (room, script) == ("lawngnli", "data"):
-        assert not (PACKAGE / room / "raw.py").is_file()  # it is made by rules of its own
-        room = "nli"  # which reads the data sets beside it
-    there = [
-        name for name in by_name(script, room) if (PACKAGE / f"{room}/{name.split('.')[-1]}.py").is_file()
-    ]
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_reads_a_paper_package_covers_it(paper, script):
+    package = paper
+    if (paper, script) == ("lawngnli", "data"):
+        assert not packages.has(paper, "raw")  # it is made by rules of its own
+        package = "corpora.nli"  # which reads the data sets beside it
+    there = [name for name in by_name(script, package) if packages.has(package, name.split(".")[-1])]
     assert {"data": "raw", "table": "tables"}[script] in {name.split(".")[-1] for name in there}
     covered = digests(str(SCRIPTS / f"{script}.py"), *there)
     for name in there:
@@ -148,9 +158,9 @@ def test_the_long_steps_of_lawngnli_do_not_depend_on_models_or_tables(rule):
     assert [name for name in covered if later.search(name) and "schema/" not in name] == []
 
 
-def test_a_table_without_its_room_has_no_fingerprint():
+def test_a_table_without_its_paper_package_has_no_fingerprint():
     with pytest.raises(ModuleNotFoundError, match=r"table\.py imports .*\.tables"):
-        digests(str(SCRIPTS / "table.py"), f"lextables.{ROOMS[0]}.registry")
+        digests(str(SCRIPTS / "table.py"), f"lextables.papers.{PAPERS[0]}.registry")
 
 
 def test_a_rule_names_the_parts_of_its_run():
