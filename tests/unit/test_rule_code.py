@@ -42,13 +42,20 @@ WITHOUT_CODE = {"fetch", "caselaw_volumes", "fetch_source", "effective_config", 
 
 def rules():
     """[(rule, its script, its code)] of every rule that has a script."""
-    found = []
+    found, inherited = [], {}
     for file in (ROOT / "Snakefile", *sorted((ROOT / "workflow/rules").glob("*.smk"))):
         for text in re.split(r"^(?= *(?:rule|use rule)\b)", file.read_text(encoding="utf-8"), flags=re.M)[1:]:
+            words = text.replace(":", " ").split()
+            name, base = (words[4], words[2]) if words[0] == "use" else (words[1], None)
             script = re.search(r'^ +script:\n +"(?:.*/)?([\w{}.]+)\.py"', text, re.M)
             code = re.search(r"^ +code=(.+),$", text, re.M) or re.search(r"\*\*(TABLE_PARAMS),", text)
-            if script:
-                found.append((text.split()[1].rstrip(":"), script[1], code[1] if code else None))
+            base_script, base_code = inherited.get(base, (None, None))
+            parts = script[1] if script else base_script, code[1] if code else base_code
+            inherited[name] = parts
+            kind = re.search(r'^ +kind="(\w+)",$', text, re.M)
+            if parts[0]:
+                script_name = parts[0].replace("{params.kind}", kind[1]) if kind else parts[0]
+                found.append((name, script_name, parts[1]))
     return found
 
 

@@ -40,77 +40,54 @@ rule answers_prior:
     params:
         settings=of_run("answer"),
         names=answers_names,
+        kind="prior",
         code=code("answers_prior.py"),
     message:
         "Answering the questions of {wildcards.dataset} without a text ({wildcards.model})."
     script:
-        "../scripts/answers_prior.py"
+        "../scripts/answers_{params.kind}.py"
 
 
-rule answers_linear:
+use rule answers_prior as answers_linear with:
     input:
         answers_tables(*ANSWERED_FROM),
-    output:
-        predictions=f"{ANSWER}/predictions.parquet",
-        record=f"{ANSWER}/run.json",
-    log:
-        f"{ANSWER}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/answer/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=ANSWERED,
         model=answered_by("answer", "linear"),
-    conda:
-        ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=per_attempt(4000),
     params:
-        settings=of_run("answer"),
-        names=answers_names,
+        kind="linear",
         code=code("answers_linear.py"),
     message:
         "Learning to answer the questions of {wildcards.dataset} from words ({wildcards.model})."
-    script:
-        "../scripts/answers_linear.py"
 
 
-rule answers_vectors:
+use rule answers_prior as answers_vectors with:
     input:
         answers_tables(*ANSWERED_FROM),
-    output:
-        predictions=f"{ANSWER}/predictions.parquet",
-        record=f"{ANSWER}/run.json",
-    log:
-        f"{ANSWER}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/answer/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=ANSWERED,
         model=answered_by("answer", "vectors"),
-    conda:
-        ENVIRONMENT
     threads: MODEL_THREADS
     resources:
         **ON_GPU,
         mem_mb=per_attempt(8000),
         runtime=per_attempt(120),
     params:
-        settings=of_run("answer"),
-        names=answers_names,
         device=CONFIG.device,
         vectors=KEPT_VECTORS,
+        kind="vectors",
         code=code("answers_vectors.py"),
     message:
         "Learning to answer the questions of {wildcards.dataset} from vectors ({wildcards.model})."
-    script:
-        "../scripts/answers_vectors.py"
 
 
 MARK = run_folder("mark")
 
 
-rule answers_mark:
+use rule answers_linear as answers_mark with:
     input:
         data=answers_tables(*ANSWERED_FROM),
         highlights=answers_tables("highlights"),
@@ -124,24 +101,15 @@ rule answers_mark:
     wildcard_constraints:
         dataset=ANSWERED,
         model=answered_by("mark", "never", "random", "overlap", "linear"),
-    conda:
-        ENVIRONMENT
-    threads: min(2, MODEL_THREADS)
-    resources:
-        mem_mb=per_attempt(4000),
     params:
         settings=of_run("mark"),
-        names=answers_names,
+        kind="mark",
         code=code("answers_mark.py"),
     message:
         "Marking the paragraphs of {wildcards.dataset} for each question ({wildcards.model})."
-    script:
-        "../scripts/answers_mark.py"
 
 
-rule answers_mark_vectors:
-    input:
-        answers_tables(*ANSWERED_FROM),
+use rule answers_vectors as answers_mark_vectors with:
     output:
         predictions=f"{MARK}/predictions.parquet",
         record=f"{MARK}/run.json",
@@ -152,23 +120,12 @@ rule answers_mark_vectors:
     wildcard_constraints:
         dataset=ANSWERED,
         model=answered_by("mark", "vectors"),
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(120),
     params:
         settings=of_run("mark"),
-        names=answers_names,
-        device=CONFIG.device,
-        vectors=KEPT_VECTORS,
+        kind="mark_vectors",
         code=code("answers_mark_vectors.py"),
     message:
         "Marking the paragraphs of {wildcards.dataset} for each question by vectors ({wildcards.model})."
-    script:
-        "../scripts/answers_mark_vectors.py"
 
 
 ASK_ANSWERS = run_folder("ask")
@@ -206,9 +163,7 @@ rule answers_ask:
         "../scripts/answers_ask.py"
 
 
-rule answers_mark_ask:
-    input:
-        answers_tables(*ANSWERED_FROM),
+use rule answers_ask as answers_mark_ask with:
     output:
         predictions=f"{MARK}/predictions.parquet",
         record=f"{MARK}/run.json",
@@ -219,24 +174,11 @@ rule answers_mark_ask:
     wildcard_constraints:
         dataset=ANSWERED,
         model=answered_by("mark", "language-model"),
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ASKING_ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
     params:
         settings=of_run("mark"),
-        names=answers_names,
-        device=CONFIG.device,
-        asking=ASKING,
         marks=True,
-        code=code("answers_ask.py"),
     message:
         "Asking {wildcards.model} which paragraphs of {wildcards.dataset} are relevant to each question."
-    script:
-        "../scripts/answers_ask.py"
 
 
 rule answers_score:

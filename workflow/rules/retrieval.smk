@@ -277,17 +277,18 @@ rule retrieval_rerank_tuned:
         settings=of_run("rerank-tuned"),
         task=retrieval_task,
         device=CONFIG.device,
+        kind="rerank_tuned",
         code=code("retrieval_rerank_tuned.py"),
     message:
         "Reordering the first hits of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
     script:
-        "../scripts/retrieval_rerank_tuned.py"
+        "../scripts/retrieval_{params.kind}.py"
 
 
 RERANK_CLASSIFIED = run_folder("rerank-classified")
 
 
-rule retrieval_rerank_classified:
+use rule retrieval_rerank_tuned as retrieval_rerank_classified with:
     input:
         data=collection,
         hits=needed_by("rerank-classified"),
@@ -299,30 +300,22 @@ rule retrieval_rerank_classified:
         f"{RERANK_CLASSIFIED}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/rerank-classified/{{model}}/{{condition}}/seed{{seed}}.tsv"
-    wildcard_constraints:
-        dataset=RETRIEVED,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
     resources:
         **ON_GPU,
         mem_mb=per_attempt(8000),
         runtime=per_attempt(240),
     params:
         settings=of_run("rerank-classified"),
-        task=retrieval_task,
-        device=CONFIG.device,
+        kind="rerank_classified",
         code=code("retrieval_rerank_classified.py"),
     message:
         "Reordering the first hits of {wildcards.dataset} with the classifier {wildcards.model} (seed {wildcards.seed})."
-    script:
-        "../scripts/retrieval_rerank_classified.py"
 
 
 RETRIEVED_TUNED = run_folder("retrieve-tuned")
 
 
-rule retrieval_dense_tuned:
+use rule retrieval_rerank_tuned as retrieval_dense_tuned with:
     input:
         data=collection,
         weights=weights_for("retrieve-tuned"),
@@ -333,24 +326,12 @@ rule retrieval_dense_tuned:
         f"{RETRIEVED_TUNED}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/retrieve-tuned/{{model}}/{{condition}}/seed{{seed}}.tsv"
-    wildcard_constraints:
-        dataset=RETRIEVED,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(120),
     params:
         settings=of_run("retrieve-tuned"),
-        task=retrieval_task,
-        device=CONFIG.device,
+        kind="dense_tuned",
         code=code("retrieval_dense_tuned.py"),
     message:
         "Ranking the documents of every query of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
-    script:
-        "../scripts/retrieval_dense_tuned.py"
 
 
 FUSED = run_folder("fuse")

@@ -1,7 +1,7 @@
 """Retrieval as its tools read it: judgements and runs in TREC's form, and a folder in BEIR's.
 
 TREC's fields are parted by white space, which ids of queries may hold too: there each blank and per cent sign
-of an id is written as in an address (``as%20is``), which `tasks.retrieval.given` reads back.  trec_eval
+of an id is written as in an address (``as%20is``), which `tasks.retrieval.submitted` reads back.  trec_eval
 orders hits by score alone, in single precision, and breaks ties by its own rule: so a score is the system's
 own, lowered by as little as parts it from the one before.
 """
