@@ -350,7 +350,7 @@ def left_out(
 
 
 def dealt(units: int, most: float = MOST_UNITS) -> np.ndarray:
-    """Return the group of each unit, int (units,): its own, or one of `GROUPS` if there are more than ``most``.
+    """Return the group of each unit, int (units,): its own, or one of `GROUPS` above ``most`` units.
 
     Units are assigned at random, since neighbours may be similar.  Group sizes differ by one at most.
     """
@@ -440,7 +440,8 @@ def scores(
     ``metrics`` are names of `METRICS`.  Groups are ``all``, each ``head``, ``question`` and ``category``.
     ``all`` and categories also get 95 % jackknife intervals (``<metric>, low`` and ``<metric>, high``).
 
-    Raises `BadInput` for an unknown metric, and for what `matched` refuses.
+    Raises `BadInput` for an unknown metric, what `matched` refuses, a number of labels that does not fit
+    ``multi_label``, and scores that are not finite.
     """
     return scores_and_jackknives(
         predictions, examples, heads, metrics=metrics, multi_label=multi_label, unit=unit
