@@ -1,4 +1,4 @@
-"""The device that models run on.  torch is imported late, because planning a workflow must not wait for it."""
+"""The device that models run on.  torch is imported late: planning a workflow must not wait for it."""
 
 from __future__ import annotations
 

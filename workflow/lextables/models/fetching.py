@@ -11,8 +11,8 @@ from lextables.pipeline import user_rows
 def fetch(settings: Mapping[str, Any]) -> str:
     """Fetch the weights named by `resolve.model_settings` and return a line with their size and folder.
 
-    Completes an interrupted earlier fetch, which a job would not notice.  Raises `BadInput` where the hub does
-    not serve the weights, or a user's model is not of its declared kind.
+    Completes an interrupted earlier fetch, which a job would not notice.  Raises `BadInput` where the hub
+    does not serve the weights, or a user's model is not of its declared kind.
     """
     location = settings["weights"]
     if location.startswith(user_rows.PREFIX):

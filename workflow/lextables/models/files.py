@@ -9,7 +9,7 @@ HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 
 
 def gguf_file(place: str | Path) -> Path | None:
-    """Return ``place`` if it is a file, else the only GGUF file of a folder without other weights, else None."""
+    """Return ``place`` if it is a file, or the only GGUF file of a folder without other weights."""
     place = Path(place)
     if place.is_file():
         return place
@@ -25,8 +25,8 @@ def reads_gguf() -> bool:
 def model_files(folder: str | Path) -> list[Path]:
     """Return the files of a model that loading reads, including those of a sentence encoder's modules.
 
-    Other files of a folder (checkpoints, optimiser state, a model card) are not part of the model.  For a GGUF
-    file, or a folder with nothing else, the result is the GGUF files.
+    Other files of a folder (checkpoints, optimiser state, a model card) are not part of the model.  For a
+    GGUF file, or a folder without other weights, the result is the GGUF files.
     """
     folder = Path(folder)
     if folder.is_file():

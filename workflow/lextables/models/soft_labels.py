@@ -14,8 +14,8 @@ def smoothed(shares: np.ndarray, alpha: float) -> np.ndarray:
 def binary_cross_entropy(target: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Return the cross entropy of each answer against its absence, in nats, averaged over answers.
 
-    ``target`` and ``predicted`` (rows, m) lie between 0 and 1; float64 (rows,).  Marotta-Wurgler and Stein, 2025,
-    Section 5, whose formula is printed without its minus sign.
+    ``target`` and ``predicted`` (rows, m) lie between 0 and 1; float64 (rows,).  Marotta-Wurgler and Stein,
+    2025, Section 5, whose formula is printed without its minus sign.
     """
     clipped = np.clip(predicted, EPSILON, 1 - EPSILON)
     return -(target * np.log(clipped) + (1 - target) * np.log1p(-clipped)).mean(axis=1)

@@ -48,7 +48,7 @@ class Store:
                 self._shards |= dict.fromkeys(keys.tolist(), shard)
 
     def encode(self, texts: Sequence[str], encode: Encode) -> np.ndarray:
-        """Return a float32 array (texts, dimensions); ``encode`` is called for texts without a stored vector."""
+        """Return a float32 array (texts, dimensions); ``encode`` is called for texts not in the store."""
         if not texts:
             return encode(texts)
         keys = [_key(text) for text in texts]

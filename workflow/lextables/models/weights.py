@@ -1,7 +1,7 @@
 """Local folders of weights, fetched from the hub if necessary.
 
-Settings name weights in the same way on every machine (`Weights.location` of `lextables.models.resolve`).  The
-workflow passes the local folders to each job through the environment, so moving weights reruns nothing.
+Settings name weights in the same way on every machine (`Weights.location` of `lextables.models.resolve`).
+The workflow passes the local folders to each job through the environment, so moving weights reruns nothing.
 """
 
 import importlib.util
