@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from lextables.metrics.agreement import agreement, alpha
-from lextables.metrics.association import cramers_v
+from lextables.metrics.agreement import agreement, alpha, cramers_v
 
 
 def test_alpha_of_two_coders_and_four_units():

@@ -1,7 +1,7 @@
-"""Scores of distributions over the options of questions, held against what several people answered.
+"""Scores of distributions over the options of questions, compared with the answers of several coders.
 
-The people's answers to a question about a document are a distribution as well: the share of each option among
-all that they chose.  Each score is a mean over pairs of a document and a question.
+The coders' answers to a question about a document form a distribution: the share of each option among all
+their choices.  Each score is a mean over pairs of a document and a question.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,15 +15,15 @@ from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
 
-OFF_BY = 0.01  # what rounding may take from a sum of one
+OFF_BY = 0.01  # tolerance for probabilities that were rounded and should add up to one
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A question of m options and the n documents that it was answered of.
+    """A question with m options and the n documents for which it was answered.
 
-    ``documents`` (n,) are their ids; ``shares`` and ``given`` float64 (n, m) are what people chose and what a
-    model gives, rows that add up to one.
+    ``documents`` (n,): their ids.  ``shares`` and ``given`` float64 (n, m): the coders' and the model's
+    distributions; rows add up to one.
     """
 
     question_id: str
@@ -36,38 +36,39 @@ class Answered:
 Metric = Callable[[Answered, float], np.ndarray]
 
 
-# Metrics: of a question and the smoothing of its target, float64 (n,), a value a document.
+# Metrics take a question and the smoothing of its target, and return a value per document, float64 (n,).
 
 
-def cross_entropy(found: Answered, alpha: float) -> np.ndarray:
+def cross_entropy(question: Answered, alpha: float) -> np.ndarray:
     """Return `binary_cross_entropy` against the smoothed shares."""
-    return binary_cross_entropy(smoothed(found.shares, alpha), found.given)
+    return binary_cross_entropy(smoothed(question.shares, alpha), question.given)
 
 
-def excess(found: Answered, alpha: float) -> np.ndarray:
-    """Return how far `cross_entropy` lies above its least value, that of the smoothed shares themselves."""
-    target = smoothed(found.shares, alpha)
-    return cross_entropy(found, alpha) - binary_cross_entropy(target, target)
+def excess(question: Answered, alpha: float) -> np.ndarray:
+    """Return `cross_entropy` minus its minimum, which the smoothed shares themselves reach."""
+    target = smoothed(question.shares, alpha)
+    return cross_entropy(question, alpha) - binary_cross_entropy(target, target)
 
 
-def unsmoothed(found: Answered, alpha: float) -> np.ndarray:
-    """Return `binary_cross_entropy` against the shares as they are."""
-    return binary_cross_entropy(found.shares, found.given)
+def unsmoothed(question: Answered, alpha: float) -> np.ndarray:
+    """Return `binary_cross_entropy` against the unsmoothed shares."""
+    return binary_cross_entropy(question.shares, question.given)
 
 
-def log_loss(found: Answered, alpha: float) -> np.ndarray:
+def log_loss(question: Answered, alpha: float) -> np.ndarray:
     """Return the cross entropy of the whole distribution against the shares, in nats."""
-    return -(found.shares * np.log(np.clip(found.given, EPSILON, 1))).sum(axis=1)
+    return -(question.shares * np.log(np.clip(question.given, EPSILON, 1))).sum(axis=1)
 
 
-def accuracy(found: Answered, alpha: float) -> np.ndarray:
-    """Return 1 where the likeliest option is one that most people chose, else 0.
+def accuracy(question: Answered, alpha: float) -> np.ndarray:
+    """Return 1 where the most probable option is one that most coders chose, else 0.
 
-    Of several likeliest ones it is the share that is: a model that tells none apart gains nothing by order.
+    With several most probable options it is the share of them that most coders chose, so that ties are not
+    decided by the order of the options.
     """
-    likeliest = found.given == found.given.max(axis=1, keepdims=True)
-    chosen = found.shares == found.shares.max(axis=1, keepdims=True)
-    return (likeliest & chosen).sum(axis=1) / likeliest.sum(axis=1)
+    predicted = question.given == question.given.max(axis=1, keepdims=True)
+    chosen = question.shares == question.shares.max(axis=1, keepdims=True)
+    return (predicted & chosen).sum(axis=1) / predicted.sum(axis=1)
 
 
 METRICS: dict[str, Metric] = {
@@ -77,56 +78,57 @@ METRICS: dict[str, Metric] = {
     "log loss": log_loss,
     "accuracy": accuracy,
 }
-LARGEST = {"accuracy": 1.0}  # the least of all is 0; the others have no bound but by `EPSILON`
+LARGEST = {"accuracy": 1.0}  # upper bounds of intervals; the lower bound is 0
 
 
 def scores(questions: Sequence[Answered], alpha: float) -> list[Row]:
     """Score the answers of one run; rows as `run.SCORES`, sorted by its key.
 
-    Groups are ``all``, each ``category: <c>`` and each ``question: <q>``; n counts the pairs.  Of each
-    ``<metric>, low`` and ``<metric>, high`` are a 95 % jackknife interval over documents, of which n counts
-    how many there are; where one document says nothing of the spread there is none.
+    Groups are ``all``, each ``category: <c>`` and each ``question: <q>`` (n: pairs).  ``<metric>, low`` and
+    ``<metric>, high`` are a 95 % jackknife interval over documents (n: documents), where it is defined.
     """
     return scores_and_units(questions, alpha)[0]
 
 
 def scores_and_units(questions: Sequence[Answered], alpha: float) -> tuple[list[Row], list[Row]]:
-    """Return `scores`, and what each document adds to them for ``all`` and each ``category``.
+    """Return `scores`, and each document's contribution to them for ``all`` and each ``category``.
 
-    The second are rows of `units.UNITS`, sorted by its key.
+    The contributions are rows of `units.UNITS`, sorted by its key.
     """
     rows, units = [], []
     for name, metric in METRICS.items():
         values = [metric(question, alpha) for question in questions]
-        for group, those in groups(questions).items():
-            found = np.concatenate([values[at] for at in those])
-            names, without = _left_out(found, np.concatenate([questions[at].documents for at in those]))
-            value = float(found.mean())
-            rows += _rows(name, group, value, len(found), without)
+        for group, members in groups(questions).items():
+            pairs = np.concatenate([values[index] for index in members])
+            documents = np.concatenate([questions[index].documents for index in members])
+            names, without = _left_out(pairs, documents)
+            value = float(pairs.mean())
+            rows += _rows(name, group, value, len(pairs), without)
             if len(names) > 1 and not group.startswith("question: "):
                 units += unit_rows(name, group, names, pseudo_values(value, without))
     return by_key(rows), by_key(units)
 
 
 def groups(questions: Sequence[Answered]) -> Mapping[str, list[int]]:
-    """Return {group: the places of its questions}."""
-    found: dict[str, list[int]] = {"all": [*range(len(questions))]}
-    for at, question in enumerate(questions):
-        found.setdefault(f"category: {question.category}", []).append(at)
-        found[f"question: {question.question_id}"] = [at]
-    return found
+    """Return {group: the indices of its questions}."""
+    members: dict[str, list[int]] = {"all": [*range(len(questions))]}
+    for index, question in enumerate(questions):
+        members.setdefault(f"category: {question.category}", []).append(index)
+        members[f"question: {question.question_id}"] = [index]
+    return members
 
 
 def _left_out(values: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different documents, and the mean of the values without each of them (NaN: of nothing)."""
+    """Return the distinct documents, and the mean without each of them (NaN where no value remains)."""
     names, of_document = np.unique(documents, return_inverse=True)
     without = values.sum() - np.bincount(of_document, weights=values)
-    left = len(values) - np.bincount(of_document)
-    return names, np.divide(without, left, out=np.full(len(names), np.nan), where=left > 0)
+    remaining = len(values) - np.bincount(of_document)
+    means = np.divide(without, remaining, out=np.full(len(names), np.nan), where=remaining > 0)
+    return names, means
 
 
 def _rows(name: str, group: str, value: float, pairs: int, without: np.ndarray) -> Iterator[Row]:
     yield {"metric": name, "group": group, "value": value, "n": pairs}
-    ends = jackknife_interval(value, without, (0.0, LARGEST.get(name, np.inf)))
-    for end, bound in zip(("low", "high"), ends or (), strict=False):
-        yield {"metric": f"{name}, {end}", "group": group, "value": bound, "n": len(without)}
+    interval = jackknife_interval(value, without, (0.0, LARGEST.get(name, np.inf)))
+    for side, bound in zip(("low", "high"), interval or (), strict=False):
+        yield {"metric": f"{name}, {side}", "group": group, "value": bound, "n": len(without)}

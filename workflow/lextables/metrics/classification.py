@@ -1,14 +1,14 @@
-"""Scores of a classification task: heads, each with its answers, and examples of which some are right.
+"""Scores of a classification task with one or more heads.
 
-A head is a question with its options; a task may have one or a hundred.  The chosen answer of a
-single-label task is the one with the greatest logit (the first of equals); in a multi-label task each
-answer whose probability is above one half is chosen.
+A head is a question with its answer options.  In a single-label task the answer with the greatest logit is
+chosen (the first of equals); in a multi-label task every answer with a probability above one half.
 
-A metric is a function of a head and of rows of weights of its examples, so that its value over all
-examples and those with units left out are one computation (`METRICS`).  What they count under weights is
-what scikit-learn counts under repeated examples; tests hold the two together.
+A metric is a function of a head and of rows of example weights, so that its value over all examples and its
+values with units left out are one computation (`METRICS`).  Weighted counts equal scikit-learn's counts over
+repeated examples; tests compare the two.
 
-A question's value is the mean over its heads, a category's and the overall one the mean over questions.
+A question's value is the mean over its heads.  A category's value and the overall value are means over
+questions.
 """
 
 import hashlib
@@ -25,21 +25,21 @@ from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
 NAN = math.nan
-# Up to so many units each is left out by itself; more are dealt into groups, which are left out.
+# Up to this many units each unit is left out in turn; above it, each of `GROUPS` random groups.
 MOST_UNITS = 1000
 GROUPS = 200
-GROUPED = "group "  # how the name of such a group begins
+GROUPED = "group "  # prefix of a group's name
 _BATCH = 100
-# A share of one loses the odds of what is all but certain: beyond this it counts as certain.
+# Probabilities are clipped to this distance from 0 and 1 before log odds are taken.
 _CERTAIN = 1e-16
 
 
 @dataclass(frozen=True)
 class Head:
-    """A head with its n scored examples, as metrics read it (whatever has these attributes will do).
+    """A head with its n scored examples; metrics accept any object with these attributes.
 
-    ``right`` and ``chosen`` bool (n, answers); ``ranking`` float (n, answers): how much speaks for each
-    answer, here its probability; ``units`` (n,): what an example is sampled with.
+    ``right`` and ``chosen`` bool (n, answers); ``ranking`` float (n, answers): the score of each answer, here
+    its probability; ``units`` (n,): the sampling unit of each example.
     """
 
     head_id: str
@@ -54,25 +54,25 @@ class Head:
 Metric = Callable[[Head, np.ndarray], np.ndarray]
 
 
-# Metrics: of a head and float weights (rows, n) of its examples, float64 (rows,); NaN where there is none.
+# Metrics take a head and float weights (rows, n) of its examples and return float64 (rows,); NaN: undefined.
 
 
 def accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
-    """Return the share of examples with all of their answers right: chosen where right, and only there."""
+    """Return the share of examples whose chosen answers are exactly the right ones."""
     exact = (head.right == head.chosen).all(axis=1)
     return _ratio(_summed(weights, exact), weights.sum(axis=1))
 
 
 def balanced_accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
-    """Return the mean recall over the answers that have an example."""
+    """Return the mean recall over the answers with at least one example."""
     hits, right, _ = _counts(head, weights)
     return nanmean(_ratio(hits, right), axis=1)
 
 
 def micro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
-    """Return F1 over all decisions together; with one right answer an example it is the accuracy.
+    """Return F1 over all decisions together; equal to the accuracy in a single-label task.
 
-    0 where nothing is right and nothing chosen.
+    0 where no answer is right or chosen.
     """
     hits, right, chosen = (counts.sum(axis=1) for counts in _counts(head, weights))
     decided = right + chosen > 0
@@ -83,26 +83,25 @@ def micro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
 def macro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
     """Return the mean F1 over the answers that are right or chosen at least once.
 
-    scikit-learn's ``f1_score(average="macro", zero_division=0)``, whose default set of labels this is in a
-    single-label task (and so MAUD's); of a multi-label task give it these labels.
+    Equals scikit-learn's ``f1_score(average="macro", zero_division=0)`` with these labels, which are its
+    default in a single-label task (such as MAUD's).
     """
     hits, right, chosen = _counts(head, weights)
     return nanmean(_ratio(2 * hits, right + chosen), axis=1)
 
 
 def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
-    """Return the mean over answers of the area under the precision-recall curve of the answer's rarer side.
+    """Return the mean over answers of the average precision of the answer's rarer side.
 
-    The area is the stepwise average precision.  The rarer side, the examples with the answer or the rest,
-    is settled anew under each row of weights.  An answer that no example has, or all, has no curve and is
-    left out.
+    The rarer side (the examples with or without the answer) is determined for each row of weights.  An
+    answer that no example has, or all have, has no curve and is left out.
     """
     sides = zip(head.right.T, head.ranking.T, strict=True)
     return nanmean(np.stack([minority_precisions(right, score, weights) for right, score in sides]))
 
 
 def random_aupr(head: Head, weights: np.ndarray) -> np.ndarray:
-    """Return what random scores are expected to reach of `aupr`: the mean share of the rarer sides."""
+    """Return the expected `aupr` of random scores: the mean share of the rarer sides."""
     right, total = _summed(weights, head.right), weights.sum(axis=1, keepdims=True)
     rarer = np.minimum(right, total - right)
     return nanmean(np.where(rarer > 0, _ratio(rarer, total), NAN), axis=1)
@@ -119,28 +118,28 @@ METRICS: dict[str, Metric] = {
 
 
 def _counts(head: Head, weights: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield how many examples have each answer both right and chosen, right, and chosen, (rows, answers)."""
-    return (_summed(weights, which) for which in (head.right & head.chosen, head.right, head.chosen))
+    """Yield the weight per answer that is both right and chosen, right, and chosen, each (rows, answers)."""
+    return (_summed(weights, mask) for mask in (head.right & head.chosen, head.right, head.chosen))
 
 
 def _summed(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.asarray(weights, dtype=np.float64) @ values.astype(np.float64)
 
 
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    whole = np.broadcast_to(whole, part.shape)
-    return np.divide(part, whole, out=np.full(part.shape, NAN), where=whole > 0)
+def _ratio(part: np.ndarray, total: np.ndarray) -> np.ndarray:
+    total = np.broadcast_to(total, part.shape)
+    return np.divide(part, total, out=np.full(part.shape, NAN), where=total > 0)
 
 
 def nanmean(values: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Return the mean along ``axis``, NaNs left out; NaN where there is nothing else."""
+    """Return the mean along ``axis``, NaNs left out; NaN where all are NaN."""
     defined = ~np.isnan(values)
     counts = defined.sum(axis=axis)
     total = np.where(defined, values, 0).sum(axis=axis)
     return np.divide(total, counts, out=np.full(total.shape, NAN), where=counts > 0)
 
 
-# What is read.
+# Reading examples and predictions.
 
 
 def matched(
@@ -148,37 +147,41 @@ def matched(
 ) -> list[tuple[Row, list[Row], list[Row]]]:
     """Return each head with its examples and their predictions; heads and examples sorted by id.
 
-    Rows as in `scores`; predictions for other examples are passed over.  `BadInput` for an example of an
-    unknown head, with a label that the head has no answer for, without a prediction or with two, and for a
-    prediction whose number of scores does not fit the head's answers.
+    Rows as in `scores`; predictions for other examples are ignored.  Raises `BadInput` for an example of an
+    unknown head, with a label outside the head's answers, without a prediction or with two, and for a
+    prediction whose number of scores differs from the number of answers.
     """
-    known = {head["head_id"]: head for head in heads}
-    asked: dict[str, dict[str, Row]] = defaultdict(dict)
+    heads_by_id = {head["head_id"]: head for head in heads}
+    examples_of: dict[str, dict[str, Row]] = defaultdict(dict)
     for row in examples:
-        if row["head_id"] not in known:
+        if row["head_id"] not in heads_by_id:
             raise BadInput(f"head {row['head_id']!r} is not among the heads", where=_where(row))
-        answers = len(known[row["head_id"]]["answers"])
+        answers = len(heads_by_id[row["head_id"]]["answers"])
         for label in row["labels"]:
             if not 0 <= label < answers:
                 raise BadInput(
                     f"label {label} where head {row['head_id']!r} has {answers} answers", where=_where(row)
                 )
-        asked[row["head_id"]][row["example_id"]] = row
-    given: dict[str, dict[str, Row]] = defaultdict(dict)
+        examples_of[row["head_id"]][row["example_id"]] = row
+    predictions_of: dict[str, dict[str, Row]] = defaultdict(dict)
     for row in predictions:
-        if row["example_id"] in asked.get(row["head_id"], ()):
-            _check_prediction(row, len(known[row["head_id"]]["answers"]), given[row["head_id"]])
-            given[row["head_id"]][row["example_id"]] = row
-    found = []
-    for head_id, head in sorted(known.items()):
-        if missing := sorted(asked[head_id].keys() - given[head_id].keys()):
+        if row["example_id"] in examples_of.get(row["head_id"], ()):
+            _check_prediction(
+                row, len(heads_by_id[row["head_id"]]["answers"]), predictions_of[row["head_id"]]
+            )
+            predictions_of[row["head_id"]][row["example_id"]] = row
+    matches = []
+    for head_id, head in sorted(heads_by_id.items()):
+        if missing := sorted(examples_of[head_id].keys() - predictions_of[head_id].keys()):
             raise BadInput(
                 f"{len(missing)} examples of head {head_id!r} have no prediction, the first {missing[0]!r}",
                 where="predictions",
             )
-        ids = sorted(asked[head_id])
-        found.append((head, [asked[head_id][i] for i in ids], [given[head_id][i] for i in ids]))
-    return found
+        ids = sorted(examples_of[head_id])
+        matches.append(
+            (head, [examples_of[head_id][i] for i in ids], [predictions_of[head_id][i] for i in ids])
+        )
+    return matches
 
 
 def _check_prediction(row: Row, answers: int, before: Mapping[str, Row]) -> None:
@@ -204,8 +207,8 @@ def logits(row: Row) -> np.ndarray:
     """Return a prediction's logits (answers,), or the log odds of its probabilities where it has none."""
     if row.get("logits") is not None:
         return np.asarray(row["logits"], dtype=np.float64)
-    shares = np.clip(np.asarray(row["probabilities"], dtype=np.float64), _CERTAIN, 1 - _CERTAIN)
-    return np.log(shares) - np.log1p(-shares)
+    clipped = np.clip(np.asarray(row["probabilities"], dtype=np.float64), _CERTAIN, 1 - _CERTAIN)
+    return np.log(clipped) - np.log1p(-clipped)
 
 
 def answered(
@@ -217,26 +220,28 @@ def answered(
     unit: str | None = None,
 ) -> list[Head]:
     """Return the heads, sorted by id, each with its examples; arguments and errors as in `scores`."""
-    found = []
-    for head, rows, given in matched(predictions, examples, heads):
+    answered_heads = []
+    for head, rows, predicted in matched(predictions, examples, heads):
         shape = (len(rows), len(head["answers"]))
         right = np.zeros(shape, dtype=bool)
-        for at, row in enumerate(rows):
+        for index, row in enumerate(rows):
             if not multi_label and len(row["labels"]) != 1:
                 raise BadInput(
                     f"{len(row['labels'])} right answers where head {head['head_id']!r} takes one",
                     where=_where(row),
                     do="mark the task as multi-label",
                 )
-            right[at, list(row["labels"])] = True
-        probabilities = _numbers([row["probabilities"] for row in given], given, shape)
+            right[index, list(row["labels"])] = True
+        probabilities = _finite([row["probabilities"] for row in predicted], predicted, shape)
         if multi_label:
             chosen = probabilities > 0.5
         else:
-            chosen = one_of(_numbers([logits(row) for row in given], given, shape).argmax(axis=1), shape[1])
-        named = [None if unit is None else row[unit] for row in rows]
-        units = [row["example_id"] if name is None else name for name, row in zip(named, rows, strict=True)]
-        found.append(
+            chosen = one_of(
+                _finite([logits(row) for row in predicted], predicted, shape).argmax(axis=1), shape[1]
+            )
+        names = [None if unit is None else row[unit] for row in rows]
+        units = [row["example_id"] if name is None else name for name, row in zip(names, rows, strict=True)]
+        answered_heads.append(
             Head(
                 head["head_id"],
                 head.get("question"),
@@ -247,7 +252,7 @@ def answered(
                 np.array(units, dtype=str),
             )
         )
-    return found
+    return answered_heads
 
 
 def one_of(indices: np.ndarray, answers: int) -> np.ndarray:
@@ -255,26 +260,26 @@ def one_of(indices: np.ndarray, answers: int) -> np.ndarray:
     return indices[:, None] == np.arange(answers)
 
 
-def _numbers(values: Sequence[Sequence[float]], given: Sequence[Row], shape: tuple[int, int]) -> np.ndarray:
-    found = np.array(values, dtype=np.float64).reshape(shape)
-    if not (finite := np.isfinite(found).all(axis=1)).all():
-        row = given[int(np.argmin(finite))]
+def _finite(values: Sequence[Sequence[float]], rows: Sequence[Row], shape: tuple[int, int]) -> np.ndarray:
+    array = np.array(values, dtype=np.float64).reshape(shape)
+    if not (finite := np.isfinite(array).all(axis=1)).all():
+        row = rows[int(np.argmin(finite))]
         raise BadInput(f"a score of head {row['head_id']!r} is not a number", where=_where(row))
-    return found
+    return array
 
 
-# From heads to questions, and from there to categories and to all.
+# Means over heads, questions and categories.
 
 
 def by_head(metric: Metric, heads: Sequence[Head]) -> dict[str, float]:
-    """Return {head: the metric over all of its examples}."""
+    """Return {head id: the metric over all examples of the head}."""
     return {head.head_id: float(metric(head, np.ones((1, len(head.units))))[0]) for head in heads}
 
 
 def averaged(metric: str, heads: Sequence[Head], values: Mapping[str, float]) -> list[Row]:
-    """Return the rows of one metric, given its value for each head (NaN: none).
+    """Return the rows of one metric from its ``values`` by head id (NaN: undefined).
 
-    n is how many a mean is over: a head's examples, a question's heads, the questions of the rest.
+    n is the number of averaged items: a head's examples, a question's heads, and else questions.
     """
     rows = [score_row(metric, f"head: {h.head_id}", values[h.head_id], len(h.units)) for h in heads]
     groups: dict[str, list[float]] = defaultdict(list)
@@ -291,26 +296,26 @@ def averaged(metric: str, heads: Sequence[Head], values: Mapping[str, float]) ->
 
 
 def by_question(heads: Sequence[Head], values: Mapping[str, float]) -> dict[str, list[float]]:
-    """Return {question: values of its heads that have one}, empty lists included."""
-    found: dict[str, list[float]] = {_question(head): [] for head in heads}
+    """Return {question: the values of its heads that are not NaN}, which may be empty."""
+    of_question: dict[str, list[float]] = {_question(head): [] for head in heads}
     for head in heads:
         if not math.isnan(values[head.head_id]):
-            found[_question(head)].append(values[head.head_id])
-    return found
+            of_question[_question(head)].append(values[head.head_id])
+    return of_question
 
 
 def _question(head: Head) -> str:
-    """Return the group of a head's question; a head that names none is a question of its own."""
+    """Return the group of a head's question; a head without one is a question of its own."""
     return f"head: {head.head_id}" if head.question is None else f"question: {head.question}"
 
 
 def score_row(metric: str, group: str, value: float, n: int) -> Row:
-    """Return a row as `run.SCORES` has it."""
+    """Return a row of `run.SCORES`."""
     return {"metric": metric, "group": group, "value": value, "n": n}
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean of the values that are not NaN; NaN where there is none."""
+    """Return the mean of the values that are not NaN; NaN where all are."""
     defined = [value for value in values if not math.isnan(value)]
     return math.fsum(defined) / len(defined) if defined else NAN
 
@@ -318,7 +323,7 @@ def mean(values: Iterable[float]) -> float:
 def weighted(metric: Metric, heads: Sequence[Head], units: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the overall value of ``metric`` under each row of ``weights`` (rows, units), float64 (rows,).
 
-    ``units`` are sorted.  A unit brings all its examples of all heads.
+    ``units`` are sorted.  A unit's weight applies to all its examples of all heads.
     """
     values: dict[str, list[np.ndarray]] = defaultdict(list)
     for head in heads:
@@ -337,17 +342,17 @@ def left_out(
     ``groups`` int (units,), from 0: the group of each unit.
     """
     numbers = np.unique(groups)
-    found = [
+    batches = [
         weighted(metric, heads, units, (groups != numbers[at : at + batch, None]).astype(np.float64))
         for at in range(0, len(numbers), batch)
     ]
-    return np.concatenate([np.empty(0), *found])
+    return np.concatenate([np.empty(0), *batches])
 
 
 def dealt(units: int, most: float = MOST_UNITS) -> np.ndarray:
-    """Return the group of each unit, int (units,): each its own, or, of more than ``most``, one of `GROUPS`.
+    """Return the group of each unit, int (units,): its own, or one of `GROUPS` above ``most`` units.
 
-    They are dealt at random, since neighbours may be alike, in groups whose sizes differ by one at most.
+    Units are assigned at random, since neighbours may be similar.  Group sizes differ by one at most.
     """
     if units <= most:
         return np.arange(units)
@@ -356,11 +361,10 @@ def dealt(units: int, most: float = MOST_UNITS) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Jackknife:
-    """The value of a metric for a group of heads, and ``without`` float64 (k,) what it is each time less is
-    left.
+    """The value of a metric for a group of heads, and its values ``without`` each unit, float64 (k,).
 
-    ``units`` counts what was sampled; ``names`` (k,) are the units themselves, or names of groups of them,
-    which are alike for runs on the same units and for no others.
+    ``units`` is the number of sampled units.  ``names`` (k,) are the units, or names of the groups that were
+    left out instead; equal names mean the same units in two runs.
     """
 
     metric: str
@@ -371,7 +375,7 @@ class Jackknife:
     names: Sequence[str]
 
     def ends(self) -> list[Row]:
-        """Return the 95 % interval as two rows of scores, or none where there is none; n counts the units."""
+        """Return the 95 % interval as two rows of scores (empty if undefined); n is the number of units."""
         ends = jackknife_interval(self.value, self.without, within=(0, 1)) or ()
         return [
             score_row(f"{self.metric}, {end}", self.group, value, self.units)
@@ -384,7 +388,7 @@ def jackknives(
 ) -> Iterator[Jackknife]:
     """Leave units out of a metric overall, of each category and, where ``of_heads``, of each head.
 
-    Each unit is left out in turn, or, where there are more than ``most``, each of `GROUPS` random groups.
+    With more than ``most`` units, `GROUPS` random groups are left out instead.
     """
     among: dict[str, list[Head]] = {"all": list(heads)}
     for head in heads:
@@ -392,19 +396,19 @@ def jackknives(
             among.setdefault(f"category: {head.category}", []).append(head)
     if of_heads:
         among |= {f"head: {head.head_id}": [head] for head in heads}
-    for group, found in among.items():
-        units = np.unique(np.concatenate([head.units for head in found])) if found else np.empty(0)
+    for group, members in among.items():
+        units = np.unique(np.concatenate([head.units for head in members])) if members else np.empty(0)
         if not len(units):
             continue
-        whole = float(weighted(metric, found, units, np.ones((1, len(units))))[0])
+        value = float(weighted(metric, members, units, np.ones((1, len(units))))[0])
         groups = dealt(len(units), most)
-        without = left_out(metric, found, units, groups)
+        without = left_out(metric, members, units, groups)
         names = units if len(without) == len(units) else _named(units, groups)
-        yield Jackknife(name, group, whole, without, len(units), names)
+        yield Jackknife(name, group, value, without, len(units), names)
 
 
 def _named(units: np.ndarray, groups: np.ndarray) -> list[str]:
-    """Return a name for each group of units that no other group of units has."""
+    """Return a name for each group, a digest of its units."""
     joined = ("\n".join(map(str, units[groups == number])) for number in np.unique(groups))
     return [f"{GROUPED}{hashlib.sha256(names.encode()).hexdigest()[:16]}" for names in joined]
 
@@ -412,9 +416,9 @@ def _named(units: np.ndarray, groups: np.ndarray) -> list[str]:
 def intervals(name: str, heads: Sequence[Head], metric: Metric, most: float = MOST_UNITS) -> list[Row]:
     """Return the 95 % jackknife intervals of a metric over units, overall and of each category.
 
-    Two rows each, ``<name>, low`` and ``<name>, high``, where there is one; arguments as in `jackknives`.
+    Two rows each, ``<name>, low`` and ``<name>, high``, where defined; arguments as in `jackknives`.
     """
-    return [row for found in jackknives(name, metric, heads, most) for row in found.ends()]
+    return [row for jackknife in jackknives(name, metric, heads, most) for row in jackknife.ends()]
 
 
 def scores(
@@ -428,21 +432,20 @@ def scores(
 ) -> list[Row]:
     """Score the predictions of one run; rows as `run.SCORES`, sorted by its key.
 
-    ``predictions``: head_id, example_id, logits (the log odds of the probabilities serve where they are
-    missing) and probabilities, one an answer.  ``examples``, those to score: head_id, example_id, labels
-    (list of the indices of right answers, exactly one unless ``multi_label``) and the column that ``unit``
-    names: what is left out together; an example without one stands for itself.  ``heads``: head_id,
-    answers (list) and, optionally, question and category.
+    ``predictions``: head_id, example_id, logits (default: the log odds of the probabilities) and
+    probabilities, one per answer.  ``examples`` to score: head_id, example_id, labels (indices of the right
+    answers, exactly one unless ``multi_label``) and the column ``unit``, the sampling unit (default: the
+    example itself).  ``heads``: head_id, answers (list) and, optionally, question and category.
 
-    ``metrics`` are names of `METRICS`, for ``all``, each ``head``, and, where heads have them, each
-    ``question`` and ``category``; the 95 % jackknife interval of each (``<metric>, low`` and ``<metric>,
-    high``) for ``all`` and each ``category``.
+    ``metrics`` are names of `METRICS`.  Groups are ``all``, each ``head``, ``question`` and ``category``.
+    ``all`` and categories also get 95 % jackknife intervals (``<metric>, low`` and ``<metric>, high``).
 
-    Raises `BadInput` for an unknown metric and, naming the example, for a head, a label or a number of
-    labels that does not fit, no prediction or two, and scores that do not fit the answers.
+    Raises `BadInput` for an unknown metric, what `matched` refuses, a number of labels that does not fit
+    ``multi_label``, and scores that are not finite.
     """
-    told = {"metrics": metrics, "multi_label": multi_label, "unit": unit}
-    return scores_and_jackknives(predictions, examples, heads, **told)[0]
+    return scores_and_jackknives(
+        predictions, examples, heads, metrics=metrics, multi_label=multi_label, unit=unit
+    )[0]
 
 
 def scores_and_jackknives(
@@ -454,19 +457,18 @@ def scores_and_jackknives(
     multi_label: bool = False,
     unit: str | None = None,
 ) -> tuple[list[Row], list[Jackknife]]:
-    """Return `scores`, and each metric for ``all``, each ``category`` and each ``head`` with units left
-    out."""
+    """Return `scores`, and the jackknives of each metric for ``all``, categories and heads."""
     if unknown := [name for name in metrics if name not in METRICS]:
         raise BadInput(f"there is no metric {unknown[0]!r}", where="metrics", do=f"use {', '.join(METRICS)}")
-    tested = answered(predictions, examples, heads, multi_label=multi_label, unit=unit)
-    rows, left = [], []
+    answered_heads = answered(predictions, examples, heads, multi_label=multi_label, unit=unit)
+    rows, jackknifed = [], []
     for name in dict.fromkeys(metrics):
-        rows += averaged(name, tested, by_head(METRICS[name], tested))
-        left += jackknives(name, METRICS[name], tested, of_heads=True)
-    rows += [row for found in left if not found.group.startswith("head: ") for row in found.ends()]
-    return by_key(rows), left
+        rows += averaged(name, answered_heads, by_head(METRICS[name], answered_heads))
+        jackknifed += jackknives(name, METRICS[name], answered_heads, of_heads=True)
+    rows += [row for each in jackknifed if not each.group.startswith("head: ") for row in each.ends()]
+    return by_key(rows), jackknifed
 
 
 def by_key(rows: Iterable[Row]) -> list[Row]:
-    """Return rows of scores or of units sorted by the keys of their tables."""
+    """Return rows of scores or units, sorted by the key of their table."""
     return sorted(rows, key=lambda row: (row["metric"], row["group"], row.get("unit", "")))

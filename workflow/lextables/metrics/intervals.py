@@ -1,13 +1,12 @@
-"""Sampling intervals: how far a score would move with another sample of queries, contracts or examples.
+"""Sampling intervals of a score over queries, contracts or examples.
 
-`measure_interval_coverage.py` among the benches prints how often each covers the true value in simulated
-data: a percentile bootstrap of a mean covers too seldom below some twenty units, and that of an average
-precision lies above the estimate, since repeated examples raise it.  So means have Student's interval and
-MAUD's AUPR a jackknife; CUAD's area, whose thresholds are fixed, keeps the bootstrap.
+`bench/measure_interval_coverage.py` simulates their coverage.  The percentile bootstrap of a mean covers too
+seldom below about twenty units; that of an average precision lies above the estimate, because repeated
+examples raise it.  So means have Student's interval and MAUD's AUPR a jackknife interval; CUAD's area, whose
+thresholds are fixed, keeps the bootstrap.
 
-scipy.special and statsmodels are imported where they are used: most tables need neither, and to load them
-takes longer than to make the table.  Student's quantile is from scipy.special, as it is in scipy.stats, which
-loads for much longer.
+scipy.special and statsmodels are imported where they are used: most tables need neither, and importing them
+takes longer than making the table.  `scipy.stats` loads more slowly still.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,17 +16,16 @@ import numpy as np
 RESAMPLES = 10_000
 LEVEL = 0.95
 UNBOUNDED = (-np.inf, np.inf)
-_ROUNDING = 1e-12  # scores, as shares of one, that are no further apart are equal
+_ROUNDING = 1e-12  # scores from 0 to 1 that differ by less are equal
 
 
 def mean_interval(
     values: Sequence[float], within: tuple[float, float] = UNBOUNDED
 ) -> tuple[float, float] | None:
-    """Return Student's 95 % interval of the mean of ``values`` (one a query), NaNs left out.
+    """Return Student's 95 % interval of the mean of ``values`` (one per query), NaNs left out.
 
-    For a difference between two systems give the differences a query: the interval is then paired.
-    ``within`` are the least and the greatest value that the mean can have.  None when fewer than two values
-    remain or all are equal, where a sample says nothing of its spread.
+    For a paired interval of a difference between two systems pass the differences per query.  ``within``
+    are the smallest and the largest possible mean.  None when fewer than two values remain or all are equal.
     """
     finite = np.asarray([value for value in values if not np.isnan(value)], dtype=np.float64)
     if len(finite) < 2 or np.ptp(finite) == 0:
@@ -41,11 +39,10 @@ def jackknife_interval(
 ) -> tuple[float, float] | None:
     """Return a 95 % interval from the jackknife's standard error and its bias.
 
-    ``left_out`` are the values of the score with each unit left out in turn, float64 (units,); NaNs, of a
-    unit without which there is no score, are passed over.  The interval reaches from below the lesser of
-    the estimate and the estimate less its bias to above the greater: a score that small samples overstate,
-    as they do an average precision, would else be missed from above.  None when fewer than two values
-    remain or all are equal.
+    ``left_out`` are the scores with each unit left out in turn, float64 (units,); NaNs (no score without the
+    unit) are ignored.  The interval covers both the estimate and the bias-corrected estimate, each with its
+    margin: small samples overstate an average precision, so an interval around the estimate alone would lie
+    too high.  None when fewer than two values remain or all are equal.
     """
     finite = left_out[~np.isnan(left_out)]
     units = len(finite)
@@ -74,9 +71,9 @@ def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
 
 
 def exact_share_interval(successes: int, trials: int) -> tuple[float, float] | None:
-    """Return the 95 % interval of a share by the binomial distribution itself; None without trials.
+    """Return the exact 95 % interval of a share (Clopper and Pearson, 1934); None without trials.
 
-    Clopper and Pearson (1934), which covers at least as often as it says.
+    Its coverage is never below 95 %.
     """
     from scipy.stats import binomtest
 
@@ -89,10 +86,10 @@ def exact_share_interval(successes: int, trials: int) -> tuple[float, float] | N
 def resampled_weights(
     units: int, seed: int = 0, resamples: int = RESAMPLES, batch: int = 500
 ) -> Iterator[np.ndarray]:
-    """Yield int64 [at most ``batch``, ``units``]: how often a resample draws each unit, ``resamples`` in all.
+    """Yield int64 [at most ``batch``, ``units``]: how often each resample draws each unit.
 
-    As many units are drawn with replacement as there are.  For metrics that are no mean of a value a unit:
-    weight the units' counts, and compute the metric of each resample from the sums.
+    Yields ``resamples`` rows in total; each draws ``units`` units with replacement.  Meant for metrics that
+    are not means over units: weight the units' counts and compute the metric from the sums.
     """
     rng = np.random.default_rng(seed)
     even = np.full(units, 1 / units)
@@ -101,7 +98,7 @@ def resampled_weights(
 
 
 def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
-    """Return the 95 % percentile interval of ``values``, one a resample; None when all are equal."""
+    """Return the 95 % percentile interval of ``values``, one per resample; None when all are equal."""
     if np.ptp(values) == 0:
         return None
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

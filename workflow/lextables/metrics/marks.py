@@ -1,8 +1,8 @@
-"""Scores of marked paragraphs: which of a document's people would point to as they answer a question.
+"""Scores of marked paragraphs: the paragraphs of a document that coders marked as evidence for an answer.
 
-A model gives each paragraph a number, and what it marks is what lies at a threshold or above it.  The
-threshold for a document is the one that does best on the documents of other folds.  The one that does best on
-the very paragraphs that are scored, which a paper may have taken, makes a score beside it.
+A model gives each paragraph a probability and marks the paragraphs at or above a threshold.  The threshold
+for a document maximises F1 on the documents of the other folds.  A separate score, `BEST`, uses the threshold
+that maximises F1 on the scored paragraphs themselves, as a paper may have done.
 """
 
 import math
@@ -20,15 +20,15 @@ from lextables.pipeline.dataset import Row
 
 BEST = "F1, best threshold"
 AREA = "average precision"
-NOTHING = math.inf  # the threshold that marks nothing
+NOTHING = math.inf  # a threshold that marks no paragraph
 
 
 @dataclass(frozen=True)
 class Marked:
-    """A question and the n paragraphs of all documents that it was answered of.
+    """A question and the n paragraphs of all documents for which it was answered.
 
-    ``documents`` int (n,) is the place of each paragraph's document, ``right`` bool (n,) whether a person
-    marked anything in it, ``given`` float (n,) how likely a model finds that.
+    ``documents`` int (n,): index of each paragraph's document.  ``right`` bool (n,): whether a coder marked
+    anything in it.  ``given`` float (n,): the model's probability of that.
     """
 
     question_id: str
@@ -38,31 +38,31 @@ class Marked:
     given: np.ndarray
 
 
-# Metrics: of counts (4, ...), those of `counted`; float64 (...).
+# Metrics take counts (4, ...) as from `counted` and return float64 (...).
 
 Metric = Callable[[np.ndarray], np.ndarray]
 
 
 def accuracy(counts: np.ndarray) -> np.ndarray:
-    """Return the share of paragraphs that are marked, or left, as people did."""
-    hits, _, _, left = counts
-    return _share(hits + left, counts.sum(axis=0), math.nan)
+    """Return the share of paragraphs that are marked or unmarked as the coders did."""
+    hits, _, _, rejections = counts
+    return _share(hits + rejections, counts.sum(axis=0), math.nan)
 
 
 def precision(counts: np.ndarray) -> np.ndarray:
-    """Return the share of what is marked that is right; 0 where nothing is marked."""
+    """Return the share of marked paragraphs that are right; 0 where none is marked."""
     hits, wrong, _, _ = counts
     return _share(hits, hits + wrong, 0.0)
 
 
 def recall(counts: np.ndarray) -> np.ndarray:
-    """Return the share of what is right that is marked; NaN where nothing is right."""
+    """Return the share of right paragraphs that are marked; NaN where none is right."""
     hits, _, missed, _ = counts
     return _share(hits, hits + missed, math.nan)
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
-    """Return the harmonic mean of precision and recall; NaN where nothing is right."""
+    """Return the harmonic mean of precision and recall; NaN where no paragraph is right."""
     hits, wrong, missed, _ = counts
     return np.where(hits + missed > 0, _share(2 * hits, 2 * hits + wrong + missed, 0.0), math.nan)
 
@@ -75,59 +75,59 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def _share(part: np.ndarray, whole: np.ndarray, otherwise: float) -> np.ndarray:
-    return np.divide(part, whole, out=np.full(np.shape(whole), otherwise), where=whole > 0)
+def _share(part: np.ndarray, total: np.ndarray, default: float) -> np.ndarray:
+    return np.divide(part, total, out=np.full(np.shape(total), default), where=total > 0)
 
 
 def counted(question: Marked, chosen: np.ndarray, documents: int) -> np.ndarray:
-    """Return what is marked rightly and wrongly, missed, and rightly left, of each document.
+    """Return true positives, false positives, false negatives and true negatives, int64 (4, documents).
 
-    ``chosen`` bool (n,) are the paragraphs that a model marks; int64 (4, documents).
+    ``chosen`` bool (n,): the paragraphs that the model marks.
     """
     right = question.right
-    kinds = (right & chosen, ~right & chosen, right & ~chosen, ~right & ~chosen)
-    return np.stack([np.bincount(question.documents[kind], minlength=documents) for kind in kinds])
+    outcomes = (right & chosen, ~right & chosen, right & ~chosen, ~right & ~chosen)
+    return np.stack([np.bincount(question.documents[mask], minlength=documents) for mask in outcomes])
 
 
 # Thresholds.
 
 
 def threshold(right: np.ndarray, given: np.ndarray) -> float:
-    """Return the number from which on to mark gives the highest F1, of equals the highest.
+    """Return the threshold with the highest F1, of equals the highest threshold.
 
-    What is given 0 is never marked.  `NOTHING` where nothing that is right is given more.
+    Paragraphs of probability 0 are never marked.  `NOTHING` where all right paragraphs have probability 0.
     """
     order = np.argsort(-given, kind="stable")
     scores, hits = given[order], np.cumsum(right[order])
-    found = 2 * hits / (np.arange(1, len(hits) + 1) + max(int(right.sum()), 1))
-    # What is given alike is marked together.
+    f1_scores = 2 * hits / (np.arange(1, len(hits) + 1) + max(int(right.sum()), 1))
+    # Paragraphs of equal probability are marked together.
     ends = np.flatnonzero(np.append(np.diff(scores) != 0, True)[: len(scores)] & (scores > 0))
-    return float(scores[ends[found[ends].argmax()]]) if found[ends].any() else NOTHING
+    return float(scores[ends[f1_scores[ends].argmax()]]) if f1_scores[ends].any() else NOTHING
 
 
 def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
-    """Return which paragraphs a model marks, bool (n,): those of a fold by the `threshold` of the others.
+    """Return which paragraphs a model marks, bool (n,), each fold by the `threshold` of the other folds.
 
-    ``folds`` (documents,) has the fold of each document.
+    ``folds`` (documents,): the fold of each document.
     """
     of_paragraph = folds[question.documents]
-    found = np.zeros(len(question.given), dtype=bool)
+    chosen = np.zeros(len(question.given), dtype=bool)
     for fold in np.unique(of_paragraph):
-        here = of_paragraph == fold
-        found[here] = question.given[here] >= threshold(question.right[~here], question.given[~here])
-    return found
+        inside = of_paragraph == fold
+        chosen[inside] = question.given[inside] >= threshold(question.right[~inside], question.given[~inside])
+    return chosen
 
 
-# From questions to all.
+# Scores per question, and means over questions.
 
 
 def scores(questions: Sequence[Marked], folds: np.ndarray) -> list[Row]:
     """Score the marks of one run; rows as `run.SCORES`, sorted by its key.
 
-    Groups are each ``question: <q>``, of which n counts the paragraphs; ``all`` and each ``category: <c>``,
-    means over the questions that have a value, which n counts; and ``pooled``, over the paragraphs of all
-    questions.  Beside `METRICS` there are `BEST` and `AREA`.  ``<metric>, low`` and ``<metric>, high`` are
-    95 % jackknife intervals over documents.
+    Groups are each ``question: <q>`` (n: paragraphs); ``all`` and each ``category: <c>``, means over the
+    questions with a value (n: questions); and ``pooled``, over the paragraphs of all questions.  Metrics are
+    `METRICS`, `BEST` and `AREA`.  ``<metric>, low`` and ``<metric>, high`` are 95 % jackknife intervals over
+    documents.
     """
     return scores_and_units(questions, folds, np.arange(len(folds)))[0]
 
@@ -135,9 +135,9 @@ def scores(questions: Sequence[Marked], folds: np.ndarray) -> list[Row]:
 def scores_and_units(
     questions: Sequence[Marked], folds: np.ndarray, documents: Sequence[str]
 ) -> tuple[list[Row], list[Row]]:
-    """Return `scores`, and what each of ``documents`` (their ids, by place) adds to them.
+    """Return `scores`, and the contribution of each of ``documents`` (ids, by index) to them.
 
-    The second are rows of `units.UNITS`, sorted by its key, of all groups but single questions.
+    The contributions are rows of `units.UNITS`, sorted by its key, for all groups except questions.
     """
     names = np.asarray(documents)
     by_folds = np.stack(
@@ -156,7 +156,7 @@ def scores_and_units(
 
 
 def average_precision(question: Marked) -> float:
-    """Return the area under the stepwise precision-recall curve; NaN where nothing is right."""
+    """Return the area under the stepwise precision-recall curve; NaN where no paragraph is right."""
     if not question.right.any():
         return math.nan
     return float(weighted_precisions(question.right, question.given, np.ones((1, len(question.right))))[0])
@@ -165,9 +165,9 @@ def average_precision(question: Marked) -> float:
 def _scored(
     name: str, metric: Metric, counts: np.ndarray, questions: Sequence[Marked], names: np.ndarray
 ) -> Iterator[Row]:
-    """The rows of a metric, by ``counts`` (4, documents, questions), and those of its units."""
-    here = counts.any(axis=(0, 2))
-    counts, names = counts[:, here], names[here]
+    """Yield the rows of a metric, from ``counts`` (4, documents, questions), and those of its units."""
+    answered = counts.any(axis=(0, 2))
+    counts, names = counts[:, answered], names[answered]
     total = counts.sum(axis=1)
     without = total[:, None] - counts
     yield from _averaged(name, metric(total), questions, metric(without), names)
@@ -182,22 +182,22 @@ def _averaged(
     without: np.ndarray | None = None,
     names: Sequence[str] = (),
 ) -> Iterator[Row]:
-    """The rows of questions and of means over them; ``without`` (documents, questions) has each left out."""
-    for group, those in groups(questions).items():
-        one = group.startswith("question: ")
-        n = len(questions[those[0]].right) if one else int((~np.isnan(values[those])).sum())
-        left_out = None if without is None else nanmean(without[:, those], axis=1)
-        yield from _rows(name, group, float(nanmean(values[those])), n, left_out, () if one else names)
+    """Yield the rows of questions and means; ``without`` (documents, questions): leave-one-out values."""
+    for group, members in groups(questions).items():
+        single = group.startswith("question: ")
+        n = len(questions[members[0]].right) if single else int((~np.isnan(values[members])).sum())
+        left_out = None if without is None else nanmean(without[:, members], axis=1)
+        yield from _rows(name, group, float(nanmean(values[members])), n, left_out, () if single else names)
 
 
 def _rows(
     name: str, group: str, value: float, n: int, left_out: np.ndarray | None, names: Sequence[str]
 ) -> Iterator[Row]:
-    """The rows of a score, of its interval, and of what each of ``names``, where given, adds to it."""
+    """Yield the rows of a score, its interval, and the contributions of the units ``names``."""
     yield {"metric": name, "group": group, "value": value, "n": n}
     if left_out is None or math.isnan(value):
         return
-    for end, bound in zip(("low", "high"), jackknife_interval(value, left_out, (0, 1)) or (), strict=False):
-        yield {"metric": f"{name}, {end}", "group": group, "value": bound, "n": len(left_out)}
+    for side, bound in zip(("low", "high"), jackknife_interval(value, left_out, (0, 1)) or (), strict=False):
+        yield {"metric": f"{name}, {side}", "group": group, "value": bound, "n": len(left_out)}
     if len(names):
         yield from unit_rows(name, group, names, pseudo_values(value, left_out))

@@ -1,19 +1,19 @@
 """MAUD's AUPR: the area under the precision-recall curve of the minority side of each answer.
 
-A head is a question, or a sub-question of a multilabel question.  Each answer of a head is set against
-the rest; the side with fewer examples is the positive one; the area is the step-wise average precision.
+A head is a question, or a sub-question of a multilabel question.  Each answer of a head is scored
+against the rest; the side with fewer examples is positive; the area is the stepwise average precision.
 The head's score is the mean over its answers, a question's the mean over its heads (92 questions, not
 144 heads), a category's and the overall score the mean over questions (Section 4.1, Appendix A.5).
 
-What the text leaves open is taken from the released curves:
+Details that the text leaves open follow the released curves:
 
-- An example's score for answer i is twice its logit less the sum of all logits of the head, in single
+- An example's score for answer i is twice its logit minus the sum of the head's logits, in single
   precision, negated where the rest is the positive side.
 - On a tie (exactly half of the examples) the answer itself stays the positive side.
-- A head in which an answer has no test example stops the released scorer.  Here that is `BadInput`,
-  unless the data are partial: such an answer is then left out of its head, a head without answers out
-  of its question, and so on; how many answers were left out is one of the rows.
-- Table 6 takes the heads of which every answer is among the abridged test examples.  The text says
+- The released scorer fails for a head in which an answer has no test example.  Here that is `BadInput`,
+  unless the data are partial: then the answer is left out of its head, a head without answers out of its
+  question, and so on.  The row `answers left out` counts them.
+- Table 6 uses the heads for which every answer has an abridged test example.  The text says
   "questions that have any abridged examples": the `, strict` rows.
 """
 
@@ -60,7 +60,7 @@ class Answered:
     units: np.ndarray
 
     def only(self, keep: np.ndarray) -> "Answered":
-        """Return the head with the examples that the mask ``keep`` (n,) keeps."""
+        """Return the head with only the examples of the mask ``keep`` (n,)."""
         return replace(
             self,
             labels=self.labels[keep],
@@ -91,14 +91,14 @@ class Answered:
 
 
 def margins(logits: np.ndarray) -> np.ndarray:
-    """Return the released score of each answer, twice its logit less the head's sum; shape as ``logits``."""
+    """Return the released score of each answer, twice its logit minus the head's sum; shape as ``logits``."""
     return 2 * logits - logits.sum(axis=1, keepdims=True)
 
 
 def binarised(head: Answered) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
-    """Yield, for each answer, which examples are of its minority side and their scores, (n,) each.
+    """Yield, for each answer, the mask of its minority side and the examples' scores, (n,) each.
 
-    None for an answer that no example has, or all have: it has no curve.
+    None for an answer that no example has, or all have: its curve is undefined.
     """
     for answer, score in enumerate(margins(head.logits).T):
         positive = head.labels == answer
@@ -112,18 +112,18 @@ def binarised(head: Answered) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
 
 def head_aupr(head: Answered) -> float:
     """Return the head's AUPR, the mean over its answers; NaN where none has a curve."""
-    from sklearn.metrics import average_precision_score  # slow to load, and tables come here too
+    from sklearn.metrics import average_precision_score  # slow to import, and tables import this module
 
     return mean(NAN if side is None else float(average_precision_score(*side)) for side in binarised(head))
 
 
 def random_aupr(head: Answered) -> float:
-    """Return what random scores are expected to reach: the mean share of the minority sides (Table 3)."""
+    """Return the expected AUPR of random scores: the mean share of the minority sides (Table 3)."""
     return mean(NAN if side is None else float(side[0].mean()) for side in binarised(head))
 
 
 def head_auprs(predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]) -> dict[str, float]:
-    """Return {head: AUPR}, what a search over settings maximises for each head by itself.
+    """Return {head id: AUPR}, which a search over settings maximises for each head separately.
 
     Rows as in `scores`; NaN where no answer of a head has a curve.
     """
@@ -135,7 +135,7 @@ def answered(
 ) -> list[Answered]:
     """Return the heads, sorted, each with its ``examples``; arguments as in `scores`.
 
-    `classification.matched` says what is passed over and what is refused.
+    `classification.matched` describes which rows are ignored and which are refused.
     """
     labelled = ({**row, "labels": [row["label"]]} for row in examples)
     return [
@@ -144,14 +144,14 @@ def answered(
             head["question"],
             head["category"],
             np.array([row["label"] for row in rows], dtype=np.int64),
-            np.array([logits(row) for row in given], dtype=np.float32).reshape(
+            np.array([logits(row) for row in predicted], dtype=np.float32).reshape(
                 len(rows), len(head["answers"])
             ),
             np.array([row["data_type"] for row in rows], dtype=str),
-            # An example of no contract stands for itself.
+            # An example without a contract is a unit of its own.
             np.array([row[unit] or row["example_id"] for row in rows], dtype=str),
         )
-        for head, rows, given in matched(predictions, labelled, heads)
+        for head, rows, predicted in matched(predictions, labelled, heads)
     ]
 
 
@@ -165,16 +165,16 @@ def scores(
 ) -> list[Row]:
     """Score the predictions of one run; rows as `run.SCORES`, sorted by its key.
 
-    ``predictions``: head_id, example_id, logits (or probabilities, each answer's own, of which the log
-    odds then serve as logits).  ``examples``, those to score: head_id, example_id, label (index of the
+    ``predictions``: head_id, example_id, logits (or each answer's own probabilities, whose log odds are then
+    used as logits).  ``examples`` to score: head_id, example_id, label (index of the
     answer), data_type and the column that ``unit`` names.  ``heads``: head_id, question, category,
     answers (list).
 
     Metrics: ``AUPR``, ``random AUPR``, ``micro F1`` and ``macro F1``, for ``all``, each ``category``,
     ``question`` and ``head``; the 95 % interval of the AUPR over ``unit`` (``AUPR, low`` and ``AUPR,
     high``) for ``all`` and each ``category``; ``AUPR`` and ``random AUPR`` for each ``data type`` (Table 6);
-    ``precision`` for each ``recall`` of the mean curve (Figure 2).  n counts what the mean is over:
-    questions, a question's heads, a head's examples, the units of an interval.
+    ``precision`` for each ``recall`` of the mean curve (Figure 2).  n is the number of
+    averaged questions, a question's heads, a head's examples, or an interval's units.
 
     Raises `BadInput` for an answer without an example (or with all), unless the data are ``partial``.
     """
@@ -190,23 +190,23 @@ def scores_and_jackknives(
     unit: str = "contract",
 ) -> tuple[list[Row], list[Jackknife]]:
     """Return `scores`, and AUPR and both F1s for ``all`` and each ``category`` with each unit left out."""
-    tested = answered(predictions, examples, heads, unit)
+    answered_heads = answered(predictions, examples, heads, unit)
     if not partial:
-        _refuse_gaps(tested)
+        _refuse_gaps(answered_heads)
     rows = []
     for metric, function in (("AUPR", head_aupr), ("random AUPR", random_aupr)):
-        rows += averaged(metric, tested, {head.head_id: function(head) for head in tested})
+        rows += averaged(metric, answered_heads, {head.head_id: function(head) for head in answered_heads})
     for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
-        rows += averaged(metric, tested, classification.by_head(function, tested))
-    left = [*jackknives("AUPR", classification.aupr, tested, math.inf)]
-    rows += [row for found in left for row in found.ends()]
+        rows += averaged(metric, answered_heads, classification.by_head(function, answered_heads))
+    jackknifed = [*jackknives("AUPR", classification.aupr, answered_heads, math.inf)]
+    rows += [row for each in jackknifed for row in each.ends()]
     for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
-        left += jackknives(metric, function, tested, math.inf)
-    rows += _by_data_type(tested, partial)
-    rows += _curve_rows(tested)
-    sides = [side for head in tested for side in binarised(head)]
+        jackknifed += jackknives(metric, function, answered_heads, math.inf)
+    rows += _by_data_type(answered_heads, partial)
+    rows += _curve_rows(answered_heads)
+    sides = [side for head in answered_heads for side in binarised(head)]
     rows.append(score_row("answers left out", "all", float(sum(side is None for side in sides)), len(sides)))
-    return by_key(rows), left
+    return by_key(rows), jackknifed
 
 
 def _refuse_gaps(heads: Iterable[Answered], among: str = "test examples") -> None:
@@ -223,32 +223,32 @@ def _refuse_gaps(heads: Iterable[Answered], among: str = "test examples") -> Non
 
 
 def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
-    """Return AUPR over main and over abridged examples apart, over the same heads (Table 6).
+    """Return AUPR over main and over abridged examples, for the same heads (Table 6).
 
-    In the released code's reading and, `, strict`, in the text's, where answers without an example of
-    the data type are left out.
+    Computed as in the released code and, with the suffix `, strict`, as in the text, where answers without an
+    example of the data type are left out.
     """
-    touched = {head.question for head in heads if (head.data_types == "abridged").any()}
+    abridged = {head.question for head in heads if (head.data_types == "abridged").any()}
     printed = [head for head in heads if head.only(head.data_types == "abridged").complete]
     rows = []
-    for suffix, kept in (("", printed), (STRICT, [head for head in heads if head.question in touched])):
+    for suffix, kept in (("", printed), (STRICT, [head for head in heads if head.question in abridged])):
         for data_type in DATA_TYPES:
-            apart = [head.only(head.data_types == data_type) for head in kept]
+            restricted = [head.only(head.data_types == data_type) for head in kept]
             if not suffix and not partial:
-                _refuse_gaps(apart, f"{data_type} test examples")
+                _refuse_gaps(restricted, f"{data_type} test examples")
             for metric, function in (("AUPR", head_aupr), ("random AUPR", random_aupr)):
-                of_questions = by_question(apart, {head.head_id: function(head) for head in apart})
+                of_questions = by_question(restricted, {head.head_id: function(head) for head in restricted})
                 means = [mean(values) for values in of_questions.values() if values]
                 rows.append(score_row(metric + suffix, f"data type: {data_type}", mean(means), len(means)))
     return rows
 
 
 def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of step-wise precision-recall curves, (recalls, precisions), recalls rising from 0.
+    """Return the mean of stepwise precision-recall curves, (recalls, precisions), recalls rising from 0.
 
-    The recalls are those of all curves.  Between two of its own recalls a curve has the precision of
-    the next higher one, and of several precisions at one recall that of the highest threshold: the
-    area under the mean is then the mean of the areas (released `pr_curves_average`).
+    The recalls are the union over all curves.  Between two of its own recalls a curve takes the precision of
+    the next higher one, and at one recall the precision of the highest threshold.  So the area under the
+    mean is the mean of the areas (released `pr_curves_average`).
     """
     recalls = np.unique(np.concatenate([recall for recall, _ in curves]))
     return recalls, np.mean(
@@ -257,8 +257,8 @@ def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
 
 
 def curve(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return one step-wise curve, (recalls, precisions), recalls rising from 0 (precision 1) to 1."""
-    from sklearn.metrics import precision_recall_curve  # slow to load: see `head_aupr`
+    """Return one stepwise curve, (recalls, precisions), recalls rising from 0 (precision 1) to 1."""
+    from sklearn.metrics import precision_recall_curve  # slow to import: see `head_aupr`
 
     precision, recall, _ = precision_recall_curve(positive, score)
     recalls, first = np.unique(recall[::-1], return_index=True)
@@ -266,12 +266,12 @@ def curve(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def area(recalls: np.ndarray, precisions: np.ndarray) -> float:
-    """Return the area under a step-wise curve of `curve` or `mean_curve`, its average precision."""
+    """Return the area under a stepwise curve of `curve` or `mean_curve`, its average precision."""
     return float(np.sum(np.diff(recalls) * precisions[1:]))
 
 
 def averaged_curve(heads: Iterable[Answered]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the curve averaged over questions, as the scores are, and how many questions it is over."""
+    """Return the curve averaged over questions, as (recalls, precisions, number of questions)."""
     by_question: dict[str, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
     for head in heads:
         if sides := [curve(*side) for side in binarised(head) if side is not None]:
@@ -293,6 +293,6 @@ def _curve_rows(heads: Iterable[Answered]) -> list[Row]:
 def intervals(heads: Sequence[Answered]) -> list[Row]:
     """Return the 95 % jackknife intervals over units of AUPR, overall and of each category.
 
-    Two rows each, where there is one; every unit is left out by itself, however many there are.
+    Two rows each, where defined; units are never grouped.
     """
     return classification.intervals("AUPR", heads, classification.aupr, most=math.inf)

@@ -1,7 +1,7 @@
-"""Ranking metrics for graded relevance: NDCG, recall, and ACORD's k-star precision in two readings.
+"""Ranking metrics: NDCG, recall, ACORD's k-star precision in two readings, and precision by characters.
 
-``qrels`` maps query id to {document id: gain}; ``run`` maps query id to document ids, best first.  A hit that
-is not judged gains nothing.
+``qrels`` maps query id to {document id: gain}; ``run`` maps query id to document ids, best first.  A hit
+without a judgement has gain 0.
 """
 
 import re
@@ -10,21 +10,20 @@ from functools import partial
 
 import pytrec_eval
 
-from lextables.metrics.characters import character_precision, character_recall
 from lextables.pipeline.errors import BadInput
 
 NAN = float("nan")
-STRICT = ", strict"  # marks a score that follows the text where the printed tables differ from it
+STRICT = ", strict"  # suffix of a score that follows the paper's text where its tables differ
 Qrels = Mapping[str, Mapping[str, int]]
 Hits = Mapping[str, Sequence[str]]
-Metric = Callable[[Qrels, Hits], dict[str, float]]  # {query id: score}, NaN where it is not defined
+Metric = Callable[[Qrels, Hits], dict[str, float]]  # {query id: score}, NaN where undefined
 
 
 def by_name(metric: str, lengths: Mapping[str, int] | None = None) -> Metric:
-    """Return the metric of a name: ``NDCG@k``, ``Recall@k``, ``<n>-star precision@k``, or by characters
-    ``Character precision@k`` and ``Character recall@k``; else `BadInput`.
+    """Return the metric with this name: ``NDCG@k``, ``Recall@k``, ``<n>-star precision@k``,
+    ``Character precision@k`` or ``Character recall@k``; raises `BadInput` for any other.
 
-    ``lengths`` are the documents' characters, for the metrics that go by them.
+    ``lengths`` are the documents' lengths in characters, needed for character precision.
     """
     name, _, cutoff = metric.rpartition("@")
     if not cutoff.isdigit() or int(cutoff) < 1:
@@ -48,9 +47,9 @@ def by_name(metric: str, lengths: Mapping[str, int] | None = None) -> Metric:
 
 
 def strict_reading(metric: str) -> Metric | None:
-    """Return the text's reading of a metric that the printed tables read otherwise; None where they agree."""
-    if found := re.fullmatch(r"([1-9])-star precision@(\d+)", metric):
-        return partial(star_precision_strict, stars=int(found[1]), cutoff=int(found[2]))
+    """Return the metric as the paper's text defines it; None where the printed tables agree with the text."""
+    if parsed := re.fullmatch(r"([1-9])-star precision@(\d+)", metric):
+        return partial(star_precision_strict, stars=int(parsed[1]), cutoff=int(parsed[2]))
     return None
 
 
@@ -62,16 +61,16 @@ def recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
     values = {}
     for query in sorted(qrels):
         relevant = {doc for doc, gain in qrels[query].items() if gain > 0}
-        found = relevant.intersection(run.get(query, ())[:cutoff])
-        values[query] = len(found) / len(relevant) if relevant else NAN
+        hits = relevant.intersection(run.get(query, ())[:cutoff])
+        values[query] = len(hits) / len(relevant) if relevant else NAN
     return values
 
 
 def ndcg(qrels: Qrels, run: Hits, cutoffs: Sequence[int]) -> dict[int, dict[str, float]]:
-    """Return {cutoff: {query id: NDCG}} by trec_eval, gains as they are (ACORD F.1, Eq. 1).
+    """Return {cutoff: {query id: NDCG}} by trec_eval, with linear gains (ACORD F.1, Eq. 1).
 
-    trec_eval orders hits by score and breaks ties by its own rule, so it is given ranks, which have
-    none.  A query that the run returned nothing for scores 0.
+    trec_eval sorts hits by score and breaks ties by its own rule, so ranks are passed as scores.  A query
+    without hits scores 0.
     """
     scored = {query: {doc: -float(rank) for rank, doc in enumerate(hits)} for query, hits in run.items()}
     measure = "ndcg_cut." + ",".join(str(cutoff) for cutoff in cutoffs)
@@ -87,9 +86,9 @@ def ndcg(qrels: Qrels, run: Hits, cutoffs: Sequence[int]) -> dict[int, dict[str,
 def star_precision_printed(qrels: Qrels, run: Hits, stars: int, cutoff: int = 5) -> dict[str, float]:
     """Return {query id: share of clauses of at least ``stars`` among those returned in the top ``cutoff``}.
 
-    This is what ACORD's tables print.  The share is of the clauses that came back, which may be fewer
-    than ``cutoff``; it is not normalised as Eq. 2 says.  NaN where the query has no such clause: those
-    queries are left out of means.
+    ACORD's tables print this.  The denominator is the number of returned clauses, which may be below
+    ``cutoff``, without the normalisation of Eq. 2.  NaN where the query has no such clause; means leave
+    those queries out.
     """
     return {query: _printed(qrels[query], run.get(query, ())[:cutoff], stars - 1) for query in sorted(qrels)}
 
@@ -103,13 +102,46 @@ def _printed(gains: Mapping[str, int], top: Sequence[str], least: int) -> float:
 def star_precision_strict(qrels: Qrels, run: Hits, stars: int, cutoff: int = 5) -> dict[str, float]:
     """Return {query id: k-star precision} as ACORD's Eq. 2 defines it.
 
-    The number of clauses of at least ``stars`` in the top ``cutoff``, over min(``cutoff``, the number
-    that the query has).  NaN where the query has none.
+    The number of clauses of at least ``stars`` in the top ``cutoff``, divided by min(``cutoff``, number of
+    such clauses of the query).  NaN where the query has none.
     """
     values = {}
     for query in sorted(qrels):
         gains, least = qrels[query], stars - 1
-        viable = sum(gain >= least for gain in gains.values())
-        found = sum(gains.get(doc, 0) >= least for doc in run.get(query, ())[:cutoff])
-        values[query] = found / min(cutoff, viable) if viable else NAN
+        relevant = sum(gain >= least for gain in gains.values())
+        hits = sum(gains.get(doc, 0) >= least for doc in run.get(query, ())[:cutoff])
+        values[query] = hits / min(cutoff, relevant) if relevant else NAN
     return values
+
+
+# Precision and recall by characters follow LegalBench-RAG's release.  The gain of a passage for a query is
+# the number of its characters in a span that answers the query.  Passages do not overlap.
+
+
+def character_precision(qrels: Qrels, run: Hits, lengths: Mapping[str, int], cutoff: int) -> dict[str, float]:
+    """Return {query id: share of the characters of the top ``cutoff`` passages that answer the query}.
+
+    ``lengths`` maps passage id to its number of characters.  0 where no passage was returned.
+    """
+    values = {}
+    for query in sorted(qrels):
+        top = run.get(query, ())[:cutoff]
+        returned = sum(lengths[passage] for passage in top)
+        values[query] = _total_gain(qrels[query], top) / returned if returned else 0.0
+    return values
+
+
+def character_recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
+    """Return {query id: share of the characters answering it that lie in the top ``cutoff`` passages}.
+
+    0 where no character answers the query.
+    """
+    values = {}
+    for query in sorted(qrels):
+        marked = sum(qrels[query].values())
+        values[query] = _total_gain(qrels[query], run.get(query, ())[:cutoff]) / marked if marked else 0.0
+    return values
+
+
+def _total_gain(gains: Mapping[str, int], top: Sequence[str]) -> int:
+    return sum(gains.get(passage, 0) for passage in top)

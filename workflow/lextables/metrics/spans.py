@@ -1,30 +1,30 @@
-"""Scoring of n-best spans against gold spans: as the CUAD evaluator was released, and as its paper says.
+"""Scores of n-best spans against gold spans: as CUAD's released evaluator and as its paper defines them.
 
-**Paper mode** gives what the released ``evaluate.py`` of CUAD gives on the same n-best file, to the last bit
-(MAUD's extraction task released the same evaluator with another ``low_thresholds`` and nothing relaxed).
-Each of its quirks is named where it is followed: `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
+**Paper mode** returns bit for bit the values of CUAD's released ``evaluate.py`` on the same n-best file
+(MAUD's extraction task released the same evaluator with other ``low_thresholds`` and no relaxed category).
+Its quirks are documented where they are implemented: `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
 `substring_groups`, `counts`, `Curve`, `processed`, `aupr`, `precision_at_recall`.
 
 **Strict mode** follows the paper's text (CUAD, Section 4.1, Metrics, and A.1):
 
 - the words of a span are its text without punctuation, in lower case, split at white space
-  (`strict_words`); a span without a word matches nothing, since the coefficient is not defined for it;
+  (`strict_words`); a span without words matches nothing, since its coefficient is undefined;
 - a prediction matches a gold span when their Jaccard coefficient is at least 0.5, or, in the one category
   that is relaxed, when the gold text is a substring of the predicted text;
-- predictions are told apart by their place in the contract, and the empty prediction is no prediction
+- predictions are distinguished by their offsets in the contract, and the empty prediction is ignored
   (`most_probable_by_span`);
-- every confidence that occurs is a threshold, and a prediction counts when its confidence is no less;
+- every confidence is a threshold, and a prediction counts when its confidence is at least the threshold;
 - the precision at a recall is the best at that recall or a higher one, over all thresholds, and 0 where no
-  threshold reaches the recall, as Table 2 prints it;
-- the curve is that best precision over the recalls attained.  It is a step function, so the area under it
-  is a sum of rectangles; no point is added at recall 0, and nothing is joined by straight lines;
+  threshold reaches the recall, as in Table 2;
+- the curve is that best precision over the recalls attained: a step function, whose area is a sum of
+  rectangles, without an added point at recall 0 and without linear interpolation;
 - a category without a gold span in the data (CUAD: Price Restrictions) has no score.  Its false positives
   still count among all categories.
 
-Both count alike: a true positive is a gold span with a matching prediction, a false negative one without,
-and a false positive a prediction that matches no gold span of its question.  So whether a gold span is
-found at a threshold depends on the highest confidence among the predictions that match it, and every
-pair of a gold span and a prediction is compared once, whatever the number of thresholds and categories.
+Both modes count alike: a true positive is a gold span with a matching prediction, a false negative a gold
+span without one, and a false positive a prediction that matches no gold span of its question.  Whether
+a gold span is found at a threshold depends only on the highest confidence of its matching predictions, so
+each pair of a gold span and a prediction is compared once.
 """
 
 import re
@@ -49,20 +49,20 @@ LOW, HIGH = ", low", ", high"
 AUPR = "AUPR"
 RECALLS = {"precision at 80% recall": 0.8, "precision at 90% recall": 0.9}
 METRICS = (AUPR, *RECALLS)
-LOW_THRESHOLDS = (0.001, 0.0)  # those of the first release, CUAD's
+LOW_THRESHOLDS = (0.001, 0.0)  # CUAD's; MAUD's differ
 
 UNMATCHED = -1.0  # below every confidence and every threshold
-EMPTY = -1  # where the empty prediction starts and ends
-NO_PLACE = -2  # start and end where a file does not say them
-BLOCK = 64  # questions matched at a time: what is looked up then stays in the processor's cache
+EMPTY = -1  # start and end of the empty prediction
+NO_PLACE = -2  # start and end of a prediction without offsets
+BLOCK = 64  # questions matched at a time, so that the lookup table fits in the processor's cache
 
 
-# What is scored.
+# Questions, gold spans and predictions.
 
 
 @dataclass(frozen=True)
 class Gold:
-    """The questions that are scored, sorted by id, with the gold spans of each (none: unanswerable)."""
+    """The scored questions, sorted by id, with the gold spans of each (empty: unanswerable)."""
 
     question_ids: tuple[str, ...]
     contracts: tuple[str, ...]
@@ -71,20 +71,20 @@ class Gold:
 
     @property
     def category_names(self) -> list[str]:
-        """The categories that are asked for, sorted."""
+        """The distinct categories, sorted."""
         return sorted(set(self.categories))
 
 
 def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
-    """Return the gold of ``questions`` (rows of `squad.QUESTIONS`, those of one split).
+    """Return the gold spans of ``questions`` (rows of `squad.QUESTIONS` of one split).
 
-    ``answers`` are rows of `squad.ANSWERS`; those of other questions are passed over.  Raises `BadInput`
-    where there is no question, or a gold span is empty.
+    ``answers`` are rows of `squad.ANSWERS`; those of other questions are ignored.  Raises `BadInput` where
+    there is no question, or a gold span is empty.
     """
-    asked = sorted(questions, key=itemgetter("question_id"))
-    if not asked:
+    ordered = sorted(questions, key=itemgetter("question_id"))
+    if not ordered:
         raise BadInput("there is no question to score", where="questions", do="check the split")
-    spans: dict[str, list[tuple[int, str]]] = {row["question_id"]: [] for row in asked}
+    spans: dict[str, list[tuple[int, str]]] = {row["question_id"]: [] for row in ordered}
     for row in answers:
         if row["question_id"] in spans:
             if not row["text"]:
@@ -92,22 +92,22 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
                 raise BadInput(f"the gold span {row['index']} is empty", where=place, do="drop it")
             spans[row["question_id"]].append((row["index"], row["text"]))
     return Gold(
-        tuple(row["question_id"] for row in asked),
-        tuple(row["contract_id"] for row in asked),
-        tuple(row["category"] for row in asked),
-        tuple(tuple(text for _, text in sorted(spans[row["question_id"]])) for row in asked),
+        tuple(row["question_id"] for row in ordered),
+        tuple(row["contract_id"] for row in ordered),
+        tuple(row["category"] for row in ordered),
+        tuple(tuple(text for _, text in sorted(spans[row["question_id"]])) for row in ordered),
     )
 
 
 @dataclass(frozen=True)
 class Nbest:
-    """The n-best spans of many questions, in columns: the questions sorted by id, each in its own order.
+    """The n-best spans of many questions, in columns; questions are sorted by id.
 
-    ``sizes`` int64 [questions]: how many predictions a question has.  ``texts``, ``slices``, ``confidence``
-    float64, ``start`` and ``end`` int64 [predictions]: the span as the release writes it, which paper mode
-    scores, and as the contract has it, which strict mode scores (the same where only one is known); its
-    probability, and its place in the contract (`EMPTY` for the empty prediction, `NO_PLACE` where it is not
-    known).
+    ``sizes`` int64 [questions]: number of predictions of each question.  The other columns have one entry
+    per prediction.  ``texts``: the span as the release writes it, scored in paper mode.  ``slices``: the
+    span's text in the contract, scored in strict mode (the same where only one is known).  ``confidence``
+    float64: its probability.  ``start``, ``end`` int64: its offsets in the contract (`EMPTY` for the empty
+    prediction, `NO_PLACE` where unknown).
     """
 
     question_ids: tuple[str, ...]
@@ -125,16 +125,17 @@ def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
     Raises `BadInput` for a probability that is not a number from 0 to 1.
     """
     ordered = sorted(rows, key=itemgetter("question_id", "rank"))
-    groups = {key: list(found) for key, found in groupby(ordered, key=itemgetter("question_id"))}
+    groups = {key: list(group) for key, group in groupby(ordered, key=itemgetter("question_id"))}
     return nbest_columns(groups, "released_text", "start", "end", where)
 
 
 def nbest_columns(
     groups: Mapping[str, Sequence[Mapping[str, Any]]], text: str, start: str, end: str, where: str
 ) -> Nbest:
-    """Return `Nbest` of {question id: its predictions, in their order}.
+    """Return `Nbest` from ``groups``, {question id: its predictions in order}.
 
-    ``text``, ``start`` and ``end`` name what holds the released text and its place; the slice is in `text`.
+    ``text``, ``start`` and ``end`` are the keys of the released text and its offsets; the slice has the key
+    ``text``.
     Raises `BadInput` as `nbest_rows` does.
     """
     question_ids = tuple(sorted(groups))
@@ -148,18 +149,18 @@ def nbest_columns(
         value = rows[wrong[0]]["probability"]
         raise BadInput(f"the probability {value!r} is not a number from 0 to 1", where=place)
 
-    def places(name: str) -> np.ndarray:
-        found = (row.get(name) for row in rows)
-        return np.array([NO_PLACE if place is None else place for place in found], dtype=np.int64)
+    def offsets(key: str) -> np.ndarray:
+        values = (row.get(key) for row in rows)
+        return np.array([NO_PLACE if value is None else value for value in values], dtype=np.int64)
 
     texts, slices = ([row[name] for row in rows] for name in (text, "text"))
-    return Nbest(question_ids, sizes, texts, slices, confidence, places(start), places(end))
+    return Nbest(question_ids, sizes, texts, slices, confidence, offsets(start), offsets(end))
 
 
-def check_questions(found: Nbest, asked: Gold) -> None:
-    """Raise `BadInput` unless the questions with predictions are those that are asked."""
-    missing = sorted(set(asked.question_ids).difference(found.question_ids))
-    extra = sorted(set(found.question_ids).difference(asked.question_ids))
+def check_questions(nbest: Nbest, gold: Gold) -> None:
+    """Raise `BadInput` unless the questions with predictions are those of ``gold``."""
+    missing = sorted(set(gold.question_ids).difference(nbest.question_ids))
+    extra = sorted(set(nbest.question_ids).difference(gold.question_ids))
     for ids, fault, do in (
         (missing, "asked and not predicted", "predict every question, if only with the empty prediction"),
         (extra, "predicted and not asked", "score the predictions on their own split"),
@@ -177,25 +178,25 @@ _LOWERED = bytes(range(256)).lower().replace(b"/", b" ")
 
 
 def paper_words(texts: Sequence[str]) -> bytes:
-    """Return the words of texts as the released evaluator makes them.
+    """Return the words of texts as the released evaluator splits them.
 
     In UTF-8, each word followed by a space and each text by `TEXT_END`.  Only the characters . , ; : are
-    removed, and / becomes a space.  Words are split at single spaces: an empty word comes of two spaces
-    together, of one at either end, or of a text without words, and counts as a word; a line break or a
-    tab stays inside a word, and so do quotes, brackets and hyphens.
+    removed, and / becomes a space.  Words are split at single spaces: two adjacent spaces, a space at either
+    end and a text without words give an empty word, which counts as a word.  Line breaks, tabs, quotes,
+    brackets and hyphens stay inside words.
     """
     encoded = [text.encode() if text.isascii() else _lowered(text) for text in texts]
-    # No other character of UTF-8 holds the byte of an ASCII one, so the rest can be done in bytes.
+    # In UTF-8 an ASCII byte is never part of another character, so the rest can be done on bytes.
     return (b" " + TEXT_END).join([*encoded, b""]).translate(_LOWERED, b".,;:")
 
 
 def _lowered(text: str) -> bytes:
-    # Marks go first: what stands beside a capital sigma decides how it is lowered.
+    # Punctuation is removed first: the lower case of a capital sigma depends on its neighbours.
     return _REMOVED.sub("", text).lower().encode("utf-8", "surrogatepass")
 
 
 class _Punctuation(dict[int, int | None]):
-    """For `str.translate`: drops the characters of Unicode's categories P*, looked up once each."""
+    """For `str.translate`: removes the characters of Unicode's categories P*; caches each lookup."""
 
     def __missing__(self, code: int) -> int | None:
         self[code] = None if unicodedata.category(chr(code)).startswith("P") else code
@@ -206,52 +207,52 @@ _PUNCTUATION = _Punctuation()
 
 
 def strict_words(texts: Sequence[str]) -> bytes:
-    """Return the words of texts as the paper says: no punctuation, lower case, split by spaces.
+    """Return the words of texts as the paper defines them: no punctuation, lower case, split at spaces.
 
     In UTF-8, each word followed by a space and each text by `TEXT_END`; a text may have no word.
-    Punctuation is what Unicode calls so (categories P*: also quotes, brackets, dashes, slashes, % and &;
-    not $ or +), and spaces are white space of any kind and length.
+    Punctuation is Unicode's categories P* (also quotes, brackets, dashes, slashes, % and &; not $ or +),
+    and spaces are white space of any kind and length.
     """
     words = (" ".join([*text.translate(_PUNCTUATION).lower().split(), ""]) for text in texts)
     return b"".join(each.encode("utf-8", "surrogatepass") + TEXT_END for each in words)
 
 
-def last_by_text(found: Nbest) -> np.ndarray:
-    """Return the places of the predictions that the released evaluator sees, int64, questions in order.
+def last_by_text(nbest: Nbest) -> np.ndarray:
+    """Return the indices of the predictions that the released evaluator uses, int64, questions in order.
 
-    It keys them by text, so of several with one text it keeps the last one's confidence, even if that is
+    It keys predictions by text, so of several with one text it keeps the confidence of the last, even if
     lower.  Only the text "" is the empty prediction; the word "empty", which the released prediction step
     writes where a question has nothing else, counts as a prediction.
     """
     kept: list[int] = []
-    at = 0
-    for size in found.sizes.tolist():
-        last = dict(zip(found.texts[at : at + size], range(at, at + size), strict=True))
+    first = 0
+    for size in nbest.sizes.tolist():
+        last = dict(zip(nbest.texts[first : first + size], range(first, first + size), strict=True))
         last.pop("", None)
         kept += last.values()
-        at += size
+        first += size
     return np.array(kept, dtype=np.int64)
 
 
-def most_probable_by_span(found: Nbest) -> np.ndarray:
-    """Return the places of the distinct spans, each with its highest confidence, int64, questions in order.
+def most_probable_by_span(nbest: Nbest) -> np.ndarray:
+    """Return the index of the most confident prediction of each distinct span, int64, questions in order.
 
-    Spans are told apart by where they start and end, or by text where that is not known.  A prediction
-    without text, or whose start is `EMPTY`, is the empty prediction and left out.
+    Spans are distinguished by their offsets, or by text where these are unknown.  A prediction without text,
+    or with the start `EMPTY`, is the empty prediction and left out.
     """
     kept: list[int] = []
-    starts, ends, confidence = found.start.tolist(), found.end.tolist(), found.confidence.tolist()
-    at = 0
-    for size in found.sizes.tolist():
+    starts, ends, confidence = nbest.start.tolist(), nbest.end.tolist(), nbest.confidence.tolist()
+    first = 0
+    for size in nbest.sizes.tolist():
         best: dict[Any, int] = {}
-        for place in range(at, at + size):
-            text, start = found.slices[place], starts[place]
+        for index in range(first, first + size):
+            text, start = nbest.slices[index], starts[index]
             if text and start != EMPTY:
-                span = text if start == NO_PLACE else (start, ends[place])
-                if span not in best or confidence[place] > confidence[best[span]]:
-                    best[span] = place
+                span = text if start == NO_PLACE else (start, ends[index])
+                if span not in best or confidence[index] > confidence[best[span]]:
+                    best[span] = index
         kept += best.values()
-        at += size
+        first += size
     return np.array(kept, dtype=np.int64)
 
 
@@ -260,11 +261,12 @@ def most_probable_by_span(found: Nbest) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Matches:
-    """What is found and what is not, before any threshold.
+    """Matched gold spans and unmatched predictions, before any threshold.
 
-    ``gold_question`` int64 and ``gold_confidence`` float64 [gold spans]: the place of the span's question
-    in `Gold`, and the highest confidence of a prediction that matches it (`UNMATCHED` where none does).
-    ``miss_question`` and ``miss_confidence`` [misses]: the same for the predictions that match no gold span.
+    ``gold_question`` int64 and ``gold_confidence`` float64 [gold spans]: the index of the span's question in
+    `Gold`, and the highest confidence of its matching predictions (`UNMATCHED` where there is none).
+    ``miss_question`` and ``miss_confidence`` [misses]: the question and the confidence of each prediction
+    that matches no gold span.
     """
 
     gold_question: np.ndarray
@@ -273,40 +275,40 @@ class Matches:
     miss_confidence: np.ndarray
 
 
-def paper_matches(found: Nbest, asked: Gold, relaxed: str | None) -> Matches:
+def paper_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
     """Match as the released evaluator does.
 
-    Matching is relaxed (a prediction also matches that holds the gold text, case and all) for every
+    Matching is relaxed (a prediction that contains the gold text, case-sensitively, also matches) for every
     question whose id contains ``relaxed`` anywhere, so also for a contract with that word in its title.
     """
-    loose = [bool(relaxed) and relaxed in question_id for question_id in asked.question_ids]
-    return _matches(found, last_by_text(found), asked, loose, paper_words)
+    is_relaxed = [bool(relaxed) and relaxed in question_id for question_id in gold.question_ids]
+    return _matches(nbest, last_by_text(nbest), gold, is_relaxed, paper_words)
 
 
-def strict_matches(found: Nbest, asked: Gold, relaxed: str | None) -> Matches:
-    """Match as the paper says; relaxed for the category ``relaxed`` and no other."""
-    loose = [category == relaxed for category in asked.categories]
-    found = replace(found, texts=found.slices)
-    return _matches(found, most_probable_by_span(found), asked, loose, strict_words)
+def strict_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
+    """Match as the paper defines it, relaxed for the category ``relaxed`` only."""
+    is_relaxed = [category == relaxed for category in gold.categories]
+    nbest = replace(nbest, texts=nbest.slices)
+    return _matches(nbest, most_probable_by_span(nbest), gold, is_relaxed, strict_words)
 
 
 def _matches(
-    found: Nbest,
+    nbest: Nbest,
     kept: np.ndarray,
-    asked: Gold,
-    loose: Sequence[bool],
+    gold: Gold,
+    is_relaxed: Sequence[bool],
     words: Callable[[Sequence[str]], bytes],
 ) -> Matches:
-    """Match the predictions at the places ``kept``; ``loose`` says which questions are relaxed."""
-    spans = list(chain.from_iterable(asked.spans))
-    sizes = np.array([len(each) for each in asked.spans])
+    """Match the predictions with the indices ``kept``; ``is_relaxed`` by question."""
+    spans = list(chain.from_iterable(gold.spans))
+    sizes = np.array([len(each) for each in gold.spans])
     gold_question = np.repeat(np.arange(len(sizes)), sizes)
-    question = np.repeat(np.arange(len(sizes)), found.sizes)[kept]
-    confidence = found.confidence[kept]
+    question = np.repeat(np.arange(len(sizes)), nbest.sizes)[kept]
+    confidence = nbest.confidence[kept]
     best = np.full(len(spans), UNMATCHED)
     matched = np.zeros(len(kept), dtype=bool)
 
-    # What is predicted where there is no gold span matches nothing.
+    # Predictions for questions without gold spans match nothing.
     answered = np.flatnonzero(sizes)
     candidates = np.flatnonzero(sizes[question])
     for at in range(0, len(answered), BLOCK):
@@ -315,48 +317,46 @@ def _matches(
         gold_rows = np.arange(*np.searchsorted(gold_question, bounds))
         rows = candidates[slice(*np.searchsorted(question[candidates], bounds))]
         block_spans = [spans[row] for row in gold_rows]
-        texts = [found.texts[place] for place in kept[rows].tolist()]
+        texts = [nbest.texts[index] for index in kept[rows].tolist()]
         of_span = np.searchsorted(block, gold_question[gold_rows])
         of_text = np.searchsorted(block, question[rows])
         pairs = [_similar(words([*block_spans, *texts]), of_span, of_text)]
         pairs += [
-            _holding(block_spans, texts, of_span == place, of_text == place)
-            for place, each in enumerate(block.tolist())
-            if loose[each]
+            _containing(block_spans, texts, of_span == number, of_text == number)
+            for number, index in enumerate(block.tolist())
+            if is_relaxed[index]
         ]
-        for one, other in pairs:
-            np.maximum.at(best, gold_rows[one], confidence[rows[other]])
-            matched[rows[other]] = True
+        for span_rows, text_rows in pairs:
+            np.maximum.at(best, gold_rows[span_rows], confidence[rows[text_rows]])
+            matched[rows[text_rows]] = True
     return Matches(gold_question, best, question[~matched], confidence[~matched])
 
 
-def _holding(
-    spans: Sequence[str], texts: Sequence[str], asked_span: np.ndarray, asked_text: np.ndarray
+def _containing(
+    spans: Sequence[str], texts: Sequence[str], span_mask: np.ndarray, text_mask: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs (span, text) where the text holds the span, among those of one question."""
-    own = np.flatnonzero(asked_text).tolist()
-    pairs = [
-        (one, other) for one in np.flatnonzero(asked_span) for other in own if spans[one] in texts[other]
-    ]
-    one, other = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return one, other
+    """Return the index pairs (span, text) in the masks where the text contains the span."""
+    candidates = np.flatnonzero(text_mask).tolist()
+    pairs = [(i, j) for i in np.flatnonzero(span_mask) for j in candidates if spans[i] in texts[j]]
+    span_rows, text_rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return span_rows, text_rows
 
 
 def _similar(words: bytes, of_span: np.ndarray, of_text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs (span, text) of one question whose Jaccard coefficient is at least 0.5.
+    """Return the index pairs (span, text) of one question whose Jaccard coefficient is at least 0.5.
 
-    ``words`` are those of the spans, then of the texts; ``of_span`` and ``of_text`` say which question
-    each is of, counted from 0.  All is in whole numbers: with s words shared, g in the gold span and p in
-    the prediction, s / (g + p - s) is at least 0.5 where 3 s >= g + p.
+    ``words`` are those of the spans, then of the texts; ``of_span`` and ``of_text`` are their questions,
+    counted from 0.  In integers: with s shared words, g in the gold span and p in the prediction,
+    s / (g + p - s) is at least 0.5 where 3 s >= g + p.
     """
     spans, size = len(of_span), len(of_span) + len(of_text)
-    asked = np.concatenate([of_span, of_text])
+    question = np.concatenate([of_span, of_text])
     questions = int(of_span.max()) + 1
     owner, code, vocabulary = _coded(words, size)
-    start = asked * vocabulary
+    start = question * vocabulary
     gold_words = int(np.searchsorted(owner, spans))
 
-    # A cell is a word of a question, and those of its gold spans are columns.
+    # A cell is a (question, word) pair; the cells of gold words are the columns.
     gold_owner, gold_code = _distinct(owner[:gold_words], code[:gold_words])
     gold_size = np.bincount(gold_owner, minlength=spans)
     gold_cell = start[gold_owner] + gold_code
@@ -365,14 +365,14 @@ def _similar(words: bytes, of_span: np.ndarray, of_text: np.ndarray) -> tuple[np
     columns = np.flatnonzero(column_of == 0)
     column_of[columns] = np.arange(len(columns))
 
-    # s >= g / 2 is needed too: that rules out most texts before their words are told apart.
-    fewest = np.full(questions, size + len(owner))
-    np.minimum.at(fewest, of_span, np.where(gold_size > 0, gold_size, size + len(owner)))
-    known = column_of[start[owner] + code] >= 0
-    hopeful = 2 * np.bincount(owner[known], minlength=size) >= fewest[asked]
-    hopeful[:spans] = False
-    left = hopeful[owner]
-    owner, code = _distinct(owner[left], code[left])
+    # s >= g / 2 is also necessary: it excludes most texts before their distinct words are computed.
+    smallest = np.full(questions, size + len(owner))
+    np.minimum.at(smallest, of_span, np.where(gold_size > 0, gold_size, size + len(owner)))
+    is_gold_word = column_of[start[owner] + code] >= 0
+    candidate = 2 * np.bincount(owner[is_gold_word], minlength=size) >= smallest[question]
+    candidate[:spans] = False
+    remaining = candidate[owner]
+    owner, code = _distinct(owner[remaining], code[remaining])
     text_size = np.bincount(owner, minlength=size)
     column = column_of[start[owner] + code]
     owner, column = owner[column >= 0], column[column >= 0]
@@ -382,32 +382,32 @@ def _similar(words: bytes, of_span: np.ndarray, of_text: np.ndarray) -> tuple[np
         @ _sets(gold_owner, column_of[gold_cell], spans, len(columns)).T
     )
     pairs = shared.tocoo()
-    alike = 3 * pairs.data >= gold_size[pairs.col] + text_size[pairs.row]
-    return pairs.col[alike], pairs.row[alike] - spans
+    similar = 3 * pairs.data >= gold_size[pairs.col] + text_size[pairs.row]
+    return pairs.col[similar], pairs.row[similar] - spans
 
 
 def _sets(owner: np.ndarray, column: np.ndarray, rows: int, columns: int) -> csr_array:
-    """Return a matrix with a one in each (owner, column), owners in order."""
+    """Return a matrix (rows, columns) with ones at (owner, column); owners are sorted."""
     ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=rows))])
     return csr_array((np.ones(len(owner), dtype=np.int32), column, ends), shape=(rows, columns))
 
 
 def _coded(words: bytes, texts: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return (text of each word, number of each word, how many numbers there are), in the texts' order."""
+    """Return (text of each word, code of each word, number of codes), in the order of the texts."""
     text_ends = np.flatnonzero(np.frombuffer(words, dtype=np.uint8) == TEXT_END[0]) - np.arange(texts)
     joined = words.replace(TEXT_END, b"")
     ends = np.flatnonzero(np.frombuffer(joined, dtype=np.uint8) == ord(" ")) + 1
     offsets = np.concatenate([[0], ends]).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(joined)]
-    found = pa.Array.from_buffers(pa.binary(), len(ends), buffers).dictionary_encode()
+    encoded = pa.Array.from_buffers(pa.binary(), len(ends), buffers).dictionary_encode()
     upto = np.searchsorted(ends, text_ends, side="right")
     owner = np.repeat(np.arange(texts), np.diff(upto, prepend=0))
-    return owner, found.indices.to_numpy(), max(1, len(found.dictionary))
+    return owner, encoded.indices.to_numpy(), max(1, len(encoded.dictionary))
 
 
 def _distinct(owner: np.ndarray, code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different pairs (owner, code), sorted, where owners come in order."""
-    # Several times quicker than `np.unique`, and a stable sort makes use of the order that is there.
+    """Return the distinct pairs (owner, code), sorted; owners must be sorted."""
+    # Several times faster than `np.unique`; a stable sort profits from the sorted owners.
     keys = np.sort(owner << 32 | code, kind="stable")
     keys = keys[np.diff(keys, prepend=-1) > 0]
     return keys >> 32, keys & 0xFFFFFFFF
@@ -419,14 +419,14 @@ def _distinct(owner: np.ndarray, code: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def sweep(low_thresholds: Sequence[float] = LOW_THRESHOLDS) -> np.ndarray:
     """Return the thresholds of the released sweep, highest first, float64.
 
-    0.99 down to 0.01 as ``np.arange(0.99, 0, -0.01)`` makes them, which puts 93 of the 99 a little below
+    0.99 down to 0.01 as ``np.arange(0.99, 0, -0.01)`` makes them, which puts 93 of the 99 slightly below
     the two-digit number (0.93 is 0.9299999999999999); then ``low_thresholds``.
     """
     return np.concatenate([np.arange(0.99, 0, -0.01), np.asarray(low_thresholds, dtype=np.float64)])
 
 
 def threshold_group(threshold: float) -> str:
-    """Return the name that a threshold goes by in the scores, such as ``threshold: 0.9``."""
+    """Return the group of a threshold in the scores, such as ``threshold: 0.9``."""
     return "threshold: " + (f"{threshold:.5f}".rstrip("0").rstrip(".") or "0")
 
 
@@ -434,8 +434,8 @@ def threshold_group(threshold: float) -> str:
 class Curve:
     """Precision and recall, float64 [..., points].
 
-    Recall never steps back, since a lower threshold only adds predictions; so the released area, which
-    takes points in the order of the thresholds, never fails.
+    Recall never decreases, since a lower threshold only adds predictions; so the released area, which takes
+    points in the order of the thresholds, never fails.
     """
 
     precision: np.ndarray
@@ -464,15 +464,15 @@ class Counts:
 
 
 def counts(matches: Matches, unit: np.ndarray, units: int, thresholds: np.ndarray) -> Counts:
-    """Count positives for each of ``units`` units; ``unit`` int64 [questions] says which a question is in.
+    """Count positives for each of ``units`` units; ``unit`` int64 [questions] is the unit of each question.
 
-    A prediction counts at the thresholds (highest first) that its confidence is strictly above: one of
-    confidence 0 never does, not even at the threshold 0.
+    A prediction counts at the thresholds (highest first) strictly below its confidence: with confidence 0
+    it never counts, not even at the threshold 0.
     """
     size = len(thresholds)
 
     def above(question: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-        # Column k counts what first passes at threshold k; what never does falls in one column more.
+        # Column k counts items that first pass at threshold k; an extra column those that never pass.
         first = size - np.searchsorted(thresholds[::-1], confidence, side="left")
         cells = np.bincount(unit[question] * (size + 1) + first, minlength=units * (size + 1))
         return np.cumsum(cells.reshape(units, size + 1)[:, :size], axis=1)
@@ -484,78 +484,72 @@ def counts(matches: Matches, unit: np.ndarray, units: int, thresholds: np.ndarra
     )
 
 
-def overall_counts(matches: Matches, asked: Gold, thresholds: np.ndarray) -> Counts:
+def overall_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> Counts:
     """Return the counts over all questions, as a single row."""
-    return counts(matches, np.zeros(len(asked.question_ids), dtype=np.int64), 1, thresholds)
+    return counts(matches, np.zeros(len(gold.question_ids), dtype=np.int64), 1, thresholds)
 
 
-def substring_groups(asked: Gold) -> np.ndarray:
-    """Return which questions a category holds by the released filter, bool [categories, questions].
+def substring_groups(gold: Gold) -> np.ndarray:
+    """Return the questions of each category by the released filter, bool [categories, questions].
 
-    The filter asks whether the category's name stands anywhere in the question's id, and the id begins
-    with the contract's title: all the questions about a contract with Insurance in its title count as
-    questions about insurance.  A category's own questions belong to it however their ids spell it (MAUD's
-    misspell two of its types).
+    The filter tests whether the question's id contains the category's name, and the id begins with the
+    contract's title: all questions about a contract with Insurance in its title count as questions about
+    insurance.  A category's own questions always belong to it (MAUD's ids misspell two of its types).
     """
-    keys, own = asked.question_ids, np.array(asked.categories)
+    keys, own = gold.question_ids, np.array(gold.categories)
     return np.array(
-        [
-            np.fromiter(map(contains, keys, repeat(name)), bool) | (own == name)
-            for name in asked.category_names
-        ]
+        [np.fromiter(map(contains, keys, repeat(name)), bool) | (own == name) for name in gold.category_names]
     )
 
 
-def paper_counts(matches: Matches, asked: Gold, thresholds: np.ndarray) -> tuple[list[str], Counts]:
-    """Return the groups (``all``, then ``category: <name>``) and their counts, one row a group."""
-    size = len(asked.question_ids)
+def paper_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> tuple[list[str], Counts]:
+    """Return the groups (``all``, then ``category: <name>``) and their counts, one row per group."""
+    size = len(gold.question_ids)
     single = counts(matches, np.arange(size), size, thresholds)
-    groups = np.vstack([np.ones((1, size)), substring_groups(asked)])
-    # Sums of small whole numbers are exact in floating point, where the product is fast.
+    groups = np.vstack([np.ones((1, size)), substring_groups(gold)])
+    # Sums of small integers are exact in floating point, whose matrix product is fast.
     summed = [
         np.rint(groups @ each).astype(np.int64)
         for each in (single.true_positives, single.false_positives, single.gold_spans)
     ]
-    return ["all", *(f"category: {name}" for name in asked.category_names)], Counts(*summed)
+    return ["all", *(f"category: {name}" for name in gold.category_names)], Counts(*summed)
 
 
 def processed(precision: np.ndarray) -> np.ndarray:
     """Return each point's best precision at its own threshold or a lower one, as the release computes it.
 
-    The release goes by the order of the sweep, from the last point back, with Python's ``max``.  That
-    passes over a NaN unless it comes first, and then keeps it: where the lowest threshold predicts
-    nothing, every point is NaN, the added point of precision 1 among them.
+    The release applies Python's ``max`` from the last point of the sweep back.  ``max`` skips a NaN unless it
+    comes first, and then keeps it: where the lowest threshold predicts nothing, every point is NaN, including
+    the added point of precision 1.
     """
     backwards = precision[..., ::-1]
     best = np.fmax.accumulate(backwards, axis=-1)
-    # Contiguous, because numpy sums a reversed view in another order, which changes the last bit.
+    # Contiguous: numpy sums a reversed view in another order, which changes the last bit.
     return np.ascontiguousarray(np.where(np.isnan(backwards[..., :1]), np.nan, best)[..., ::-1])
 
 
 def aupr(curve: Curve) -> np.ndarray:
     """Return the released area under the curve, float64 [...].
 
-    Trapezoids (as `sklearn.metrics.auc`) from the added point of recall 0 and precision 1: a high first
-    precision so counts for recalls that no threshold attains, and what lies beyond the highest recall
-    attained counts nothing.  NaN becomes 0: without gold spans (CUAD's Price Restrictions), and where
-    nothing is predicted.
+    Trapezoids (as `sklearn.metrics.auc`) from the added point of recall 0 and precision 1: so a high first
+    precision also counts for recalls that no threshold attains.  Beyond the highest attained recall the area
+    is 0.  NaN becomes 0: without gold spans (CUAD's Price Restrictions) and without predictions.
     """
     areas = np.trapezoid(processed(curve.precision), curve.recall, axis=-1)
     return np.where(np.isnan(areas), 0.0, areas)
 
 
 def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
-    """Return the released precision at ``recall``, float64 [...]: the processed one at the first point there.
+    """Return the released precision at ``recall``, float64 [...]: that of the first point reaching it.
 
-    The release walks the points beside the thresholds, of which there is one less because of the added
-    point, and so never reaches the last: a recall attained only at the last threshold gives 0, like one
-    that is not attained.  (The threshold that it returns beside the precision is one place off for the
-    same reason; it is not given here.)
+    The release iterates over points and thresholds together.  The added point makes one point more, so the
+    last is never reached: a recall attained only at the last threshold gives 0, like one never attained.
+    (The threshold that the release returns is off by one for the same reason; it is not returned here.)
     """
     reached = curve.recall[..., :-1] >= recall
     first = np.argmax(reached, axis=-1)[..., None]
-    found = np.take_along_axis(processed(curve.precision), first, axis=-1)[..., 0]
-    return np.where(reached.any(axis=-1), found, 0.0)
+    precision = np.take_along_axis(processed(curve.precision), first, axis=-1)[..., 0]
+    return np.where(reached.any(axis=-1), precision, 0.0)
 
 
 def paper_values(curve: Curve) -> dict[str, np.ndarray]:
@@ -564,16 +558,19 @@ def paper_values(curve: Curve) -> dict[str, np.ndarray]:
 
 
 def contract_intervals(
-    matches: Matches, asked: Gold, thresholds: np.ndarray, seed: int = 0, resamples: int = RESAMPLES
+    matches: Matches, gold: Gold, thresholds: np.ndarray, seed: int = 0, resamples: int = RESAMPLES
 ) -> dict[str, tuple[float, float] | None]:
     """Return {metric: 95 % percentile-bootstrap interval over contracts} of the metrics over all questions.
 
-    Contracts are drawn with replacement, each with all its questions, as many as there are.  None where
-    resampling says nothing (one contract, or one value throughout).
+    Contracts are resampled with replacement, each with all its questions.  None where all resamples have
+    the same value.
     """
-    names, unit = np.unique(asked.contracts, return_inverse=True)
-    each = counts(matches, unit, len(names), thresholds)
-    parts = [part.astype(np.float64) for part in (each.true_positives, each.false_positives, each.gold_spans)]
+    names, unit = np.unique(gold.contracts, return_inverse=True)
+    by_unit = counts(matches, unit, len(names), thresholds)
+    parts = [
+        part.astype(np.float64)
+        for part in (by_unit.true_positives, by_unit.false_positives, by_unit.gold_spans)
+    ]
     return interval_over_contracts(parts, seed, resamples)
 
 
@@ -584,9 +581,9 @@ def interval_over_contracts(
     values: dict[str, list[np.ndarray]] = {name: [] for name in METRICS}
     for weights in resampled_weights(len(parts[0]), seed, resamples):
         drawn = weights.astype(np.float64)
-        for name, found in paper_values(Counts(*(drawn @ part for part in parts)).curve()).items():
-            values[name].append(found)
-    return {name: percentile_interval(np.concatenate(found)) for name, found in values.items()}
+        for name, batch in paper_values(Counts(*(drawn @ part for part in parts)).curve()).items():
+            values[name].append(batch)
+    return {name: percentile_interval(np.concatenate(batches)) for name, batches in values.items()}
 
 
 # Strict mode: every confidence is a threshold.
@@ -595,10 +592,10 @@ def interval_over_contracts(
 def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Curve:
     """Return the curve of one group from its part of `Matches`, highest threshold first.
 
-    Precision is the best at the point's recall or a higher one.  Recall is NaN where there is no gold
-    span; a group without predictions has no point.
+    Precision is the best at the point's recall or a higher one.  Recall is NaN without gold spans; without
+    predictions the curve has no points.
     """
-    # A matched prediction that is not the best of any gold span changes no count, so needs no threshold.
+    # A matching prediction that is not the best of any gold span changes no count: no threshold needed.
     hits = np.sort(gold_confidence[gold_confidence > UNMATCHED])
     misses = np.sort(miss_confidence)
     thresholds = np.unique(np.concatenate([hits, misses]))[::-1]
@@ -609,7 +606,7 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
 
 
 def strict_values(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> dict[str, float]:
-    """Return the metrics of one group as the paper defines them: {metric: value}; NaN without gold spans."""
+    """Return {metric: value} of one group as the paper defines the metrics; NaN without gold spans."""
     if not len(gold_confidence):
         return dict.fromkeys(METRICS, NAN)
     curve = strict_curve(gold_confidence, miss_confidence)
@@ -620,20 +617,20 @@ def strict_values(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> d
     return values
 
 
-def strict_groups(matches: Matches, asked: Gold) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def strict_groups(matches: Matches, gold: Gold) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield (group, its gold confidences, its misses' confidences): ``all``, then each exact category."""
     yield "all", matches.gold_confidence, matches.miss_confidence
-    names, category = np.unique(asked.categories, return_inverse=True)
+    names, category = np.unique(gold.categories, return_inverse=True)
     of_gold, of_miss = category[matches.gold_question], category[matches.miss_question]
-    for at, name in enumerate(names.tolist()):
+    for index, name in enumerate(names.tolist()):
         yield (
             f"category: {name}",
-            matches.gold_confidence[of_gold == at],
-            matches.miss_confidence[of_miss == at],
+            matches.gold_confidence[of_gold == index],
+            matches.miss_confidence[of_miss == index],
         )
 
 
-# Both, as rows.
+# Rows of both modes.
 
 
 def scores(
@@ -648,44 +645,44 @@ def scores(
 ) -> list[Row]:
     """Score the n-best spans of one run; rows of `run.SCORES`, sorted by its key.
 
-    ``nbest`` are rows of the table of predictions, or their columns; ``questions`` are the
-    questions that were asked (one split of `squad.QUESTIONS`), ``answers`` rows of `squad.ANSWERS`.
-    ``relaxed`` names the category in which a prediction also matches that holds the gold span (in paper
-    mode a substring of the question's id; None: no category).  ``low_thresholds`` ends the released `sweep`.
+    ``nbest`` are rows of the table of predictions, or their columns; ``questions`` one split of
+    `squad.QUESTIONS`; ``answers`` rows of `squad.ANSWERS`.  ``relaxed`` is the category in which a prediction
+    that contains the gold span also matches (in paper mode a substring of the question's id; None: no
+    category).  ``low_thresholds`` are the last thresholds of the released `sweep`.
 
-    Metrics: `METRICS` for the groups ``all`` and ``category: <name>`` (n: gold spans), with ``, strict``
-    for strict mode; for ``all`` with ``, low`` and ``, high`` for the 95 % interval of paper mode (n:
-    contracts), unless resampling says nothing; ``precision`` and ``recall`` of the released curve for each
-    ``threshold: <t>`` (n: what each is a share of).
+    Metrics: `METRICS` for the groups ``all`` and ``category: <name>`` (n: gold spans), with the suffix
+    ``, strict`` for strict mode, and for ``all`` with ``, low`` and ``, high`` for the 95 % interval of paper
+    mode (n: contracts), where defined; ``precision`` and ``recall`` of the released curve for each
+    ``threshold: <t>`` (n: the denominator).
 
-    Raises `BadInput` for missing or extra questions, a probability that is none, and an empty gold span.
+    Raises `BadInput` for missing or extra questions, invalid probabilities and empty gold spans.
     """
-    asked = gold(questions, answers)
-    found = nbest if isinstance(nbest, Nbest) else nbest_rows(nbest)
-    check_questions(found, asked)
+    gold_spans = gold(questions, answers)
+    columns = nbest if isinstance(nbest, Nbest) else nbest_rows(nbest)
+    check_questions(columns, gold_spans)
     thresholds = sweep(low_thresholds)
-    paper = paper_matches(found, asked, relaxed)
-    strict = strict_matches(found, asked, relaxed)
+    paper = paper_matches(columns, gold_spans, relaxed)
+    strict = strict_matches(columns, gold_spans, relaxed)
     rows: list[Row] = []
 
     def add(metric: str, group: str, value: float, n: int) -> None:
         rows.append({"metric": metric, "group": group, "value": float(value), "n": int(n)})
 
-    groups, counted = paper_counts(paper, asked, thresholds)
+    groups, counted = paper_counts(paper, gold_spans, thresholds)
     curve = counted.curve()
     for metric, values in paper_values(curve).items():
         for group, value, spans in zip(groups, values, counted.gold_spans, strict=True):
             add(metric, group, value, spans)
-    for group, gold_confidence, miss_confidence in strict_groups(strict, asked):
+    for group, gold_confidence, miss_confidence in strict_groups(strict, gold_spans):
         for metric, value in strict_values(gold_confidence, miss_confidence).items():
             add(metric + STRICT, group, value, len(gold_confidence))
-    contracts = len(set(asked.contracts))
-    for metric, interval in contract_intervals(paper, asked, thresholds, seed, resamples).items():
+    contracts = len(set(gold_spans.contracts))
+    for metric, interval in contract_intervals(paper, gold_spans, thresholds, seed, resamples).items():
         if interval:
             add(metric + LOW, "all", interval[0], contracts)
             add(metric + HIGH, "all", interval[1], contracts)
     predicted = counted.true_positives[0] + counted.false_positives[0]
-    for at, threshold in enumerate(thresholds):
-        add("precision", threshold_group(threshold), curve.precision[0, at + 1], predicted[at])
-        add("recall", threshold_group(threshold), curve.recall[0, at + 1], counted.gold_spans[0])
+    for index, threshold in enumerate(thresholds):
+        add("precision", threshold_group(threshold), curve.precision[0, index + 1], predicted[index])
+        add("recall", threshold_group(threshold), curve.recall[0, index + 1], counted.gold_spans[0])
     return sorted(rows, key=itemgetter("metric", "group"))

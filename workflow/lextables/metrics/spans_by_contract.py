@@ -1,7 +1,7 @@
-"""What each contract adds to the area of a run's spans, so that runs can be paired by contract.
+"""Contribution of each contract to a run's AUPR of spans, so that runs can be paired by contract.
 
-Apart from `lextables.metrics.spans`, by whose words linear models learn: what compares runs is no reason to
-train anew.
+Separate from `lextables.metrics.spans`, which the training of linear models imports: a change here must not
+rerun training.
 """
 
 from collections.abc import Sequence
@@ -14,22 +14,22 @@ from lextables.pipeline.dataset import Row
 
 
 def by_contract(
-    found: Nbest, asked: Gold, *, relaxed: str | None, low_thresholds: Sequence[float]
+    nbest: Nbest, gold: Gold, *, relaxed: str | None, low_thresholds: Sequence[float]
 ) -> list[Row]:
-    """Return rows of `units.UNITS`, sorted, of the released area over all; arguments as in `scores`.
+    """Return sorted rows of `units.UNITS` for the released overall AUPR; arguments as in `spans.scores`.
 
-    The precision at a recall has none: a contract more or less moves it in jumps, which do not tell its
-    spread (`bench/measure_comparison.py`).
+    The precision at a recall has no such rows: leaving out a contract changes it in jumps that do not
+    reflect its spread (`bench/measure_comparison.py`).
     """
-    names, unit = np.unique(asked.contracts, return_inverse=True)
-    matches = paper_matches(found, asked, relaxed)
-    each = counts(matches, unit, len(names), sweep(low_thresholds))
-    return list(unit_rows(AUPR, "all", names.tolist(), area_by_unit(each)))
+    names, unit = np.unique(gold.contracts, return_inverse=True)
+    matches = paper_matches(nbest, gold, relaxed)
+    by_unit = counts(matches, unit, len(names), sweep(low_thresholds))
+    return list(unit_rows(AUPR, "all", names.tolist(), area_by_unit(by_unit)))
 
 
-def area_by_unit(each: Counts) -> np.ndarray:
-    """Return what each unit adds to the area of all, float64 (units,), from its counts at each threshold."""
-    parts = (each.true_positives, each.false_positives, each.gold_spans)
-    whole = [part.sum(axis=0) for part in parts]
-    without = [total - part for total, part in zip(whole, parts, strict=True)]
-    return pseudo_values(float(aupr(Counts(*whole).curve())), aupr(Counts(*without).curve()))
+def area_by_unit(by_unit: Counts) -> np.ndarray:
+    """Return each unit's contribution to the overall AUPR, float64 (units,), from its counts."""
+    parts = (by_unit.true_positives, by_unit.false_positives, by_unit.gold_spans)
+    totals = [part.sum(axis=0) for part in parts]
+    without = [total - part for total, part in zip(totals, parts, strict=True)]
+    return pseudo_values(float(aupr(Counts(*totals).curve())), aupr(Counts(*without).curve()))

@@ -1,4 +1,4 @@
-"""Opens the language model that a run's settings name, with all that was asked of it before."""
+"""Opens the language model named by a run's settings, with its cached answers."""
 
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -13,12 +13,12 @@ from lextables.models.limits import Limits
 def opened(
     settings: Mapping[str, Any], kept: str | Path, limits: Limits, device: Literal["auto", "cpu", "cuda"]
 ) -> LanguageModel:
-    """Return the model of a run's ``settings``, which looks into the folder ``kept`` before it is asked.
+    """Return the model of a run's ``settings``; answers are cached in the folder ``kept``.
 
-    ``settings`` are what `resolve.model_settings` says of its weights: ``model`` (its name), ``weights``,
-    ``revision``, ``content`` where these lie in a folder, ``endpoint`` (`chat` or `completions`, `chat` where
-    it is not said) and ``window`` (tokens) where the registry knows it; for a server's model ``weights`` is
-    the name that the server knows it by and ``api`` the server's base address.
+    ``settings`` are those of `resolve.model_settings`: ``model`` (its name), ``weights``, ``revision``,
+    ``content`` (for weights in a folder), ``endpoint`` (`chat`, the default, or `completions`) and ``window``
+    (tokens, where known).  For a server's model ``weights`` is its name on the server and ``api`` the
+    server's base address.
     """
     if "api" in settings:
         from lextables.models import language_model_server

@@ -1,4 +1,4 @@
-"""The device that models run on.  torch is imported late: laying out a workflow must not wait for it."""
+"""The device that models run on.  torch is imported late: planning a workflow must not wait for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def expected(choice: Literal["auto", "cpu", "cuda"]) -> bool:
-    """Whether training will find a GPU, told without loading torch: asked for, or a driver is here."""
+    """Whether training will find a GPU, determined without importing torch."""
     here = Path("/proc/driver/nvidia/gpus").is_dir() and os.environ.get(gpu_lease.VISIBLE) not in ("", "-1")
     return choice == "cuda" or (choice == "auto" and here)
 
@@ -23,9 +23,9 @@ def expected(choice: Literal["auto", "cpu", "cuda"]) -> bool:
 def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
     """Return the device for the config's choice; `BadSetting` if there is no GPU to use.
 
-    A GPU is this job's alone until its process ends, and the only one that it sees (`gpu_lease`).
+    The GPU is reserved for this job until its process ends, and the only visible one (`gpu_lease`).
     """
-    import torch  # which asks CUDA nothing yet
+    import torch  # does not initialise CUDA yet
 
     if choice == "cpu":
         gpu_lease.hide_all()
@@ -41,7 +41,7 @@ def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
 
 
 def describe(device: torch.device) -> str:
-    """Return the device in words, for `run.json`."""
+    """Return the device's name, for `run.json`."""
     import torch
 
     return torch.cuda.get_device_name(device) if device.type == "cuda" else processor()

@@ -17,8 +17,7 @@ def embed(
 ) -> np.ndarray:
     """Return a float32 array (texts, dimensions) of unit vectors from ``POST <base>/embeddings``.
 
-    Every batch is kept in the folder ``kept``; the budget, the pace and what may fail are those of
-    `lextables.models.api`.
+    Every batch is cached in the folder ``kept``.  Budget, rate limit and errors as in `lextables.models.api`.
     """
     api = Api(base, model, kept, limits)
     unique = sorted(set(texts))
@@ -42,7 +41,7 @@ def embed(
 
 
 def _vectors(call: Call, answered: Any) -> np.ndarray:
-    """The vectors of a batch in the order of its texts, float32."""
+    """Return the vectors of a batch in the order of its texts, float32."""
     items = sorted(answered["data"], key=lambda item: item["index"])
     if [item["index"] for item in items] != list(range(len(call.body["input"]))):
         raise ValueError("not one vector for each text")

@@ -1,4 +1,4 @@
-"""Weights of the hub, brought into its cache before a job asks for them."""
+"""Fetches weights from the hub into its cache before the jobs that need them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +9,10 @@ from lextables.pipeline import user_rows
 
 
 def fetch(settings: Mapping[str, Any]) -> str:
-    """Fetch what `resolve.model_settings` named on the hub, and return a line that says what is here now.
+    """Fetch the weights named by `resolve.model_settings` and return a line with their size and folder.
 
-    What an earlier fetch that was cut short left out is fetched too, which a job would not look for.  Raises
-    `BadInput` where the hub does not give it, or gives what a user's own model is not declared as.
+    Completes an interrupted earlier fetch, which a job would not notice.  Raises `BadInput` where the hub
+    does not serve the weights, or a user's model is not of its declared kind.
     """
     location = settings["weights"]
     if location.startswith(user_rows.PREFIX):

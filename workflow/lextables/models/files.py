@@ -1,15 +1,15 @@
-"""The files of a model folder: which of them loading reads, and of what kind they are."""
+"""Files of a model folder that loading reads, and their kind."""
 
 import importlib.util
 import json
 from pathlib import Path
 
-# What loading needs; the same weights in other formats are left where they are.
+# Files that loading needs; the same weights in other formats are not fetched.
 HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 
 
 def gguf_file(place: str | Path) -> Path | None:
-    """Return the GGUF file that ``place`` is, or that is all the weights of the folder that it is."""
+    """Return ``place`` if it is a file, or the only GGUF file of a folder without other weights."""
     place = Path(place)
     if place.is_file():
         return place
@@ -18,15 +18,15 @@ def gguf_file(place: str | Path) -> Path | None:
 
 
 def reads_gguf() -> bool:
-    """Whether anything that reads GGUF files is installed here."""
+    """Whether a package that reads GGUF files is installed."""
     return any(importlib.util.find_spec(name) for name in ("llama_cpp", "gguf"))
 
 
 def model_files(folder: str | Path) -> list[Path]:
-    """Return the files of a model that loading reads, those of a sentence encoder's modules included.
+    """Return the files of a model that loading reads, including those of a sentence encoder's modules.
 
-    What else a folder holds (checkpoints, optimiser states, a card) is no part of the model.  Of a GGUF file,
-    or a folder that has nothing else, it is that.
+    Other files of a folder (checkpoints, optimiser state, a model card) are not part of the model.  For a
+    GGUF file, or a folder without other weights, the result is the GGUF files.
     """
     folder = Path(folder)
     if folder.is_file():

@@ -1,8 +1,7 @@
-"""What a language model is asked and what it gives back: one protocol, whatever stands behind it.
+"""Protocol of language models: requests and answers, for local weights and for servers.
 
-Behind it are weights on this machine or a server; what is built on it (rerankers, questions with options)
-knows neither.  Both ways in are those of EleutherAI's harness: the probabilities of continuations that are
-given, and text that the model writes itself.
+Callers (rerankers, questions with options) do not know which of the two they use.  The two operations are
+those of EleutherAI's harness: log-probabilities of continuations, and generated text.
 """
 
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import Literal, NamedTuple, Protocol
 
 
 class Message(NamedTuple):
-    """One turn of a conversation; a last one of the role `assistant` is the beginning of the answer."""
+    """One turn of a conversation; a last turn with the role `assistant` is the beginning of the answer."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -22,9 +21,9 @@ Prompt = tuple[Message, ...]
 
 @dataclass(frozen=True)
 class Choice:
-    """Continuations of a prompt, of which the model is to say how probable each is.
+    """A prompt and the continuations whose log-probabilities are wanted.
 
-    Prompts that begin alike should follow one another: what they share is then evaluated once.
+    Prompts with a common beginning should be adjacent: it is then evaluated once.
     """
 
     prompt: Prompt
@@ -33,10 +32,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Weighed:
-    """What a model makes of a `Choice`.
+    """The answer to a `Choice`.
 
-    ``log_probabilities`` are natural logarithms of each continuation's probability after the prompt, in their
-    order; minus infinity where it is less than the model tells.  None: the model tells no probabilities.
+    ``log_probabilities`` are the natural logarithms of the continuations' probabilities after the prompt, in
+    order; minus infinity where a probability is too small to be reported.  None: the model reports none.
     """
 
     log_probabilities: tuple[float, ...] | None
@@ -44,9 +43,9 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Request:
-    """A prompt that the model is to answer in its own words, in ``max_tokens`` tokens at most.
+    """A prompt to be answered with generated text of at most ``max_tokens`` tokens.
 
-    At ``temperature`` 0 it takes the likeliest token each time; above, ``seed`` tells draws apart.
+    At ``temperature`` 0 decoding is greedy; above, ``seed`` distinguishes samples.
     """
 
     prompt: Prompt
@@ -57,42 +56,43 @@ class Request:
 
 @dataclass(frozen=True)
 class Written:
-    """What a model wrote; ``cut`` where it ran into ``max_tokens``."""
+    """Generated text; ``cut`` where it reached ``max_tokens``."""
 
     text: str
     cut: bool = False
 
 
 class LanguageModel(Protocol):
-    """A model that weighs continuations and writes.
+    """A model that scores continuations and generates text.
 
-    ``window`` is how many tokens a prompt and its answer may have together, None where that is not known.
-    Answers come in the order of what was asked.
+    ``window`` is the context length in tokens, prompt and answer together; None where unknown.  Answers are
+    in the order of the requests.
     """
 
     name: str
     window: int | None
 
     def tokens(self, prompt: Prompt) -> int:
-        """How many tokens a prompt has.
+        """Return the number of tokens of a prompt.
 
-        A server's model has an estimate that is rather too high, and ``fewest_tokens``, which never is.
+        For a server's model this is an estimate that tends to be too high; its ``fewest_tokens`` is a lower
+        bound.
         """
         ...
 
     def expect(self, requests: int, characters: int) -> None:
-        """Say what it is about to be asked, all in all and at most, and what that may take."""
+        """Report the maximum number of requests and characters that will follow, and their cost."""
         ...
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
-        """The log-probabilities of each choice's continuations."""
+        """Return the log-probabilities of each choice's continuations."""
         ...
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
-        """The text that the model answers each request with."""
+        """Return the generated text for each request."""
         ...
 
 
 def plain(prompt: Prompt) -> str:
-    """A prompt as one text, for a model that knows no turns: its messages, a blank line between them."""
+    """Return a prompt as one text, for models without chat turns: its messages joined by blank lines."""
     return "\n\n".join(message.content for message in prompt)

@@ -1,15 +1,15 @@
-"""How much may be asked of language models, and how fast."""
+"""Budget and rate limits of requests to language models."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the configuration allows; it changes how long asking takes or whether it ends, never an answer.
+    """Limits from the configuration; they affect duration and completion, never an answer.
 
-    ``dollars`` and ``tokens`` hold over all jobs and reruns of one folder of results; ``tokens`` 0 is no
-    limit beside the dollars.  ``concurrency`` is how many calls one job has under way at once,
-    ``requests_a_minute`` how many all jobs of the folder together begin in a minute, 0 as many as they can.
+    ``dollars`` and ``tokens`` apply to all jobs and reruns of one results folder together; ``tokens`` 0 means
+    no token limit.  ``concurrency`` is the number of simultaneous calls of one job, ``requests_a_minute`` the
+    rate of all jobs of the folder together (0: unlimited).
     """
 
     dollars: float = 5.0

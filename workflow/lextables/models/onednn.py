@@ -1,8 +1,7 @@
-"""Linear layers by oneDNN on a processor, where torch would take MKL.
+"""Linear layers through oneDNN on a CPU, where torch would use MKL.
 
-In single precision both compute the same products, and differ by their rounding alone; but MKL uses the
-half of an AMD processor's vectors: on an EPYC with AVX-512 it does 99 thousand million operations a second
-on one core, oneDNN 210.  The weights stay as they are.
+Results differ only by rounding in single precision.  MKL uses half of an AMD processor's vector width: on one
+core of an EPYC with AVX-512 it reaches 99 GFLOP/s, oneDNN 210.  The weights are not changed.
 """
 
 from collections.abc import Callable
@@ -15,9 +14,9 @@ from torch.overrides import TorchFunctionMode
 
 
 def linear_by_onednn(device: torch.device) -> AbstractContextManager[Any]:
-    """Return a context in which linear layers on ``device`` go through oneDNN; nothing changes on a GPU.
+    """Return a context in which linear layers on ``device`` use oneDNN; it has no effect on a GPU.
 
-    It is for inference: what is computed in it has no gradient.
+    For inference only: it computes no gradients.
     """
     if device.type == "cpu" and torch.backends.mkldnn.is_available():
         return _LinearByOneDNN()

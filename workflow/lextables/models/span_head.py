@@ -1,4 +1,4 @@
-"""Question-answering models of transformers: an encoder whose head marks where an answer starts and ends."""
+"""Question-answering models of transformers: an encoder with a head for the start and end of an answer."""
 
 import torch
 from transformers import AutoModelForQuestionAnswering, PreTrainedModel, set_seed
@@ -9,9 +9,9 @@ from lextables.pipeline.errors import loading_weights
 
 @loading_weights()
 def load(folder: str, device: torch.device, seed: int = 0, *, trained: bool = False) -> PreTrainedModel:
-    """Return the model in ``folder`` in float32; one without a span head gets a fresh one, drawn by ``seed``.
+    """Return the model in ``folder`` in float32; a missing span head is initialised with ``seed``.
 
-    Raises `BadInput` when the folder lacks weights of the encoder, or, of a ``trained`` model, any at all.
+    Raises `BadInput` when weights of the encoder are missing, or any weights of a ``trained`` model.
     """
     set_seed(seed)
     with quiet():

@@ -1,7 +1,7 @@
-"""Vectors of texts that are kept, so that a model encodes a text once, whoever asks for it.
+"""Cache of text vectors, so that each model encodes each text once.
 
-They lie beside the results, as checkpoints do: no rule declares them, and without them a job takes longer and
-ends alike.  So they are single precision, which is what a model gives: rounded ones could rank otherwise.
+No rule declares the cache; without it a job takes longer but gives the same result.  Vectors are stored in
+single precision, as models return them: rounding could change rankings.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from lextables.pipeline.atomic import replacing, write_text
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 
-# What a kill can lose: a minute or two of one core, for a small model.
+# Texts per shard, the most that a killed job loses: one or two minutes on one core for a small model.
 SHARD = 2048
 _ABOUT = "identity.json"
 _DAMAGE = (BadZipFile, EOFError, KeyError, ValueError)
@@ -27,16 +27,16 @@ _log = logging.getLogger("lextables")
 
 
 class Store:
-    """The vectors of one identity, in shards that are each written whole or not at all.
+    """The vectors of one identity, in shards that are written atomically.
 
-    A text is known by its digest.  Jobs may use it at once: what two of them encode at the same time is
-    written twice and is the same.  Memory: some 200 bytes a kept text, and twice the array asked for.
+    Texts are identified by digest.  Several jobs may use a store at once; vectors that two of them encode are
+    written twice and are equal.  Memory: about 200 bytes per stored text, and twice the requested array.
     """
 
     def __init__(self, root: str | Path, identity: Mapping[str, Any]) -> None:
         """Open the folder below ``root`` for ``identity``, as `lextables.pipeline.run.identity` gives it.
 
-        What earlier code or libraries made of the same data on the same device goes: nothing will use it.
+        Vectors that earlier code or libraries made from the same data on the same device are deleted.
         """
         about = json.dumps(identity, indent=2, sort_keys=True) + "\n"
         self.folder = Path(root) / hashlib.sha256(about.encode()).hexdigest()[:16]
@@ -48,13 +48,13 @@ class Store:
                 self._shards |= dict.fromkeys(keys.tolist(), shard)
 
     def encode(self, texts: Sequence[str], encode: Encode) -> np.ndarray:
-        """Return a float32 array (texts, dimensions), in which ``encode`` is asked for what is not kept."""
+        """Return a float32 array (texts, dimensions); ``encode`` is called for texts not in the store."""
         if not texts:
             return encode(texts)
         keys = [_key(text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         found = self._kept(wanted)
-        # By length, so that a batch of an encoder finds texts like each other.
+        # Sorted by length, so that an encoder's batches need little padding.
         missing = sorted(wanted.keys() - found.keys(), key=lambda key: (len(wanted[key]), key))
         for start in range(0, len(missing), SHARD):
             part = missing[start : start + SHARD]
@@ -85,7 +85,7 @@ def _key(text: str) -> bytes:
 
 
 def _read(shard: Path, *arrays: str) -> list[list[np.ndarray]]:
-    """Return the arrays of a shard as a list's one item, nothing where it is gone; a damaged one goes."""
+    """Return [the arrays of a shard], or [] if it is missing or damaged; a damaged shard is deleted."""
     try:
         with np.load(shard) as file:
             return [[file[name] for name in arrays]]

@@ -1,8 +1,7 @@
-"""Weights where a job finds them: a folder on this machine, fetched from the hub where it must be.
+"""Local folders of weights, fetched from the hub if necessary.
 
-Settings name weights by words that are the same on every machine (`Weights.location` of
-`lextables.models.resolve`); which folder that is here stands in the environment, which the workflow sets
-for every job.  So a project that moves keeps its results.
+Settings name weights in the same way on every machine (`Weights.location` of `lextables.models.resolve`).
+The workflow passes the local folders to each job through the environment, so moving weights reruns nothing.
 """
 
 import importlib.util
@@ -19,15 +18,15 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from lextables.models.files import HUB_FILES
 from lextables.pipeline.errors import BadInput
 
-# The variable with `resolve.places` as JSON.
+# Environment variable with `resolve.places` as JSON.
 PLACES = "LEXTABLES_PLACES"
 PACKAGE = "package:"
 
 
 def weights_folder(settings: Mapping[str, Any]) -> str:
-    """Return a local folder with the weights that `resolve.model_settings` named, fetched if need be.
+    """Return a local folder with the weights named by `resolve.model_settings`, fetched if necessary.
 
-    Raises `BadInput` where the hub does not give them, or gives what is not the model it is declared as.
+    Raises `BadInput` where the hub does not serve them, or a user's model is not of its declared kind.
     """
     location, revision = settings["weights"], settings["revision"]
     if folder := place(location):
@@ -35,14 +34,14 @@ def weights_folder(settings: Mapping[str, Any]) -> str:
     entry = _places().get(location, {})
     folder = fetched(entry.get("hub", location), revision)
     if "kind" in entry:
-        from lextables.models.inspection import check  # loads what only a check needs
+        from lextables.models.inspection import check  # slow to import
 
         check(folder, entry["kind"], settings["model"], settings.get("max_length") or 0)
     return folder
 
 
 def place(location: str) -> str | None:
-    """Return the folder that a location is on this machine, or None for one that is on the hub alone."""
+    """Return the local folder of a location, or None for one that is only on the hub."""
     if "folder" in (entry := _places().get(location, {})):
         return entry["folder"]
     if location.startswith(PACKAGE):
@@ -55,7 +54,7 @@ def _places() -> dict[str, dict[str, str]]:
 
 
 def package_folder(package: str) -> str | None:
-    """Return the folder or GGUF file of a model, given as ``module/path``, if that package is installed."""
+    """Return the folder or GGUF file of a model ``module/path`` in an installed package, or None."""
     module, _, inside = package.partition("/")
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
@@ -74,7 +73,7 @@ def cached(hub: str, revision: str | None) -> str | None:
 
 
 def fetched(hub: str, revision: str | None) -> str:
-    """Return the folder of a model in the hub cache, fetched when it is not whole there."""
+    """Return the folder of a model in the hub cache, fetching missing files."""
     try:
         return snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
     except (OSError, httpx2.HTTPError) as error:

@@ -14,8 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from lextables.metrics.agreement import agreement as agreement_of
-from lextables.metrics.agreement import alpha
-from lextables.metrics.association import cramers_v
+from lextables.metrics.agreement import alpha, cramers_v
 from lextables.papers.privacy.registry import Privacy
 from lextables.papers.privacy.traffic import ranks
 from lextables.pipeline.dataset import Row, read
