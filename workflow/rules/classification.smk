@@ -2,7 +2,7 @@
 #
 #   in    {RESULTS}/data/{dataset}/{examples,heads,texts}.parquet, by the names that the registry gives
 #   out   {RESULTS}/features/classification/...; {RESULTS}/runs/{dataset}/..., scores beside each run
-#   steps tokens -> search -> choice -> train -> read, or models for single heads (singly) -> score;
+#   steps tokens -> search -> choice -> train -> read, or models for single heads (single-task) -> score;
 #         linear models learn and read words, and vectors that a small encoder makes once of each text
 
 CLASSIFICATION = of_task("classification")
@@ -87,23 +87,23 @@ rule classification_search:
         "../scripts/classification_search.py"
 
 
-SINGLY = run_folder("singly")
+SINGLE_TASK = run_folder("single-task")
 
 
 # A model for each head: too many to keep, so each is read when it is trained.
-rule classification_singly:
+rule classification_single_task:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=examples_and_heads,
-        tokens=tokens_of("singly"),
-        choice=choice_for("singly"),
+        tokens=tokens_of("single-task"),
+        choice=choice_for("single-task"),
     output:
-        predictions=f"{SINGLY}/predictions.parquet",
-        record=f"{SINGLY}/run.json",
+        predictions=f"{SINGLE_TASK}/predictions.parquet",
+        record=f"{SINGLE_TASK}/run.json",
     log:
-        f"{SINGLY}/log.txt",
+        f"{SINGLE_TASK}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/singly/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        f"{RESULTS}/benchmarks/{{dataset}}/single-task/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
     conda:
@@ -114,15 +114,15 @@ rule classification_singly:
         mem_mb=per_attempt(8000),
         runtime=per_attempt(1440),
     params:
-        settings=of_run("singly"),
+        settings=of_run("single-task"),
         splits=splits_of("final", "test"),
         device=CONFIG.device,
-        work=work("singly"),
-        code=code("classification_singly.py"),
+        work=work("single-task"),
+        code=code("classification_single_task.py"),
     message:
         "Training {wildcards.model} for each head of {wildcards.dataset} and reading the test examples ({wildcards.condition}, seed {wildcards.seed})."
     script:
-        "../scripts/classification_singly.py"
+        "../scripts/classification_single_task.py"
 
 
 rule classification_choose:

@@ -39,7 +39,7 @@ def material(
     """Return what a run trains on and reads, the ``splits`` of each.
 
     A head needs two answers among the training examples and one example to read; of these heads as many stay
-    as the settings name, where models are trained singly, or those that they name ``only``.  `BadInput` for
+    as the settings name, for single-task models, or those that they name ``only``.  `BadInput` for
     rows that do not fit, or no head.
     """
     rows, known, multi_label = list(examples), list(heads), settings["multi_label"]

@@ -1,7 +1,7 @@
 """Training text classifiers: one model a head, or one encoder with a head for each.
 
 Both are one engine (`_train`): a single-task model is a multi-head model with one head.  What is drawn is
-settled by the seed before training starts.  A search, and models that are trained singly, are read while
+settled by the seed before training starts.  Search and single-task models are read while
 they are trained, every number of updates of a grid in one pass, and let their weights go: 144 models would
 fill a disk.  Their predictions are kept in a work folder, so that a killed job goes on at the model it was
 on.
