@@ -50,20 +50,20 @@ rule classification_features:
         "../scripts/classification_features.py"
 
 
-CLASSIFICATION_SEARCH = run_folder("search")
-
-
-# What is searched is read while it is trained, and its weights are let go.
+# Search and single-task models are read while they are trained, and their weights are deleted: 144 models would
+# fill a disk.
 rule classification_search:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=examples_and_heads,
         tokens=tokens_of("search"),
+        choice=[],
+        start=[],
     output:
-        predictions=f"{CLASSIFICATION_SEARCH}/predictions.parquet",
-        record=f"{CLASSIFICATION_SEARCH}/run.json",
+        predictions=f"{run_folder('search')}/predictions.parquet",
+        record=f"{run_folder('search')}/run.json",
     log:
-        f"{CLASSIFICATION_SEARCH}/log.txt",
+        f"{run_folder('search')}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/search/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
@@ -76,53 +76,68 @@ rule classification_search:
         mem_mb=per_attempt(8000),
         runtime=per_attempt(1440),
     params:
+        experiment="search",
         settings=of_run("search"),
         splits=splits_of("training", "validation"),
         device=CONFIG.device,
         work=work("search"),
-        code=code("classification_search.py"),
+        code=code("classification_train.py"),
     message:
         "Training {wildcards.model} on {wildcards.dataset} and reading the validation examples ({wildcards.condition}, seed {wildcards.seed})."
     script:
-        "../scripts/classification_search.py"
+        "../scripts/classification_train.py"
 
 
-SINGLE_TASK = run_folder("single-task")
-
-
-# A model for each head: too many to keep, so each is read when it is trained.
-rule classification_single_task:
+use rule classification_search as classification_single_task with:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=examples_and_heads,
         tokens=tokens_of("single-task"),
         choice=choice_for("single-task"),
+        start=[],
     output:
-        predictions=f"{SINGLE_TASK}/predictions.parquet",
-        record=f"{SINGLE_TASK}/run.json",
+        predictions=f"{run_folder('single-task')}/predictions.parquet",
+        record=f"{run_folder('single-task')}/run.json",
     log:
-        f"{SINGLE_TASK}/log.txt",
+        f"{run_folder('single-task')}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/single-task/{{model}}/{{condition}}/seed{{seed}}.tsv"
-    wildcard_constraints:
-        dataset=CLASSIFIED,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
     params:
+        experiment="single-task",
         settings=of_run("single-task"),
         splits=splits_of("final", "test"),
-        device=CONFIG.device,
         work=work("single-task"),
-        code=code("classification_single_task.py"),
     message:
         "Training {wildcards.model} for each head of {wildcards.dataset} and reading the test examples ({wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/classification_single_task.py"
+
+
+CLASSIFICATION_TRAIN = run_folder("train")
+
+
+use rule classification_search as classification_train with:
+    input:
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        data=examples_and_heads,
+        tokens=tokens_of("train"),
+        choice=choice_for("train"),
+        start=weights_for("train"),
+    output:
+        weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
+        record=f"{CLASSIFICATION_TRAIN}/run.json",
+    log:
+        f"{CLASSIFICATION_TRAIN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+        model=CLASSIFICATION_NEURAL,
+    params:
+        experiment="train",
+        settings=of_run("train"),
+        splits=splits_of("final", "test"),
+        work=work("train"),
+    message:
+        "Training {wildcards.model} for all heads of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
 
 
 rule classification_choose:
@@ -152,45 +167,6 @@ rule classification_choose:
         "Choosing the settings of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."
     script:
         "../scripts/classification_choose.py"
-
-
-CLASSIFICATION_TRAIN = run_folder("train")
-
-
-rule classification_train:
-    input:
-        census=f"{RESULTS}/data/{{dataset}}/census.json",
-        data=examples_and_heads,
-        tokens=tokens_of("train"),
-        choice=choice_for("train"),
-        start=weights_for("train"),
-    output:
-        weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
-        record=f"{CLASSIFICATION_TRAIN}/run.json",
-    log:
-        f"{CLASSIFICATION_TRAIN}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
-    wildcard_constraints:
-        dataset=CLASSIFIED,
-        model=CLASSIFICATION_NEURAL,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
-    params:
-        settings=of_run("train"),
-        splits=splits_of("final", "test"),
-        device=CONFIG.device,
-        work=work("train"),
-        code=code("classification_train.py"),
-    message:
-        "Training {wildcards.model} for all heads of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/classification_train.py"
 
 
 CLASSIFICATION_READ = run_folder("read")
