@@ -171,7 +171,7 @@ class Asked:
         self.words = {contract: word_sets(texts) for contract, texts in self.texts.items()}
 
     def matched(self, given: Candidates) -> list[frozenset[int]]:
-        """Return the numbers of the answers that each candidate finds (rule: `metrics.spans.paper_matches`)."""
+        """Return the numbers of the answers each candidate finds (as `metrics.spans.paper_matches`)."""
         texts = given.texts(self.found)
         asked = [at for at, contract in enumerate(given.contract.tolist()) if self.places.get(contract)]
         held: list[frozenset[int]] = [frozenset()] * len(texts)

@@ -45,7 +45,7 @@ Vocabularies = tuple[Vocabulary, Vocabulary]
 
 @dataclass(frozen=True)
 class UnitModel:
-    """A trained model: vocabularies (if it uses words), weights for each view, and the ``share`` of vectors."""
+    """Vocabularies (if words are used), weights for each view, and the ``share`` of vectors."""
 
     vocabularies: Vocabularies | None
     linear: tuple[Linear, ...]
