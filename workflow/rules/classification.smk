@@ -1,15 +1,15 @@
-# Classification: texts, or pairs of them, and heads with their answers; a probability for each comes back.
+# Classification: texts or pairs, and heads with answers; predictions are a probability for each answer.
 #
-#   in    {RESULTS}/data/{dataset}/{examples,heads,texts}.parquet, by the names that the registry gives
+#   in    {RESULTS}/data/{dataset}/{examples,heads,texts}.parquet, under the names in the registry
 #   out   {RESULTS}/features/classification/...; {RESULTS}/runs/{dataset}/..., scores beside each run
-#   steps tokens -> search -> choice -> train -> read, or models for single heads (single-task) -> score;
-#         linear models learn and read words, and vectors that a small encoder makes once of each text
+#   steps tokens -> search -> choice -> train -> read, or single-task -> score;
+#         linear baselines: (vectors of texts ->) train -> read -> score
 
 CLASSIFICATION = of_task("classification")
 CLASSIFIED = any_of(CLASSIFICATION)
 TOKENS = f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet"
 TEXT_VECTORS = f"{RESULTS}/features/classification/{{dataset}}/{{encoder}}/vectors-{{piece}}.parquet"
-# The panels that are linear models, and any other name.
+# Wildcard patterns of the linear models, and of all others.
 CLASSIFICATION_LINEAR = any_of(
     {key for task in CLASSIFICATION.values() for key, panel in task.models.items() if panel.kind == "linear"}
 )
@@ -24,7 +24,7 @@ localrules:
 include: "functions/classification.smk"
 
 
-# Each text once, for all heads that are asked of it.
+# Each text once, for all heads.
 rule classification_features:
     input:
         examples=data("{dataset}", "examples"),
@@ -236,7 +236,7 @@ rule classification_vectors:
         "../scripts/classification_vectors.py"
 
 
-# The linear baseline: no tokens, no GPU.
+# Linear baselines: no tokens, no GPU.
 rule classification_train_linear:
     input:
         data=classified_texts,
@@ -261,7 +261,7 @@ rule classification_train_linear:
         splits=splits_of("final"),
         code=code("classification_train_linear.py"),
     message:
-        "Learning {wildcards.model} from the examples of {wildcards.dataset} ({wildcards.condition})."
+        "Training {wildcards.model} on the examples of {wildcards.dataset} ({wildcards.condition})."
     script:
         "../scripts/classification_train_linear.py"
 
@@ -298,7 +298,7 @@ rule classification_read_linear:
 CLASSIFICATION_ASK = run_folder("ask")
 
 
-# Language models as they are.
+# Language models without training.
 rule classification_ask:
     input:
         data=classified_texts,
