@@ -501,7 +501,7 @@ def test_a_run_learns_from_its_splits_and_its_share_alone(prepared):
     assert part.asked == whole.asked
 
 
-def test_models_trained_singly_may_be_fewer(prepared):
+def test_the_number_of_single_task_models_is_limited(prepared):
     assert list(prepared(setting="single", heads=2).material.answers) == ["1", "2-1"]
     assert list(prepared(setting="multi", heads=2).material.answers) == list(HEADS)
 

@@ -299,7 +299,7 @@ def job(files, tmp_path, monkeypatch):
         )  # fmt: skip
         params = Files(
             settings=SETTINGS | {"weights": str(start)}, splits=[["train"], ["test"]], device="cpu",
-            work=str(tmp_path / "work"), code="0",
+            work=str(tmp_path / "work"), code="0", experiment="train",
         )  # fmt: skip
         try:
             runpy.run_path(

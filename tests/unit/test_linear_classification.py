@@ -24,7 +24,7 @@ from lextables.tasks.classification.linear import (
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, TEXTS
 from lextables.tasks.classification.texts import Text
 from lextables.tasks.classification.vectors import encode_texts, pieces, read_vectors
-from lextables.tasks.classification.views import NEGATION, seen, sight
+from lextables.tasks.classification.views import NEGATION, linear_features, sides_of
 
 SETTINGS = {
     "longest": 2, "least": 2, "smoothing": 1.0, "penalty": {"words": 100, "vectors": 10, "both": 100},
@@ -191,16 +191,16 @@ def test_one_side_of_a_pair_is_all_that_is_seen():
     model = learn(texts, {"h": rows}, {"h": 2}, hypothesis)
     changed = [replace(text, text="something else") for text in texts]
     assert predict(model, changed, {"h": rows}, hypothesis) == predict(model, texts, {"h": rows}, hypothesis)
-    with pytest.raises(BadInput, match="it has no second side; set sides to first or both"):
-        seen([Text(("t", ""), "alone")], "second", pairs=False)
+    with pytest.raises(BadInput, match="the text has no second side; set sides to first or both"):
+        sides_of([Text(("t", ""), "alone")], "second", pairs=False)
 
 
 def test_the_numbers_of_a_pair():
     first, second = "We do not sell red cars", "we sell blue cars"
     texts = [Text(("a", "b"), first, second), Text(("c", ""), "it stands alone", None)]
-    sides = seen(texts, "both", pairs=True)
+    sides = sides_of(texts, "both", pairs=True)
     rare = np.ones(2**20, dtype=np.float32)
-    found = sight(sides, longest=1, features="words", rare=rare, vectors=None)
+    found = linear_features(sides, longest=1, features="words", rare=rare, vectors=None)
     (numbers,) = found.blocks
     # Three of the second's four words, of three pairs none, how often each says no, and their lengths.
     expected = [3 / 4, 0, 3 / 4, np.log(2), 0, np.log(7), np.log(5)]
@@ -260,8 +260,8 @@ def test_vectors_of_a_pair_are_both_their_product_their_difference_and_the_close
     encode_texts(texts, encode, 4, tmp_path / "vectors.parquet")
     vectors = read_vectors(tmp_path / "vectors.parquet")
     assert sorted(vectors) == ["a", "b", "c"]
-    sides = seen(texts, "both", pairs=True)
-    found = sight(sides, longest=1, features="vectors", rare=np.empty(0), vectors=vectors)
+    sides = sides_of(texts, "both", pairs=True)
+    found = linear_features(sides, longest=1, features="vectors", rare=np.empty(0), vectors=vectors)
     block, closest = found.blocks
     first, second, product, difference = np.split(block[0], 4)
     assert np.linalg.norm(first) == pytest.approx(1) and second == pytest.approx(vectors["b"][0], abs=1e-3)

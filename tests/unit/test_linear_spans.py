@@ -162,30 +162,30 @@ def test_candidates_are_units_runs_of_them_and_parts():
     assert candidates(found, np.zeros(4), 2, [], runs=False).last.tolist() == [0, 1]
 
 
-def test_a_rival_is_weighed_by_what_the_likelier_leave():
+def test_only_answers_that_no_higher_ranked_candidate_finds_are_new():
     found = units_of(["First one. Second two. Third three."])
     given = candidates(found, np.array([3.0, 2.0, 1.0]), 2, [])
     assert given.texts(found) == ["First one.", "First one. Second two.", "Second two."]
     scores_ = np.array([1.0, 0.5, 2.0])
     matched = [frozenset(), frozenset({0}), frozenset({0})]
-    new, told = overlaps.added(given, scores_, matched)
-    assert (new.tolist(), told.tolist()) == ([False, False, True], [True, False, True])
-    known = overlaps.described(given, scores_)
+    new, used = overlaps.new_answers(given, scores_, matched)
+    assert (new.tolist(), used.tolist()) == ([False, False, True], [True, False, True])
+    known = overlaps.overlap_features(given, scores_)
     overlapping = known[:, 3]
     assert overlapping.tolist() == [0, 1, 0]  # "First one." comes before the run, after "Second two."
     assert known[1, 4] == 2.0
 
 
-def test_rivals_of_other_contracts_are_none():
+def test_candidates_of_other_contracts_do_not_overlap():
     found = units_of(["First one.", "First one."])
     given = candidates(found, np.array([3.0, 2.0]), 2, [])
-    known = overlaps.described(given, np.array([1.0, 1.0]))
+    known = overlaps.overlap_features(given, np.array([1.0, 1.0]))
     assert np.array_equal(known[0], known[1])
-    new, _ = overlaps.added(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
+    new, _ = overlaps.new_answers(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
     assert new.all()
     nothing = units_of([""])
     none = candidates(nothing, np.zeros(0), 2, [])
-    assert overlaps.described(none, np.zeros(0)).shape == (0, known.shape[1])
+    assert overlaps.overlap_features(none, np.zeros(0)).shape == (0, known.shape[1])
 
 
 def test_probabilities_rise_with_logits_and_tell_how_often():

@@ -63,7 +63,7 @@ def test_the_sample_trains_both_ways_and_says_why_the_rest_does_not_run():
     assert {run.model for run in found.specs} == {"minilm", *LINEAR}
     trained = [run for run in found.specs if run.paper == "maud" and run.model not in LINEAR]
     assert [(run.experiment, run.condition) for run in trained] == [
-        ("singly", "single-sample"),
+        ("single-task", "single-sample"),
         ("search", "multi-sample-lr3e-04"),
         ("choice", "multi-sample"),
         ("train", "multi-sample"),
@@ -76,7 +76,7 @@ def test_the_sample_trains_both_ways_and_says_why_the_rest_does_not_run():
 def test_the_authors_settings_need_no_search_and_ours_do():
     found = laid_out(**PAPER_RUN)
     assert not runs(found, "search", "roberta-base")
-    assert len(runs(found, "singly", "roberta-base")) == 5 * 3
+    assert len(runs(found, "single-task", "roberta-base")) == 5 * 3
     # ModernBERT is ours, so nobody published its settings: two learning rates, three seeds.
     assert len(runs(found, "search", "modernbert")) == 2 * 3
     searched = laid_out(**PAPER_RUN, hyperparameters="search")
@@ -97,11 +97,11 @@ def test_a_search_leaves_test_alone_and_what_is_chosen_trains_on_dev_too():
 
 def test_a_share_of_the_examples_has_a_choice_of_its_own():
     found = laid_out(**PAPER_RUN)
-    for run in runs(found, "singly", "roberta-base"):
+    for run in runs(found, "single-task", "roberta-base"):
         choice = found.specs[found.specs[run].choice].settings
         assert choice["percent"] == found.specs[run].settings["percent"]
         assert choice["published"] == "roberta-base"
-    percents = {run.condition: found.specs[run].settings["percent"] for run in runs(found, "singly")}
+    percents = {run.condition: found.specs[run].settings["percent"] for run in runs(found, "single-task")}
     assert percents == {"single-paper": 100} | {f"single-paper-p{n}": n for n in (5, 10, 25, 50)}
 
 
@@ -157,7 +157,7 @@ def test_training_is_told_what_the_task_is():
     for run, spec in laid_out(**PAPER_RUN).specs.items():
         if (
             run.paper == "maud"
-            and run.experiment in ("search", "singly", "train")
+            and run.experiment in ("search", "single-task", "train")
             and run.model not in LINEAR
         ):
             told = ("loss", "sampling", "class_weights", "multi_label", "weight_decay")
@@ -237,7 +237,7 @@ def test_a_small_budget_of_extraction_is_a_row_of_its_own_and_so_are_its_joined_
 
 def test_long_encoders_read_whole_texts():
     found = laid_out(**PAPER_RUN)
-    lengths = {run.model: found.specs[run].settings["max_length"] for run in runs(found, "singly")}
+    lengths = {run.model: found.specs[run].settings["max_length"] for run in runs(found, "single-task")}
     assert lengths["bigbird"] == lengths["modernbert"] == 4096
     assert lengths["roberta-base"] == 512
 

@@ -352,11 +352,11 @@ def test_a_parser_that_is_missing_stops_its_own_paper(plan):
 
 
 def test_a_run_of_a_paper_that_is_left_out_says_so(plan):
-    theirs = f"{RESULTS}/runs/maud/singly/minilm/single-sample/seed0/run.json"
+    theirs = f"{RESULTS}/runs/maud/single-task/minilm/single-sample/seed0/run.json"
     code, said = plan(theirs, "--config", "papers=[acord]")
     assert code != 0
     assert f"{theirs.removesuffix('/run.json')}: config key papers leaves its paper out" in said
-    none = f"{RESULTS}/runs/maud/singly/minilm/none/seed0"
+    none = f"{RESULTS}/runs/maud/single-task/minilm/none/seed0"
     code, said = plan(f"{none}/run.json", "--config", "papers=[maud]")
     assert code != 0
     assert f"{none}: there is no such run under this configuration" in said
@@ -436,7 +436,7 @@ def registered(file, old, new):
 
 TRAININGS = {
     *("retrieval_search", "retrieval_train", "retrieval_rerank_tuned", "spans_pretrain", "spans_train"),
-    *("spans_read", "classification_search", "classification_train", "classification_singly"),
+    *("spans_read", "classification_search", "classification_train", "classification_single_task"),
     *("classification_read", "acord_retrieve_dense", "lawngnli_contradictions"),
 }
 
@@ -518,7 +518,11 @@ def test_a_change_reaches_what_it_can_change_and_nothing_else(made, tmp_path, ch
             "classification_vectors",
             {"classification_train", "classification_features", "acord_retrieve_lexical"},
         ),
-        (grown("tasks/classification/sampling.py"), "classification_singly", {"classification_features"}),
+        (
+            grown("tasks/classification/sampling.py"),
+            "classification_single_task",
+            {"classification_features"},
+        ),
         (grown("papers/lawngnli/contradiction.py"), "lawngnli_contradictions", {"lawngnli_parentheticals"}),
         (
             registered("papers/cuad.yaml", "max_updates: 3\n", "max_updates: 2\n"),

@@ -195,13 +195,13 @@ def test_maud_answers_every_question(finished):
             row["head_id"] for row in pq.read_table(runs / f"{run}/seed0/predictions.parquet").to_pylist()
         }
         for setting, run in (
-            ("single", "singly/minilm/single-sample"),
+            ("single", "single-task/minilm/single-sample"),
             ("multi", "read/minilm/multi-sample"),
             ("baseline", "read/linear-both/linear"),
         )
     }
     assert answered["multi"] == answered["baseline"] == {row["head_id"] for row in heads}
-    # The sample's grid trains 8 heads singly, spread over the categories with several questions.
+    # The sample's grid trains 8 single-task models, for heads of all categories with several questions.
     category = {row["head_id"]: row["category"] for row in heads}
     assert len(answered["single"]) == 8
     assert {category[head] for head in answered["single"]} >= set(category.values()) - {

@@ -1,15 +1,15 @@
-# Classification: texts, or pairs of them, and heads with their answers; a probability for each comes back.
+# Classification: texts or pairs, and heads with answers; predictions are a probability for each answer.
 #
-#   in    {RESULTS}/data/{dataset}/{examples,heads,texts}.parquet, by the names that the registry gives
+#   in    {RESULTS}/data/{dataset}/{examples,heads,texts}.parquet, under the names in the registry
 #   out   {RESULTS}/features/classification/...; {RESULTS}/runs/{dataset}/..., scores beside each run
-#   steps tokens -> search -> choice -> train -> read, or models for single heads (singly) -> score;
-#         linear models learn and read words, and vectors that a small encoder makes once of each text
+#   steps tokens -> search -> choice -> train -> read, or single-task -> score;
+#         linear baselines: (vectors of texts ->) train -> read -> score
 
 CLASSIFICATION = of_task("classification")
 CLASSIFIED = any_of(CLASSIFICATION)
 TOKENS = f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet"
 TEXT_VECTORS = f"{RESULTS}/features/classification/{{dataset}}/{{encoder}}/vectors-{{piece}}.parquet"
-# The panels that are linear models, and any other name.
+# Wildcard patterns of the linear models, and of all others.
 CLASSIFICATION_LINEAR = any_of(
     {key for task in CLASSIFICATION.values() for key, panel in task.models.items() if panel.kind == "linear"}
 )
@@ -24,7 +24,7 @@ localrules:
 include: "functions/classification.smk"
 
 
-# Each text once, for all heads that are asked of it.
+# Each text once, for all heads.
 rule classification_features:
     input:
         examples=data("{dataset}", "examples"),
@@ -50,20 +50,20 @@ rule classification_features:
         "../scripts/classification_features.py"
 
 
-CLASSIFICATION_SEARCH = run_folder("search")
-
-
-# What is searched is read while it is trained, and its weights are let go.
+# Search and single-task models are read while they are trained, and their weights are deleted: 144 models would
+# fill a disk.
 rule classification_search:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=examples_and_heads,
         tokens=tokens_of("search"),
+        choice=[],
+        start=[],
     output:
-        predictions=f"{CLASSIFICATION_SEARCH}/predictions.parquet",
-        record=f"{CLASSIFICATION_SEARCH}/run.json",
+        predictions=f"{run_folder('search')}/predictions.parquet",
+        record=f"{run_folder('search')}/run.json",
     log:
-        f"{CLASSIFICATION_SEARCH}/log.txt",
+        f"{run_folder('search')}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/search/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
@@ -76,53 +76,68 @@ rule classification_search:
         mem_mb=per_attempt(8000),
         runtime=per_attempt(1440),
     params:
+        experiment="search",
         settings=of_run("search"),
         splits=splits_of("training", "validation"),
         device=CONFIG.device,
         work=work("search"),
-        code=code("classification_search.py"),
+        code=code("classification_train.py"),
     message:
         "Training {wildcards.model} on {wildcards.dataset} and reading the validation examples ({wildcards.condition}, seed {wildcards.seed})."
     script:
-        "../scripts/classification_search.py"
+        "../scripts/classification_train.py"
 
 
-SINGLY = run_folder("singly")
-
-
-# A model for each head: too many to keep, so each is read when it is trained.
-rule classification_singly:
+use rule classification_search as classification_single_task with:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=examples_and_heads,
-        tokens=tokens_of("singly"),
-        choice=choice_for("singly"),
+        tokens=tokens_of("single-task"),
+        choice=choice_for("single-task"),
+        start=[],
     output:
-        predictions=f"{SINGLY}/predictions.parquet",
-        record=f"{SINGLY}/run.json",
+        predictions=f"{run_folder('single-task')}/predictions.parquet",
+        record=f"{run_folder('single-task')}/run.json",
     log:
-        f"{SINGLY}/log.txt",
+        f"{run_folder('single-task')}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/singly/{{model}}/{{condition}}/seed{{seed}}.tsv"
-    wildcard_constraints:
-        dataset=CLASSIFIED,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
+        f"{RESULTS}/benchmarks/{{dataset}}/single-task/{{model}}/{{condition}}/seed{{seed}}.tsv"
     params:
-        settings=of_run("singly"),
+        experiment="single-task",
+        settings=of_run("single-task"),
         splits=splits_of("final", "test"),
-        device=CONFIG.device,
-        work=work("singly"),
-        code=code("classification_singly.py"),
+        work=work("single-task"),
     message:
         "Training {wildcards.model} for each head of {wildcards.dataset} and reading the test examples ({wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/classification_singly.py"
+
+
+CLASSIFICATION_TRAIN = run_folder("train")
+
+
+use rule classification_search as classification_train with:
+    input:
+        census=f"{RESULTS}/data/{{dataset}}/census.json",
+        data=examples_and_heads,
+        tokens=tokens_of("train"),
+        choice=choice_for("train"),
+        start=weights_for("train"),
+    output:
+        weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
+        record=f"{CLASSIFICATION_TRAIN}/run.json",
+    log:
+        f"{CLASSIFICATION_TRAIN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        dataset=CLASSIFIED,
+        model=CLASSIFICATION_NEURAL,
+    params:
+        experiment="train",
+        settings=of_run("train"),
+        splits=splits_of("final", "test"),
+        work=work("train"),
+    message:
+        "Training {wildcards.model} for all heads of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
 
 
 rule classification_choose:
@@ -152,45 +167,6 @@ rule classification_choose:
         "Choosing the settings of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."
     script:
         "../scripts/classification_choose.py"
-
-
-CLASSIFICATION_TRAIN = run_folder("train")
-
-
-rule classification_train:
-    input:
-        census=f"{RESULTS}/data/{{dataset}}/census.json",
-        data=examples_and_heads,
-        tokens=tokens_of("train"),
-        choice=choice_for("train"),
-        start=weights_for("train"),
-    output:
-        weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
-        record=f"{CLASSIFICATION_TRAIN}/run.json",
-    log:
-        f"{CLASSIFICATION_TRAIN}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
-    wildcard_constraints:
-        dataset=CLASSIFIED,
-        model=CLASSIFICATION_NEURAL,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
-    params:
-        settings=of_run("train"),
-        splits=splits_of("final", "test"),
-        device=CONFIG.device,
-        work=work("train"),
-        code=code("classification_train.py"),
-    message:
-        "Training {wildcards.model} for all heads of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/classification_train.py"
 
 
 CLASSIFICATION_READ = run_folder("read")
@@ -260,7 +236,7 @@ rule classification_vectors:
         "../scripts/classification_vectors.py"
 
 
-# The linear baseline: no tokens, no GPU.
+# Linear baselines: no tokens, no GPU.
 rule classification_train_linear:
     input:
         data=classified_texts,
@@ -285,7 +261,7 @@ rule classification_train_linear:
         splits=splits_of("final"),
         code=code("classification_train_linear.py"),
     message:
-        "Learning {wildcards.model} from the examples of {wildcards.dataset} ({wildcards.condition})."
+        "Training {wildcards.model} on the examples of {wildcards.dataset} ({wildcards.condition})."
     script:
         "../scripts/classification_train_linear.py"
 
@@ -322,7 +298,7 @@ rule classification_read_linear:
 CLASSIFICATION_ASK = run_folder("ask")
 
 
-# Language models as they are.
+# Language models without training.
 rule classification_ask:
     input:
         data=classified_texts,

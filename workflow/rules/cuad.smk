@@ -1,8 +1,8 @@
-# CUAD's review: a user's contract, with what its models find.
+# CUAD's review: a user's contract with the clauses that a model finds.
 #
-#   in    the contract that the config names; a run that reads contracts, and the weights that it read
+#   in    the contract in the config; a run that reads contracts, and its weights
 #   out   {RESULTS}/review/<contract>.html, .csv
-#   steps a user's contract + a model + what it marks in the test contracts -> review
+#   steps contract + model + precision of its marks in the test contracts -> review
 
 from functools import cache
 
@@ -10,8 +10,8 @@ from lextables.papers.cuad import reviewer
 from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
 from lextables.papers.cuad.asking import name_of as review_name
 
-# A user's contract: `snakemake review --config contract=path.txt`.  Its name and a digest of what is in it are
-# the review's, so that two contracts of one name have two.
+# `snakemake review --config contract=path.txt`.  The review is named after the contract's file and a digest of its
+# content, so that contracts with the same file name do not collide.
 REVIEWED = review_name(CONFIG.contract)
 REVIEW = f"{RESULTS}/review/{REVIEWED}"
 
@@ -26,7 +26,7 @@ rule review:
         "Done: open {input} in a browser."
 
 
-# How much of what a model marks is right, from its reading of the test contracts.
+# Precision of a model's marks in the test contracts.
 rule cuad_marks:
     input:
         predictions=planned_predictions,
@@ -49,7 +49,7 @@ rule cuad_marks:
         relaxed=TASKS[REVIEWED_DATA].relaxed,
         code=code("cuad_marks.py"),
     message:
-        "Counting what {wildcards.model} marks in the test contracts, and how much of it is right."
+        "Computing the precision of {wildcards.model}'s marks in the test contracts."
     script:
         "../scripts/cuad_marks.py"
 

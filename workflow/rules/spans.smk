@@ -1,14 +1,14 @@
-# Span extraction: questions about contracts; the likeliest passages that answer them come back.
+# Span extraction: questions about contracts; predictions are the n best answer spans.
 #
 #   in    {RESULTS}/data/{dataset}/{contracts,questions,answers,training_examples}.parquet
 #   out   {RESULTS}/features/spans/...; {RESULTS}/runs/{dataset}/..., scores beside each run
 #   steps windows -> (pretrain ->) search -> choice -> train, or the released weights -> read -> (join ->) score;
-#         the linear baselines train and read on the contracts alone, or on vectors of their units
+#         linear baselines: (vectors of text units ->) train -> read -> score, without windows
 
 SPANS = of_task("spans")
 SPANNED = any_of(SPANS)
 SPAN_SHARDS = 8
-# The panels that are linear models, and any other name.
+# Wildcard patterns of the linear models, and of all others.
 LINEAR = any_of(
     {key for task in SPANS.values() for key, panel in task.models.items() if panel.kind == "linear"}
 )
@@ -60,7 +60,7 @@ rule spans_features:
 PRETRAIN = run_folder("pretrain", condition="contracts", seed=0)
 
 
-# Contracts pretraining: the masked-language-model objective on EDGAR's contracts, or the sample's own.
+# Masked language modelling on EDGAR's contracts, or those of the sample.
 rule spans_pretrain:
     input:
         contracts=pretraining_texts,
@@ -97,7 +97,7 @@ FETCHED += [
 ]
 
 
-# The authors' own fine-tuned weights, out of their zip.
+# The authors' fine-tuned weights, unpacked from their zip.
 rule spans_release:
     input:
         lambda wildcards: "{}/sources/{}".format(
@@ -258,7 +258,7 @@ rule spans_read:
         "../scripts/spans_read.py"
 
 
-# What a frozen sentence encoder makes of the sentences and lines of contracts, once for all linear models.
+# Sentence vectors of text units from a frozen encoder, shared by all linear models.
 rule spans_vectors:
     input:
         data=data("{dataset}", "contracts"),
@@ -288,7 +288,7 @@ rule spans_vectors:
         "../scripts/spans_vectors.py"
 
 
-# The linear baselines: no windows, no weights to train, no GPU.
+# Linear baselines: no windows, no pretrained weights, no GPU.
 rule spans_train_linear:
     input:
         data=data("{dataset}", "contracts", "training_examples"),
@@ -312,7 +312,7 @@ rule spans_train_linear:
         settings=of_run("train"),
         code=code("spans_train_linear.py"),
     message:
-        "Learning {wildcards.model} from the contracts of {wildcards.dataset}."
+        "Training {wildcards.model} on the contracts of {wildcards.dataset}."
     script:
         "../scripts/spans_train_linear.py"
 
@@ -348,7 +348,7 @@ rule spans_read_linear:
 SPANS_ASK = run_folder("ask")
 
 
-# Language models as they are.
+# Language models without training.
 rule spans_ask:
     input:
         data=data("{dataset}", "contracts", "questions"),
@@ -382,7 +382,7 @@ rule spans_ask:
 JOIN = run_folder("join")
 
 
-# Spans that go on in the next window, joined into one.
+# Joins spans that continue in the next window.
 rule spans_join:
     input:
         predictions=needed_by("join"),

@@ -1,4 +1,4 @@
-"""Ask a language model about the test examples, as questions with options."""
+"""Ask a language model about the test examples, as multiple-choice questions."""
 
 from pathlib import Path
 

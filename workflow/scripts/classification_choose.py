@@ -1,4 +1,4 @@
-"""Choose each head's settings, or one for all heads: the authors' best, or the best of our own search."""
+"""Choose the settings of each head, or of all heads together: the authors' best, or the best of a search."""
 
 from pathlib import Path
 
@@ -14,11 +14,11 @@ with job(snakemake.log[0]) as log:
     (validation,) = snakemake.params.splits
     with recorded(Path(snakemake.output[0]).parent, settings) as record:
         if snakemake.input.published:
-            asked = sorted({row["head_id"] for row in examples})
-            choice = choosing.published(settings, asked, read(snakemake.input.published[0]))
+            head_ids = sorted({row["head_id"] for row in examples})
+            choice = choosing.published(settings, head_ids, read(snakemake.input.published[0]))
         else:
             searches = list(zip(settings["learning_rates"], snakemake.input.searched, strict=True))
-            asked = list(of_splits(examples, validation))
-            choice = choosing.searched(settings, searches, asked, heads)
+            validation_examples = list(of_splits(examples, validation))
+            choice = choosing.searched(settings, searches, validation_examples, heads)
         record["choice"] = choice
         log.info("chosen: %s", choice)

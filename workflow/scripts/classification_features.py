@@ -1,4 +1,4 @@
-"""Tokenise the texts of a data set for one model, each once, or each pair of texts that it asks about."""
+"""Tokenise the texts or pairs of texts of a data set for one model, each once."""
 
 from lextables.models.weights import weights_folder
 from lextables.pipeline.job import job

@@ -1,4 +1,4 @@
-"""Read the test examples with the models that a run has trained for all heads, under each of its views."""
+"""Predict the test examples with multi-task models, under each view if the task has views."""
 
 from pathlib import Path
 

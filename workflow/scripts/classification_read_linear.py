@@ -1,4 +1,4 @@
-"""Read the test examples with the linear baseline of classification."""
+"""Predict the test examples with a linear baseline."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ with job(snakemake.log[0]) as log:
     settings, (test,) = snakemake.params.settings, snakemake.params.splits
     weights, trained = snakemake.input.weights[::2], snakemake.input.weights[1::2]
     with recorded(Path(snakemake.output.record).parent, settings) as record:
-        given = snakemake.input.data, snakemake.input.vectors, test, settings
+        arguments = snakemake.input.data, snakemake.input.vectors, test, settings
         if "readings" in settings:
             record |= {"trained": list(map(loaded, trained))}
-            record |= read_views(*given, weights, snakemake.output.predictions)
+            record |= read_views(*arguments, weights, snakemake.output.predictions)
         else:
             record |= {"trained": loaded(trained[0])}
-            record |= read_examples(*given, weights[0], snakemake.output.predictions)
+            record |= read_examples(*arguments, weights[0], snakemake.output.predictions)
         log.info("read: %s", record)

@@ -1,18 +1,22 @@
-"""Train one model for all heads with the settings that were chosen, and keep its weights."""
+"""Train classifiers with the chosen settings.
+
+A multi-task model (`train`) keeps its weights.  Single-task models and the trials of a search are read while
+they are trained, and only their predictions are kept.
+"""
 
 from pathlib import Path
 
 from lextables.models import device
-from lextables.models.checkpoints import keep
+from lextables.models.checkpoints import clear, keep
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.job import job
 from lextables.pipeline.run import chosen, counts_of, identity, recorded
-from lextables.tasks.classification.training import prepare, train
+from lextables.tasks.classification.training import prepare, read_while_training, train
 from lextables.tasks.classification.trials import trials
 
 with job(snakemake.log[0]) as log:
     settings, choice = snakemake.params.settings, chosen(snakemake.input.choice)
-    where = device.pick(snakemake.params.device)
+    experiment, where = snakemake.params.experiment, device.pick(snakemake.params.device)
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
         run = prepare(
@@ -27,10 +31,18 @@ with job(snakemake.log[0]) as log:
                 counts_of(snakemake.input.census),
                 snakemake.params.code,
                 record["device"],
-                map(folder_content, snakemake.input.start[::2]),  # weights that it goes on from
+                map(folder_content, snakemake.input.start[::2]),  # weights that the training starts from
             ),
         )
-        (trial,) = trials(run.settings, run.material.answers, choice).values()
-        record |= train(run, trial, snakemake.output.weights)
+        planned = trials(run.settings, run.material.answers, choice)
+        if experiment == "train":
+            (trial,) = planned.values()
+            record |= train(run, trial, snakemake.output.weights)
+        else:
+            tried = experiment == "search"
+            record |= read_while_training(run, planned, snakemake.output.predictions, tried=tried)
         log.info("%s", record)
-    keep(snakemake.params.work, record["work"][0], snakemake.output.weights, snakemake.output.record)
+    if experiment == "train":
+        keep(snakemake.params.work, record["work"][0], snakemake.output.weights, snakemake.output.record)
+    else:
+        clear(snakemake.params.work)

@@ -1,4 +1,4 @@
-"""Learn the linear baseline of classification from the final splits, and keep its weights."""
+"""Train a linear baseline on the final splits and keep its weights."""
 
 from pathlib import Path
 
@@ -11,4 +11,4 @@ with job(snakemake.log[0]) as log:
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         files, vectors = snakemake.input.data, snakemake.input.vectors
         record |= train(files, vectors, final, settings, snakemake.threads, snakemake.output.weights)
-        log.info("learnt: %s", record)
+        log.info("trained: %s", record)

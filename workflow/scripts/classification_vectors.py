@@ -1,4 +1,4 @@
-"""Encode the texts of a data set with a frozen sentence encoder, each once, in pieces."""
+"""Encode the texts of a data set, in pieces, with a frozen sentence encoder."""
 
 from functools import partial
 

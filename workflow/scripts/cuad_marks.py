@@ -1,4 +1,4 @@
-"""Count what a model marks in the test contracts, by the rule of a review, and how much of it is right."""
+"""Count the marks of a model in the test contracts, under the rule of a review, and the correct ones."""
 
 from pathlib import Path
 
@@ -11,5 +11,5 @@ with job(snakemake.log[0]):
     asked = [row for row in read(questions) if row["split"] == "test"]
     params = snakemake.params
     predictions = read(Path(params.run) / "predictions.parquet")
-    found = marks.count(predictions, asked, read(answers), params.relaxed, params.minimum)
-    write(marks.MARKS, found, snakemake.output[0])
+    counts = marks.count(predictions, asked, read(answers), params.relaxed, params.minimum)
+    write(marks.MARKS, counts, snakemake.output[0])

@@ -1,4 +1,4 @@
-"""Read a user's contract with a trained model and write what was found."""
+"""Predict the clauses of a user's contract with a trained model and write the review."""
 
 from pathlib import Path
 
@@ -25,14 +25,14 @@ with job(snakemake.log[0]) as log:
         linear_reading.read_contract(contract.text, names, settings, weights, output.predictions)
         unread = ()
     else:
-        # What runs fine-tuned models takes seconds to load.
+        # Imported here: torch takes seconds to load, and linear models do not need it.
         from lextables.models import device
         from lextables.models.weights import weights_folder
         from lextables.papers.cuad import contract_reading
         from lextables.tasks.spans.features import question_texts
 
         where, wordings = device.pick(snakemake.params.device), question_texts(questions)
-        done = contract_reading.read_contract(
+        progress = contract_reading.read_contract(
             contract.text,
             {name: wordings[name] for name in names},
             run / "reading",
@@ -40,8 +40,8 @@ with job(snakemake.log[0]) as log:
             where,
             output.predictions,
         )
-        log.info("read %d of %d windows on %s", done.read, done.windows, device.describe(where))
-        unread = review.unread_windows(done.most, done.of_question)
+        log.info("read %d of %d windows on %s", progress.read, progress.windows, device.describe(where))
+        unread = review.unread_windows(progress.most, progress.of_question)
 
     asked = {question_id(name): name for name in names}
     found = review.findings(read(output.predictions), asked, minimum)

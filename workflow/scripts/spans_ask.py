@@ -1,4 +1,4 @@
-"""Ask a language model to quote what the questions ask for in the test contracts."""
+"""Ask a language model to quote the answers in the test contracts."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ with job(snakemake.log[0]) as log:
         questions = list(read(questions))
         of_contracts = asked_questions(questions, settings["questions"])
         pieces = {name: reader.pieces(name, texts[name], rows) for name, rows in of_contracts.items()}
-        shown = [
+        piece_lengths = [
             piece.end - piece.start
             for name, rows in of_contracts.items()
             for piece in pieces[name]
@@ -29,7 +29,7 @@ with job(snakemake.log[0]) as log:
         log.info(
             "%s: %d contracts, %d pieces", settings["model"], len(pieces), sum(map(len, pieces.values()))
         )
-        model.expect(2 * len(shown), 2 * sum(shown))
+        model.expect(2 * len(piece_lengths), 2 * sum(piece_lengths))
         for name, rows in of_contracts.items():
             for piece in pieces[name]:
                 reader.read(piece, texts[name], rows, found)

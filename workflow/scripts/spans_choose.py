@@ -1,4 +1,4 @@
-"""Choose the trial with the best area under the curve on the held-out contracts."""
+"""Choose the trial with the highest AUPR on the held-out contracts."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ with job(snakemake.log[0]) as log:
     contracts, questions, answers = snakemake.input.data
     with recorded(Path(snakemake.output[0]).parent, settings) as record:
         splits = {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}
-        held = held_out_contracts(splits, settings["held_out"])
+        held_out = held_out_contracts(splits, settings["held_out"])
         choice, areas = choose(
             settings["trials"],
             snakemake.input.searched,
-            [row for row in read(questions) if row["contract_id"] in held],
+            [row for row in read(questions) if row["contract_id"] in held_out],
             read(answers),
             settings["relaxed"],
             settings["low_thresholds"],

@@ -1,4 +1,4 @@
-"""Cut contracts into the windows that a model reads: of training, held-out and test contracts."""
+"""Cut the training, held-out and test contracts into windows of tokens."""
 
 from pathlib import Path
 

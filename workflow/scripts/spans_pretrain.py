@@ -1,4 +1,4 @@
-"""Masked-language-model training on contracts, before fine-tuning."""
+"""Masked language modelling on contracts, before fine-tuning."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Read the test contracts with the weights of another run, or with a model as it is."""
+"""Predict spans in the test contracts, with the weights of another run or of a registered model."""
 
 from pathlib import Path
 
@@ -12,8 +12,9 @@ with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     windows, read = (Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read))
     weights, source = snakemake.input.weights or (None, None)
-    # Weights that were unpacked took no training.
-    trained = {"trained": found} if source and "trial" in (found := loaded(source)) else {}
+    # Released weights have a run, but no training.
+    source_record = loaded(source) if source else {}
+    trained = {"trained": source_record} if "trial" in source_record else {}
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         record |= {"device": device.describe(where)} | trained
         record |= read_contracts(

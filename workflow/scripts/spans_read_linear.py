@@ -1,4 +1,4 @@
-"""Read the test contracts with the linear baseline of span extraction."""
+"""Predict spans in the test contracts with a linear baseline."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Fine-tune a model without the held-out contracts, read these with it, and let its weights go."""
+"""Fine-tune a model without the held-out contracts and predict these; its weights are not kept."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,12 +31,12 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
                 counts_of(snakemake.input.census),
                 snakemake.params.code,
                 record["device"],
-                map(folder_content, snakemake.input.weights[::2]),  # weights that it goes on from
+                map(folder_content, snakemake.input.weights[::2]),  # weights that the training starts from
             ),
             output=f"{scratch}/weights",
         )
         log.info("trained: %s", record)
-        held = held_out_contracts(contract_splits(contracts), settings["held_out"])
+        held_out = held_out_contracts(contract_splits(contracts), settings["held_out"])
         record |= read_contracts(
             Reading(contracts, questions, windows, read),
             settings,
@@ -44,6 +44,6 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
             where,
             snakemake.output.predictions,
             scratch,
-            unseen=held,
+            unseen=held_out,
         )
     clear(snakemake.params.work)

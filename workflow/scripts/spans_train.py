@@ -1,4 +1,4 @@
-"""Fine-tune a model on contracts with the settings that were chosen, and keep its weights."""
+"""Fine-tune a model on contracts with the chosen settings and keep its weights."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ with job(snakemake.log[0]) as log:
                 counts_of(snakemake.input.census),
                 snakemake.params.code,
                 record["device"],
-                map(folder_content, snakemake.input.weights[::2]),  # weights that it goes on from
+                map(folder_content, snakemake.input.weights[::2]),  # weights that the training starts from
             ),
             output=snakemake.output.weights,
         )

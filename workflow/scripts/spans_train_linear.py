@@ -1,4 +1,4 @@
-"""Learn the linear baseline of span extraction from the training contracts, and keep its weights."""
+"""Train a linear baseline on the training contracts and keep its weights."""
 
 from pathlib import Path
 
@@ -12,4 +12,4 @@ with job(snakemake.log[0]) as log:
         contracts, examples = map(Path, snakemake.input.data)
         vectors = next(iter(snakemake.input.vectors), None)
         record |= train(contracts, examples, settings, snakemake.threads, snakemake.output.weights, vectors)
-        log.info("learnt: %s", record)
+        log.info("trained: %s", record)

@@ -1,4 +1,4 @@
-"""Encode the units of contracts with a frozen sentence encoder."""
+"""Encode the text units of contracts with a frozen sentence encoder."""
 
 from functools import partial
 from pathlib import Path

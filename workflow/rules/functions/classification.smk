@@ -1,25 +1,25 @@
-# What the rules of classification read, by their wildcards.
+# Input functions and params of the rules of classification.
 
 
 def examples_and_heads(wildcards):
-    """The examples and the heads that they are of."""
+    """The tables of examples and heads."""
     return data(wildcards.dataset, "examples", CLASSIFICATION[wildcards.dataset].names.heads)
 
 
 def tokens_of(experiment):
-    """What gives the tokens that a run reads: a file for each length at which it reads, in their order."""
+    """Input function: the tokens that a run reads, one file for each maximum length, in ascending order."""
 
     def files(wildcards):
-        given = spec(run_of(wildcards, experiment=experiment)).settings
-        lengths = sorted({reading["max_length"] for reading in given.get("readings", [given])})
-        model = given["tokenizer"]["model"]
+        settings = spec(run_of(wildcards, experiment=experiment)).settings
+        lengths = sorted({reading["max_length"] for reading in settings.get("readings", [settings])})
+        model = settings["tokenizer"]["model"]
         return [TOKENS.format(dataset=wildcards.dataset, model=model, length=length) for length in lengths]
 
     return files
 
 
 def readers_of(wildcards):
-    """The settings of the runs that read a data set's texts with a model's tokenizer."""
+    """The settings of the runs that read a data set with a model's tokenizer."""
     return [
         entry.settings
         for run, entry in SPECS.items()
@@ -29,19 +29,24 @@ def readers_of(wildcards):
 
 
 def tokenizer_of(wildcards):
-    """The settings of the weights whose tokenizer cuts a model's texts."""
+    """The settings of the weights that the tokenizer belongs to."""
     return identified(readers_of(wildcards)[0]["tokenizer"])
 
 
 def tokenised_views(wildcards):
-    """The views under which a model reads texts of this length, each once; none of a task without views."""
-    read = [reading for given in readers_of(wildcards) for reading in given.get("readings", [given])]
-    here = [reading for reading in read if reading["max_length"] == int(wildcards.length)]
-    return each_once(reading.get("view") for reading in here)
+    """The views under which a model reads texts of this length, each once; empty for a task without views."""
+    length = int(wildcards.length)
+    readings = readings_of(readers_of(wildcards))
+    return each_once(reading.get("view") for reading in readings if reading["max_length"] == length)
+
+
+def readings_of(runs):
+    """The readings of these settings; a run without views is a single reading."""
+    return [reading for settings in runs for reading in settings.get("readings", [settings])]
 
 
 def linear_readers_of(wildcards):
-    """The settings of the linear models that read the vectors that an encoder makes of a data set's texts."""
+    """The settings of the linear models that read an encoder's vectors of a data set."""
     return [
         entry.settings
         for run, entry in SPECS.items()
@@ -52,24 +57,22 @@ def linear_readers_of(wildcards):
 
 
 def encoded_views(wildcards):
-    """The views under which linear models read an encoder's vectors, as `tokenised_views`."""
-    read = [reading for given in linear_readers_of(wildcards) for reading in given.get("readings", [given])]
-    return each_once(reading.get("view") for reading in read)
+    """The views under which linear models read an encoder's vectors, each once."""
+    return each_once(reading.get("view") for reading in readings_of(linear_readers_of(wildcards)))
 
 
 def each_once(views):
-    """Views, sorted."""
-    found = {json.dumps(view) for view in views if view}
-    return [json.loads(view) for view in sorted(found)]
+    """The different views, sorted."""
+    return [json.loads(view) for view in sorted({json.dumps(view) for view in views if view})]
 
 
 def splits_of(*parts):
-    """What gives the splits of these parts of a data set."""
+    """Param: the splits of these parts (training, validation, final, test) of a task."""
     return lambda wildcards: [list(getattr(CLASSIFICATION[wildcards.dataset], part)) for part in parts]
 
 
 def classified_texts(wildcards):
-    """The examples, the heads and the texts that they ask about."""
+    """The tables of examples, heads and texts."""
     return [
         *examples_and_heads(wildcards),
         *data(wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts),
@@ -77,9 +80,7 @@ def classified_texts(wildcards):
 
 
 def encoder_of(wildcards):
-    """The settings of the weights that encode the texts of a data set for its linear models."""
-    found = linear_readers_of(wildcards)[0]
-    length = MODELS[wildcards.encoder].max_length
-    return identified({name: found[name] for name in ("model", "weights", "revision", "found")}) | {
-        "max_length": length
-    }
+    """The settings of the encoder whose vectors linear models read."""
+    settings = linear_readers_of(wildcards)[0]
+    weights = identified({name: settings[name] for name in ("model", "weights", "revision", "found")})
+    return weights | {"max_length": MODELS[wildcards.encoder].max_length}

@@ -1,19 +1,19 @@
-# What the review of a user's contract reads.
+# Input functions of the review of a user's contract.
 
 
 @cache
 def contract_reviewer():
-    """The run whose model reads a user's contract, chosen once."""
+    """The run whose model reads the contract."""
     return reviewer.choose(CONFIG, PAPERS["cuad"], PLANS["cuad"], RESULTS)
 
 
 def contract(wildcards):
-    """A user's contract: read before anything is made, so that no training is for a bad one."""
+    """The user's contract.  It is checked here, so that an unreadable file fails before any training."""
     if not CONFIG.contract:
         raise BadInput(
             "contract is empty", where="config", do="name a file, as in --config contract=path.txt"
         )
-    # What reads pdf and Word files is loaded for a review alone.
+    # Imported here: the readers of pdf and Word files are needed for a review only.
     from lextables.papers.cuad.contract_text import read_contract
 
     read_contract(CONFIG.contract)
@@ -22,13 +22,13 @@ def contract(wildcards):
 
 
 def reviewer_files(wildcards):
-    """What the reviewer's run makes; nothing for one that stands there from another configuration."""
+    """The files of the reviewer's run; none if it was made under another configuration."""
     contract(wildcards)
     chosen = contract_reviewer()
     return [f"{RESULTS}/{path}" for path in chosen.files] if chosen.planned else []
 
 
 def planned_predictions(wildcards):
-    """The predictions of a run that the rules make; nothing for one that another configuration left."""
+    """The predictions of a planned run; none if it was made under another configuration."""
     run = run_of(wildcards)
     return [f"{RESULTS}/{run.folder}/predictions.parquet"] if run in SPECS else []

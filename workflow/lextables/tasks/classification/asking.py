@@ -1,7 +1,6 @@
-"""Test examples asked of a language model as questions with options: the answers of their head.
+"""Multiple-choice questions about test examples for language models; the options are the answers of a head.
 
-Nothing is learnt.  What a model gives the answers adds up to one, and stands as the probability of each; its
-log odds serve as the logit.
+The probabilities of the answers sum to one; their log odds are stored as logits.
 """
 
 import math
@@ -24,10 +23,10 @@ _CERTAIN = 1e-9
 def asked_examples(
     paths: Sequence[str | Path], settings: Mapping[str, Any], test: Sequence[str]
 ) -> list[tuple[str, Row]]:
-    """Return the examples to ask about, each with the condition that it is read under.
+    """Return (condition, example) of the examples to ask about.
 
-    ``paths`` are the examples, heads and texts.  Those of one text follow one another, so that a model
-    evaluates it once.
+    ``paths`` are the tables of examples, heads and texts.  Examples of the same text are adjacent, so that a
+    model evaluates the text once.
     """
     rows = [
         row
@@ -48,7 +47,7 @@ def answer(
     """Return the rows of `schema.PREDICTIONS`, or of `schema.READINGS` by condition, sorted; and the answers.
 
     ``settings``: ``prompt``, ``question`` (the column of the heads that words it), ``wordings`` of answers,
-    ``orders`` and ``samples`` as `multiple_choice.ask` has them.  `BadInput` where a text is not there.
+    ``orders`` and ``samples`` as `multiple_choice.ask` has them.  Raises `BadInput` for a missing text.
     """
     heads = {row["head_id"]: row for row in read(paths[1])}
     texts = _texts(asked, paths[2])

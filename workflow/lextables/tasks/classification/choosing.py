@@ -1,4 +1,4 @@
-"""The choice of each head's trial, or of one for all: by a search of our own, or the authors' own best."""
+"""Choice of the trial of each head or of all heads together: by a search, or as the authors published."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ Trials = dict[str, dict[str, Any]]
 
 
 def published(settings: Settings, heads: Iterable[str], best: Iterable[Row]) -> Trials:
-    """Return the authors' best trial of each head; a multi-task model has one for all.
+    """Return the authors' best trial of each head, or of `JOINT` for a multi-task model.
 
     ``best`` are rows of `schema.PUBLISHED_SETTINGS`.
     """
@@ -52,11 +52,11 @@ def searched(
     examples: Sequence[Row],
     heads: Sequence[Row],
 ) -> Trials:
-    """Return the trial with the best score on the validation examples, mean over seeds.
+    """Return the trial with the best validation score (mean over seeds) of each head, or of `JOINT`.
 
-    Of each head by itself, or of all heads together in multi-task.  ``searches`` are (learning rate,
-    predictions of `schema.TRIED`), one a learning rate and seed; ``examples`` those of the validation splits.
-    The score is that of the task's evaluator: of the general one ``choose_by``.  The first of equals wins.
+    ``searches`` are (learning rate, predictions as `schema.TRIED`), one for each learning rate and seed;
+    ``examples`` are those of the validation splits.  The score is the metric ``choose_by`` or, for a released
+    evaluator, its own.  Ties go to the first trial.
     """
     values: dict[str, dict[tuple[float, int], list[float]]] = defaultdict(lambda: defaultdict(list))
     for rate, path in searches:
@@ -76,7 +76,7 @@ def searched(
 def _scores(
     settings: Settings, predictions: Sequence[Row], examples: Sequence[Row], heads: Sequence[Row]
 ) -> dict[str, float]:
-    """Return {head: its score}, NaN where there is none."""
+    """Return {head: score}, NaN if undefined."""
     if settings["evaluator"] == "minority AUPR":
         return head_auprs(predictions, examples, heads)
     labelled = [{**row, "labels": labels_of(row)} for row in examples]

@@ -1,4 +1,4 @@
-"""What an example says: the text, or pair of texts, that it asks about, and which answers are right."""
+"""Examples: the text or pair of texts of each one, its head and its right answers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -6,26 +6,26 @@ from typing import TypeAlias
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
-Key = tuple[str, str]  # the ids of a text and of the second text of its pair, empty where it stands alone
-# What of its examples a model is shown: the columns of the ids of a text and, of a pair, the second one.
+Key = tuple[str, str]  # the ids of a text and of the second text of its pair (empty for a single text)
+# The text that a model reads: the columns with the ids of the text and, for pairs, the second text.
 View: TypeAlias = Mapping[str, str | None]
 PLAIN: View = {"text": "text_id", "pair": "pair_id"}
 
 
 def key_of(row: Row, view: View = PLAIN) -> Key:
-    """Return what an example asks about: its text and, where it has one, the second of its pair."""
+    """Return the ids of the text and, for a pair, the second text of an example under a view."""
     second = view["pair"] and row.get(view["pair"])
     return row[view["text"]], second or ""
 
 
 def shown(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
-    """Yield the examples with the ``text_id`` and ``pair_id`` of a view; as they are without one."""
+    """Yield the examples with the ``text_id`` and ``pair_id`` of a view; unchanged if it is None."""
     for row in rows:
         yield row | dict(zip(("text_id", "pair_id"), key_of(row, view), strict=True)) if view else row
 
 
 def labels_of(row: Row) -> tuple[int, ...]:
-    """Return the places of its right answers among the head's: ``labels``, or one ``label``."""
+    """Return the indices of the right answers of an example: ``labels``, or one ``label``."""
     return tuple(row["labels"]) if "labels" in row else (row["label"],)
 
 
@@ -35,7 +35,7 @@ def of_splits(rows: Iterable[Row], splits: Sequence[str]) -> Iterator[Row]:
 
 
 def learnt_from(rows: Iterable[Row], splits: Sequence[str], where: str | None) -> Iterator[Row]:
-    """Yield the examples of these splits, or those of them for which the column ``where`` is true."""
+    """Yield the training examples: those of these splits where the column ``where`` is true, if given."""
     return (row for row in of_splits(rows, splits) if where is None or row[where])
 
 
@@ -51,7 +51,7 @@ def by_head(rows: Iterable[Row], heads: Iterable[str], *, labelled: bool = False
 
 
 def check_labels(rows: Iterable[Row], answers: Mapping[str, int], multi_label: bool) -> None:
-    """Raise `BadInput` for labels that do not fit ``answers``, {head: how many it has}."""
+    """Raise `BadInput` for labels that do not fit ``answers``, {head: number of answers}."""
     for row in rows:
         labels, head, where = labels_of(row), row["head_id"], f"example {row['example_id']}"
         if head not in answers:

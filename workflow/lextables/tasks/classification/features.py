@@ -1,4 +1,4 @@
-"""The tokens that a classifier reads: each text, or pair of texts, once for all heads that ask about it."""
+"""Tokens of the texts or pairs that classifiers read, each once for all heads."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -49,34 +49,34 @@ class Tokens:
         return self.ids[self.starts[at] : self.starts[at + 1]]
 
     def first(self, key: Key) -> int:
-        """How many of a text's tokens are in the model's first segment."""
+        """The number of tokens in the model's first segment."""
         return int(self.firsts[self.position[key]])
 
 
 def tokenise(texts: Iterable[Text], folder: str, max_length: int, path: str | Path) -> dict[str, int]:
     """Write the `TOKENS` of ``texts`` to ``path``, with the tokenizer of the model in ``folder``.
 
-    A text of more than ``max_length`` tokens loses its end, a pair the end of the longer text.  Memory is
-    bounded by one row group.  Returns the counts ``texts``, ``cut`` and ``longest`` (tokens).  `BadInput` for
-    a text or pair without a word, one that comes twice, or a length that the model does not have.
+    Texts are truncated to ``max_length`` tokens, pairs from the end of the longer text.  Memory use is
+    bounded by one row group.  Returns the counts ``texts``, ``cut`` and ``longest`` (tokens).  Raises
+    `BadInput` for an empty or repeated text or pair, or if the model cannot read ``max_length`` tokens.
     """
     tokenizer, config = load_tokenizer(folder), AutoConfig.from_pretrained(folder, trust_remote_code=False)
     limit = min(positions(config) or tokenizer.model_max_length, tokenizer.model_max_length)
     if max_length > limit:
         raise BadInput(f"max_length = {max_length} where the model reads {limit} tokens", where=str(folder))
     counts = {"texts": 0, "cut": 0, "longest": 0}
-    told = {"verbose": False, "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1}
+    options = {"verbose": False, "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1}
 
     def row(text: Text) -> Row:
-        # Of a pair one side may be blank, as some are in published data sets.
+        # One side of a pair may be blank, as in some published data sets.
         if not any(side.strip() for side in (text.text, text.second) if side is not None):
             raise BadInput("the text is empty", where=f"text {text.key[0]}")
-        found = tokenizer(text.text, text.second, truncation=False, **told)
+        found = tokenizer(text.text, text.second, truncation=False, **options)
         length = len(found["input_ids"])
         if length > max_length:
             counts["cut"] += 1
             cut = {"truncation": "longest_first", "max_length": max_length}
-            found = tokenizer(text.text, text.second, **cut, **told)
+            found = tokenizer(text.text, text.second, **cut, **options)
         counts["texts"] += 1
         counts["longest"] = max(counts["longest"], length)
         return {
@@ -91,13 +91,13 @@ def tokenise(texts: Iterable[Text], folder: str, max_length: int, path: str | Pa
 
 
 def _first(found: BatchEncoding) -> int:
-    """Return how many tokens come before those of the second segment, where there is one."""
+    """Return the number of tokens before the second segment, or of all if there is none."""
     segments = found.get("token_type_ids", ())
     return segments.index(1) if 1 in segments else len(found["input_ids"])
 
 
 def read_tokens(path: str | Path, wanted: Collection[Key] | None = None) -> Tokens:
-    """Read a file of `tokenise`, or what is ``wanted`` of it: four bytes a token in memory."""
+    """Read a file of `tokenise`, or its ``wanted`` texts only; four bytes of memory for each token."""
     ids, lengths, firsts, position = [], [], [], {}
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):

@@ -1,7 +1,7 @@
-"""Classification by linear models alone: what anyone can train in minutes, without a GPU.
+"""Linear baselines for classification.  Training takes minutes on a CPU.
 
-For each answer of each head a logistic regression against the rest.  What says most about the answer counts
-most from the start (`models.linear.fit_weighed`).
+One logistic regression (one against the rest) for each answer of each head.  Features are first weighted by
+their association with the answer (`models.linear.fit_weighed`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,60 +35,60 @@ from lextables.tasks.classification.sampling import subset
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 from lextables.tasks.classification.texts import Text, texts_of
 from lextables.tasks.classification.vectors import read_vectors
-from lextables.tasks.classification.views import Sight, Vectors, paired, rarity, seen, sight
+from lextables.tasks.classification.views import Features, Vectors, linear_features, paired, rarity, sides_of
 
 WEIGHTS = "linear.npz"
-RARE = 0.1  # of a head's examples; where that is fewer than the least, so many texts are enough for a word
+RARE = 0.1  # share of a head's examples: upper limit of the minimum number of texts with a word
 Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Head:
-    """A head's model: the ``columns`` of words that it reads, and weights for them and then for numbers.
+    """The model of one head: the word ``columns`` it uses, and weights for these and then for the blocks.
 
-    It has an output for each of its ``answers``, or, of two that exclude each other, for the second alone.
+    It has one output per answer, or a single output (the second answer) if there are two exclusive answers.
     """
 
     answers: int
     columns: np.ndarray
     model: Linear
 
-    def logits(self, known: Sight, rows: np.ndarray) -> np.ndarray:
-        """Return the logit of each answer for these ``rows`` of what is known, float64 (rows, answers)."""
-        words = chosen(known.words[rows], self.columns)
+    def logits(self, features: Features, rows: np.ndarray) -> np.ndarray:
+        """Return the logit of each answer for these ``rows`` of the features, float64 (rows, answers)."""
+        words = chosen(features.words[rows], self.columns)
         weights = self.model.weights.astype(np.float64)
-        found = words @ weights[: words.shape[1]] + known.numbers(rows) @ weights[words.shape[1] :]
-        found = np.asarray(found) + self.model.intercept
-        return found if found.shape[1] == self.answers else np.hstack([-found, found])
+        logits = words @ weights[: words.shape[1]] + features.numbers(rows) @ weights[words.shape[1] :]
+        logits = np.asarray(logits) + self.model.intercept
+        return logits if logits.shape[1] == self.answers else np.hstack([-logits, logits])
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """The models of all heads, and what a pair's words are weighed by (`sight.rarity`)."""
+    """The models of all heads, and the word weights for comparing pairs (`views.rarity`)."""
 
     heads: Mapping[str, Head]
     rare: np.ndarray
 
 
 def chosen(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
-    """Return these columns of words, float64, rows of length one."""
-    found = words[:, columns].astype(np.float64)
-    return normalize(found) if len(columns) else found
+    """Return these word columns with L2-normalised rows, float64."""
+    selected = words[:, columns].astype(np.float64)
+    return normalize(selected) if len(columns) else selected
 
 
-def fit(known: Sight, rows: np.ndarray, right: np.ndarray, settings: Settings) -> Head:
-    """Return the model of one head.
+def fit(features: Features, rows: np.ndarray, right: np.ndarray, settings: Settings) -> Head:
+    """Train the model of one head.
 
-    ``rows`` (examples,) are the places of its examples in what is known, ``right`` bool (examples, answers).
+    ``rows`` (examples,) are the rows of its examples in the features; ``right`` (examples, answers) is bool.
     ``settings`` as in `plan.LinearSettings`, with ``features`` and ``multi_label``.
     """
     least = min(settings["least"], max(1, int(RARE * len(rows))))
-    columns = np.flatnonzero(standing_in(known.words[rows]) >= least).astype(np.int32)
-    words, numbers = chosen(known.words[rows], columns), known.numbers(rows)
-    # A block of numbers has the length of a text's words, about one, times what it is to count.
-    counts = [settings["numbers"] / np.sqrt(width) for width in known.columns for _ in range(width)]
+    columns = np.flatnonzero(standing_in(features.words[rows]) >= least).astype(np.int32)
+    words, numbers = chosen(features.words[rows], columns), features.numbers(rows)
+    # Scaled so that a block has about the norm of the word features (one), times its weight.
+    counts = [settings["numbers"] / np.sqrt(width) for width in features.columns for _ in range(width)]
     mean, scale = numbers.mean(axis=0), numbers.std(axis=0)
-    scale[scale < 1e-6] = np.inf  # what is the same throughout says nothing
+    scale[scale < 1e-6] = np.inf  # constant columns are ignored
     scale /= counts
     options = {"penalty": settings["penalty"][settings["features"]], "smoothing": settings["smoothing"]}
     answers = right.shape[1]
@@ -103,9 +103,9 @@ def fit(known: Sight, rows: np.ndarray, right: np.ndarray, settings: Settings) -
 
 
 def shares(logits: np.ndarray, *, multi_label: bool) -> np.ndarray:
-    """Return the probability of each answer, shape as ``logits``: of one right answer they add up to one."""
-    found = probabilities(logits)
-    return found if multi_label else found / found.sum(axis=1, keepdims=True)
+    """Return the probability of each answer, shape as ``logits``; they sum to one unless ``multi_label``."""
+    independent = probabilities(logits)
+    return independent if multi_label else independent / independent.sum(axis=1, keepdims=True)
 
 
 def learn(
@@ -116,13 +116,14 @@ def learn(
     vectors: Vectors | None = None,
     threads: int = 1,
 ) -> Classifier:
-    """Return the models of the heads that have an example; the same whatever the ``threads``.
+    """Train the models of the heads that have examples; the result does not depend on ``threads``.
 
-    ``training`` are each head's labelled examples (`examples.by_head`), ``answers`` how many each head has.
+    ``training`` are the labelled examples of each head (`examples.by_head`), ``answers`` its number of
+    answers.
     """
-    sides = seen(texts, settings["sides"], pairs=paired(texts, settings["sides"]))
+    sides = sides_of(texts, settings["sides"], pairs=paired(texts, settings["sides"]))
     rare = rarity(sides)
-    known = sight(sides, **_seen_by(settings), rare=rare, vectors=vectors)
+    features = linear_features(sides, **_feature_settings(settings), rare=rare, vectors=vectors)
     place = {text.key: at for at, text in enumerate(texts)}
 
     def one(head: str) -> Head:
@@ -130,10 +131,10 @@ def learn(
         right = np.zeros((len(rows), answers[head]), dtype=bool)
         for at, row in enumerate(rows):
             right[at, list(row["labels"])] = True
-        return fit(known, _places(rows, place), right, settings)
+        return fit(features, _places(rows, place), right, settings)
 
     heads = sorted(head for head, rows in training.items() if rows)
-    # Sums of several threads are not the same to the bit.
+    # With several threads sums differ in the last bits.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         return Classifier(dict(zip(heads, pool.map(one, heads), strict=True)), rare)
 
@@ -145,15 +146,15 @@ def predict(
     settings: Settings,
     vectors: Vectors | None = None,
 ) -> list[Row]:
-    """Return the rows of `schema.PREDICTIONS` of heads that the model has, sorted."""
-    sides = seen(texts, settings["sides"], pairs=len(model.rare) > 0)
-    known = sight(sides, **_seen_by(settings), rare=model.rare, vectors=vectors)
+    """Return the rows of `schema.PREDICTIONS`, sorted, for the heads that the model has."""
+    sides = sides_of(texts, settings["sides"], pairs=len(model.rare) > 0)
+    features = linear_features(sides, **_feature_settings(settings), rare=model.rare, vectors=vectors)
     place, found = {text.key: at for at, text in enumerate(texts)}, []
     with threadpool_limits(1):
         for head, rows in sorted(asked.items()):
             if not rows or head not in model.heads:
                 continue
-            logits = model.heads[head].logits(known, _places(rows, place))
+            logits = model.heads[head].logits(features, _places(rows, place))
             given = shares(logits, multi_label=settings["multi_label"])
             found += [
                 {
@@ -167,7 +168,7 @@ def predict(
     return found
 
 
-def _seen_by(settings: Settings) -> dict[str, Any]:
+def _feature_settings(settings: Settings) -> dict[str, Any]:
     return {name: settings[name] for name in ("longest", "features")}
 
 
@@ -186,10 +187,10 @@ def train(
     threads: int,
     output: str | Path,
 ) -> dict[str, Any]:
-    """Learn from the examples of the splits ``final``, save to the folder ``output``, return the record.
+    """Train on the examples of the splits ``final``, save to the folder ``output``, and return the record.
 
-    ``files`` are the tables of examples, heads and texts; ``vectors`` that of `vectors.VECTORS`, or none.
-    Raises `BadInput` for rows that do not fit, or where there is nothing to learn from.
+    ``files`` are the tables of examples, heads and texts; ``vectors`` is the table `vectors.VECTORS`, or
+    empty.  Raises `BadInput` for invalid rows, or if there is no training example.
     """
     examples, heads, texts = files
     answers = {row["head_id"]: len(row["answers"]) for row in read(heads)}
@@ -220,9 +221,9 @@ def read_examples(
     weights: str | Path,
     output: str | Path,
 ) -> dict[str, Any]:
-    """Write what the models in ``weights`` make of the examples of the splits ``test``; return the record.
+    """Write the predictions for the examples of the splits ``test`` and return the record.
 
-    Examples of heads that were not learnt are left out and counted.
+    Examples of heads without a model are left out and counted.
     """
     rows, left = _read(files, _vectors(vectors), test, settings, weights, None)
     write(PREDICTIONS, rows, output)
@@ -237,9 +238,9 @@ def read_views(
     weights: Sequence[str | Path],
     output: str | Path,
 ) -> dict[str, Any]:
-    """The same of a task with views: `READINGS` under each of the settings' ``readings``.
+    """`read_examples` for a task with views: write `READINGS` for each of the settings' ``readings``.
 
-    ``weights`` are those of the trainings, of which a reading names its own by place (``source``).
+    ``weights`` are the folders of the trainings; the ``source`` of a reading is an index into them.
     """
     known, found, left = _vectors(vectors), [], {}
     for reading in sorted(settings["readings"], key=itemgetter("condition")):
@@ -259,7 +260,7 @@ def _read(
     weights: str | Path,
     view: View | None,
 ) -> tuple[list[Row], int]:
-    """The predictions under a view, and how many heads that are asked were not learnt."""
+    """Return the predictions under a view, and the number of heads without a model."""
     examples, heads, texts = files
     model = load(Path(weights) / WEIGHTS)
     asked = by_head(
@@ -272,14 +273,14 @@ def _read(
 
 
 def _asked(rows: Iterable[Row], settings: Settings, view: View | None) -> Iterator[Row]:
-    """The examples of the heads that the settings name, as a view shows them."""
+    """Yield the examples of the heads in the settings, under a view."""
     return (row for row in shown(rows, view) if row["head_id"] in (settings["only"] or (row["head_id"],)))
 
 
 def _texts_of(
     rows: Mapping[str, Sequence[Row]], examples: str | Path, texts: str | Path, view: View | None
 ) -> list[Text]:
-    """The texts of these examples; `BadInput` for one that is not there, or is empty."""
+    """Return the texts of these examples; raises `BadInput` for a missing or empty text."""
     wanted = {key_of(row): row["example_id"] for those in rows.values() for row in those}
     found = [text for text in texts_of(examples, texts, [view] if view else ()) if text.key in wanted]
     if missing := sorted(wanted.keys() - {text.key for text in found}):
@@ -296,7 +297,7 @@ def _vectors(path: Sequence[str | Path]) -> Vectors | None:
 
 
 def save(model: Classifier, path: str | Path) -> None:
-    """Write the models to ``path`` (.npz) as plain arrays and names."""
+    """Write the models to ``path`` (.npz) as arrays and strings, without pickles."""
     arrays = {"rare": model.rare, "answers": np.array([head.answers for head in model.heads.values()])}
     for number, head in enumerate(model.heads.values()):
         arrays |= {f"columns_{number}": head.columns, f"weights_{number}": head.model.weights}
@@ -305,7 +306,7 @@ def save(model: Classifier, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Classifier:
-    """Read what `save` wrote; nothing in the file is run."""
+    """Read models written by `save`."""
     arrays, names = linear.load(path, ("heads",))
     heads = {
         name: Head(

@@ -1,4 +1,4 @@
-"""What a run learns from and reads: its heads and their examples, checked before anything is trained."""
+"""The heads and examples of a run, checked before training."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from lextables.tasks.classification.sampling import subset
 
 @dataclass(frozen=True)
 class Material:
-    """{head: its answers}, and each head's examples as `examples.by_head` has them, labelled in training."""
+    """The answers, training examples and test examples of each head (`examples.by_head`)."""
 
     answers: Mapping[str, Sequence[str]]
     training: Mapping[str, Sequence[Row]]
@@ -36,11 +36,11 @@ def material(
     splits: tuple[Sequence[str], Sequence[str]],
     seed: int,
 ) -> Material:
-    """Return what a run trains on and reads, the ``splits`` of each.
+    """Return the heads and examples of a run; ``splits`` are those for training and those to read.
 
-    A head needs two answers among the training examples and one example to read; of these heads as many stay
-    as the settings name, where models are trained singly, or those that they name ``only``.  `BadInput` for
-    rows that do not fit, or no head.
+    A head needs two different answers in training and one example to read.  The settings restrict heads to
+    ``only`` some or, for single-task models, to a number (``heads``).  Raises `BadInput` for invalid rows, or
+    if no head is left.
     """
     rows, known, multi_label = list(examples), list(heads), settings["multi_label"]
     if settings["only"]:
@@ -56,7 +56,7 @@ def material(
 
 
 def usable(heads: Iterable[Row], training: Iterable[Row], asked: Iterable[Row]) -> dict[str, list[str]]:
-    """Return {head: answers} of the heads that can be trained and read, sorted."""
+    """Return {head: answers} of the heads that can be trained and read, sorted by head."""
     seen: dict[str, set[tuple[int, ...]]] = defaultdict(set)
     for row in training:
         seen[row["head_id"]].add(labels_of(row))
@@ -72,7 +72,7 @@ def usable(heads: Iterable[Row], training: Iterable[Row], asked: Iterable[Row]) 
 
 
 def spread(answers: Mapping[str, list[str]], most: int | None) -> dict[str, list[str]]:
-    """Return ``most`` of the heads, evenly spread over their order; all of them for None."""
+    """Return ``most`` heads, evenly spaced in their order; all for None."""
     names = list(answers)
     if most is None or most >= len(names):
         return dict(answers)

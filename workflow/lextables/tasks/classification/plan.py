@@ -97,7 +97,7 @@ class ClassificationGrid(Grid):
     ``updates`` are the numbers of updates that are tried, all of them in one training; or ``epochs`` are, of
     ``updates_per_epoch`` each; or it is so many ``passes`` over the training examples, however many they are.
     The rate rises over the first ``warmup`` updates and then stays, or by a linear ``schedule`` falls to 0.
-    ``head`` is the kind of classification head; ``heads`` caps how many heads are trained singly (none: all).
+    ``head`` is the kind of classification head; ``heads`` limits the number of single-task models.
     Of the views those ``trained_on`` are (none: all that the panel says).
     """
 
@@ -250,7 +250,7 @@ class ClassificationTask(Entry):
 class ClassificationPlanner(Planner):
     """Lays out a classification task; the conditions of a row are shares of the training examples."""
 
-    STAGES = ("read", "singly", ASK, GIVEN)
+    STAGES = ("read", "single-task", ASK, GIVEN)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
     task: ClassificationTask
 
@@ -410,7 +410,7 @@ class ClassificationPlanner(Planner):
         first = trials[0].settings | {"updates": grid.tried[:1]}
         for seed in seeds:
             if setting == "single":
-                yield self.add(self.run("singly", key, name, seed), settings | first, choice=choice)
+                yield self.add(self.run("single-task", key, name, seed), settings | first, choice=choice)
             else:
                 training = self.run("train", key, name, seed)
                 self.add(training, settings | first, choice=choice)

@@ -1,4 +1,4 @@
-"""The texts, or pairs of texts, that the examples of a data set ask about."""
+"""The texts, or pairs of texts, of the examples of a data set."""
 
 import hashlib
 from collections import defaultdict
@@ -15,7 +15,7 @@ from lextables.tasks.classification.examples import PLAIN, Key, View, key_of
 
 @dataclass(frozen=True)
 class Text:
-    """A text that is asked about, or a pair with a ``second`` one; ``key`` as of its examples (`key_of`)."""
+    """A text, or a pair with a ``second`` text; ``key`` is that of its examples (`key_of`)."""
 
     key: Key
     text: str
@@ -23,15 +23,15 @@ class Text:
 
 
 def content_id(text: str) -> str:
-    """Return an id for a text by what it says, so that it stands once in a data set: 80 bits in hex."""
+    """Return an id of a text: the first 80 bits of its SHA-256, in hex.  Equal texts are stored once."""
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def texts_of(examples: str | Path, texts: str | Path, views: Iterable[View] = ()) -> Iterator[Text]:
-    """Yield what the examples of a data set ask about, each once, in the order of its texts.
+    """Yield the texts and pairs of the examples, each once, in the order of the table of texts.
 
-    That is what any of the ``views`` shows, or, without them, the text and the second one of each.  Second
-    texts of pairs are kept in memory, others are not.  `BadInput` for one that is not there.
+    These are the texts and pairs under all ``views``, or the columns of `PLAIN` without views.  Only second
+    texts are held in memory.  Raises `BadInput` for a missing second text.
     """
     several = list(views) or [PLAIN]
     there = pq.read_schema(examples).names

@@ -1,10 +1,9 @@
-"""Training text classifiers: one model a head, or one encoder with a head for each.
+"""Training of text classifiers: one model for each head, or one encoder with several heads.
 
-Both are one engine (`_train`): a single-task model is a multi-head model with one head.  What is drawn is
-settled by the seed before training starts.  A search, and models that are trained singly, are read while
-they are trained, every number of updates of a grid in one pass, and let their weights go: 144 models would
-fill a disk.  Their predictions are kept in a work folder, so that a killed job goes on at the model it was
-on.
+Both use `_train`: a single-task model is a multi-head model with one head.  The seed fixes the order of
+training examples before training starts.  Search and single-task models make their predictions during
+training, at every number of updates of the grid, and their weights are deleted: 144 models would fill a disk.
+Predictions are kept in a work folder, so that a killed job continues with the model it was training.
 """
 
 import gc
@@ -41,16 +40,16 @@ from lextables.tasks.classification.trials import JOINT, Trial
 Settings = Mapping[str, Any]
 _FINISHED, _PREDICTIONS = "finished", "predictions.parquet"
 _SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear"}  # transformers' names
-_LONG = 1024  # tokens from which activations are computed twice, to save memory
+_LONG = 1024  # tokens; longer inputs use activation checkpointing to save memory
 Visit = Callable[[MultiHead, int], None]
 
 
 @dataclass(frozen=True)
 class Training:
-    """What all models of a run share: settings, material, tokens, the encoder's folder, seed and device.
+    """What all models of a run share.  ``folder`` holds the encoder.
 
-    ``identity`` is what makes the work under ``work_root`` this run's own beside settings, seed and material
-    (data, weights, code, libraries, device).
+    ``identity`` (data, weights, code, libraries, device), settings, seed and material together identify the
+    work under ``work_root`` that may be reused.
     """
 
     settings: Settings
@@ -75,10 +74,9 @@ def prepare(
     work_root: Path,
     identity: Mapping[str, Any],
 ) -> Training:
-    """Read what a run needs from parquet files of examples, heads and tokens; the rest as in `Training`.
+    """Read the examples, heads and tokens of a run from parquet files; other arguments as in `Training`.
 
-    Settings that count in ``passes`` over the training examples get the ``updates`` that these are, one at
-    least.
+    ``passes`` over the training examples in the settings are converted to ``updates``, at least one.
     """
     rows = list(shown(read(examples), settings["view"]))
     read_in = read_tokens(tokens, {key_of(row) for row in rows})
@@ -87,7 +85,7 @@ def prepare(
         count = sum(map(len, found.training.values()))
         updates = max(1, round(settings["passes"] * count / settings["batch_size"]))
         settings = {**settings, "updates": [updates]}
-    # Work is used again by the same weights alone, wherever they lie.
+    # Work is reused only with the same weights, wherever they are stored.
     owner = {name: settings.get(name) for name in ("weights", "revision", "content")}
     return Training(
         settings, found, read_in, weights_folder(settings), seed, device, work_root, {**identity, **owner}
@@ -97,11 +95,11 @@ def prepare(
 def read_while_training(
     run: Training, trials: Mapping[str, Trial], output: str | Path, *, tried: bool
 ) -> dict[str, Any]:
-    """Train and read at every number of updates; write the predictions and return what `run.json` records.
+    """Train, predict at every number of updates, write the predictions and return the record for `run.json`.
 
-    ``trials`` are each head's, and one model is trained for each; or that of `JOINT`, for one model with all
-    heads.  What is ``tried`` is written as `TRIED`; else each trial has one number of updates, and what is
-    written is `PREDICTIONS`.  A model that an earlier, killed call finished is not trained again.
+    ``trials`` maps each head to the trial of its own model, or `JOINT` to that of one model with all heads.
+    Writes `TRIED` if ``tried``, else `PREDICTIONS` (each trial then has one number of updates).  Models that
+    an earlier, killed job finished are not trained again.
     """
     groups = [sorted(run.material.answers)] if JOINT in trials else [[head] for head in sorted(trials)]
     parts, records = [], []
@@ -118,7 +116,7 @@ def read_while_training(
 
 
 def train(run: Training, trial: Trial, output: str | Path) -> dict[str, Any]:
-    """Train one model with all heads and save it to ``output``; return what `run.json` records."""
+    """Train one model with all heads, save it to ``output`` and return the record for `run.json`."""
     heads = sorted(run.material.answers)
     work = _work(run, heads, trial)
     if record := checkpoints.finished(work, output):
@@ -163,7 +161,7 @@ def _digest(run: Training, heads: Sequence[str]) -> str:
 
 
 def _finished(run: Training, heads: Sequence[str], trial: Trial) -> tuple[Path, dict[str, Any]]:
-    """Train one model, unless it was finished before; return where its predictions are, and what happened."""
+    """Train one model unless it was finished before; return the path of its predictions and its record."""
     work = _work(run, heads, trial)
     record = {
         "work": work.name,
@@ -202,7 +200,7 @@ def _merged(parts: Sequence[Path]) -> Iterator[Row]:
 
 
 class _Drawn(Dataset):
-    """The training examples in the order in which they are drawn: (head number, example)."""
+    """The training examples in drawing order: (head number, example)."""
 
     def __init__(self, drawn: np.ndarray, rows: Sequence[Sequence[Row]]) -> None:
         self.drawn, self.rows = drawn, rows
@@ -216,7 +214,7 @@ class _Drawn(Dataset):
 
 
 class _InOrder(InParts):
-    """The draws are settled beforehand, so batches are taken from them as they lie."""
+    """A trainer without shuffling: the examples are already in drawing order."""
 
     def get_train_dataloader(self) -> DataLoader:
         return self.accelerator.prepare(
@@ -233,12 +231,12 @@ class _InOrder(InParts):
 def _train(
     run: Training, heads: Sequence[str], trial: Trial, work: Path, visit: Visit
 ) -> tuple[MultiHead, int]:
-    """Train a model with these heads; ``visit`` it after each number of updates of the trial.
+    """Train a model with these heads; call ``visit`` after each number of updates of the trial.
 
-    AdamW without decay of biases and normalisation, and no clipping (MAUD's released tune.py); the rest is
-    the settings', as in `plan.ClassificationTask` and `plan.ClassificationGrid`.  Without any update the
-    model is what it starts from, with heads that are drawn where it has none.
-    Returns the model and the update that a checkpoint let it go on from (0 for a fresh start).
+    AdamW without weight decay of biases and normalisation layers, and no gradient clipping (MAUD's released
+    tune.py); other settings as in `plan.ClassificationTask` and `plan.ClassificationGrid`.  With zero updates
+    the initial model is returned, with randomly initialised heads if it has none.  Returns the model and the
+    update from which training resumed (0 for a fresh start).
     """
     settings, last = run.settings, max(trial["updates"])
     if settings["batch_size"] % settings["accumulation"]:
@@ -293,7 +291,7 @@ def _train(
         rows=settings["batch_size"] // settings["accumulation"],
     )
     resumed = checkpoints.train(trainer, work)
-    # Trainers are in reference cycles: without this the next model finds the last one on the GPU.
+    # Trainers are in reference cycles: without this the model would stay in GPU memory.
     del trainer
     gc.collect()
     torch.cuda.empty_cache()
@@ -301,7 +299,7 @@ def _train(
 
 
 def _fresh(run: Training, heads: Sequence[str], labels: Mapping[str, Labels]) -> MultiHead:
-    """Return the encoder with heads that are yet to be trained on examples with these ``labels``."""
+    """Return the encoder with untrained heads, for examples with these ``labels``."""
     settings, sizes = run.settings, [len(run.material.answers[head]) for head in heads]
     weights = None
     if settings["class_weights"] == "balanced":

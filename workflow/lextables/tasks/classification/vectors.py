@@ -1,4 +1,4 @@
-"""The frozen sentence vectors of a data set's texts: each text once, in pieces that fit a small encoder."""
+"""Frozen sentence vectors of the texts of a data set, each text once, in pieces that fit a small encoder."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -27,7 +27,7 @@ AT_ONCE = 512  # texts, which are encoded by length
 
 
 def pieces(text: str, words: int) -> list[str]:
-    """Return a text cut at every so many ``words``; one without a word is a piece."""
+    """Return the pieces of a text, of ``words`` words each; an empty text is one empty piece."""
     found = text.split()
     return [" ".join(found[at : at + words]) for at in range(0, len(found), words)] or [""]
 
@@ -35,9 +35,9 @@ def pieces(text: str, words: int) -> list[str]:
 def encode_texts(
     texts: Iterable[Text], encode: Callable[[Sequence[str]], np.ndarray], words: int, path: str | Path
 ) -> int:
-    """Write the `VECTORS` of all texts, second ones too, and return how many pieces there are.
+    """Write the `VECTORS` of all texts, including second texts, and return the number of pieces.
 
-    ``encode`` returns a vector of length one for each piece of ``words``.
+    ``encode`` returns a unit vector for each piece of ``words`` words.
     """
     given = _each_once(texts)
 
@@ -62,7 +62,7 @@ def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
 
 
 def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
-    """Return {text: the vectors of its pieces, float16 (pieces, dimensions)} of a file of `encode_texts`."""
+    """Return {text id: vectors of its pieces, float16 (pieces, dimensions)} from a file of `encode_texts`."""
     found: dict[str, list[np.ndarray]] = {}
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):

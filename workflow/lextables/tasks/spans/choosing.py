@@ -1,4 +1,4 @@
-"""The choice of a trial by the area under the curve on the held-out contracts."""
+"""Choice of the trial with the highest AUPR on the held-out contracts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,11 +18,11 @@ def choose(
     relaxed: str | None,
     low_thresholds: Sequence[float],
 ) -> tuple[dict[str, Any], list[float]]:
-    """Return the trial with the best area on the held-out contracts, and the area of each.
+    """Return the trial with the highest AUPR on the held-out contracts, and the AUPR of each trial.
 
-    ``searched`` are the predictions of one search a trial, in the order of the trials; ``asked`` are the
-    questions of the held-out contracts; ``relaxed`` and ``low_thresholds`` are those of the task's scorer.
-    Of equals the first wins.
+    ``searched`` are the predictions of the searches, one for each trial and in the same order; ``asked`` are
+    the questions about the held-out contracts; ``relaxed`` and ``low_thresholds`` are the scorer's.  Ties go
+    to the first trial.
     """
     gold = spans.gold(asked, answers)
     areas = [_area(path, gold, relaxed, low_thresholds) for path in searched]

@@ -1,10 +1,13 @@
-"""Span extraction by linear models alone: what anyone can train in minutes, without weights or a GPU.
+"""Linear baselines for span extraction.  Training takes minutes on a CPU.
 
-Three models, one on the other: the first says how likely each unit of a contract answers a category
-(`unit_scores`); the second, for each category, how likely a candidate (`candidates`) is an answer as the
-evaluator counts one; the third how likely it is one that no likelier candidate finds (`rivals`).  Each learns
-from what the one before says of contracts that it has not learnt from, a fold at a time, so the probabilities
-hold for new contracts and can be compared across categories.
+Three stacked models:
+
+1. `unit_scores`: probability that a text unit (sentence or line) answers a category.
+2. `candidates`: probability that a candidate span is a correct answer under the evaluator's matching rule.
+3. `overlaps`: probability that a candidate is correct and not already covered by a higher-ranked one.
+
+Each model is trained on out-of-fold predictions of the previous one, which keeps probabilities calibrated on
+unseen contracts and comparable across categories.
 """
 
 from collections import Counter, defaultdict
@@ -35,18 +38,18 @@ from lextables.tasks.spans.units import Span, Units, units_of
 from lextables.tasks.spans.vectors import read_vectors
 
 WEIGHTS = "linear.npz"
-WHOLE = 100  # per cent of the training contracts
-MANY_PARTS = 0.1  # the share of a category's answers that are parts of a kind, for it to have such candidates
+ALL_TRAINING_DATA = 100  # per cent of the training contracts
+MIN_PART_SHARE = 0.1  # of a category's answers, for a kind of part to become candidates
 
 Answers = Mapping[int, Sequence[tuple[int, Span]]]
 
 
 @dataclass(frozen=True)
 class SpanModel:
-    """The models; ``parts`` are the kinds of parts that answer each category, ``relaxed`` which are relaxed.
+    """The trained models, with the kinds of ``parts`` and the matching rule (``relaxed``) of each category.
 
-    For each category, ``second`` has weights for `candidates.described` and `candidates.words`, and ``third``
-    for `overlaps.described`.
+    For each category, ``second`` has weights for `candidates.candidate_features` and `candidates.part_words`,
+    and ``third`` for `overlaps.overlap_features`.
     """
 
     categories: tuple[str, ...]
@@ -61,14 +64,14 @@ def fit(
     texts: Sequence[str], answers: Answers, categories: Sequence[str], relaxed: str | None,
     settings: Mapping[str, Any], threads: int = 1, vectors: np.ndarray | None = None,
 ) -> SpanModel:  # fmt: skip
-    """Return the models learnt from contracts.
+    """Train the three models.
 
-    ``answers`` maps a contract to the category and the place of each of its answers; ``relaxed`` is the part
-    of a category's name that lets a candidate count which holds an answer.  ``settings``: ``features``
-    and those of `plan.LinearSettings`.  ``vectors`` (units, dimensions) are those of all units, where the
-    features are such.
+    ``answers`` maps a contract to the category and position of each answer.  In categories whose name
+    contains ``relaxed``, a candidate is also correct if it contains an answer.  ``settings``: ``features``
+    and the fields of `plan.LinearSettings`.  ``vectors`` (units, dimensions) are needed if the features use
+    them.
     """
-    loose = tuple(bool(relaxed) and relaxed in category for category in categories)
+    relaxed_flags = tuple(bool(relaxed) and relaxed in category for category in categories)
     found = units_of(texts)
     folds = [
         np.random.default_rng(0).permutation(len(texts)) % settings["folds"] == number
@@ -86,22 +89,22 @@ def fit(
     everything = np.ones(len(held), dtype=bool)
     units = UnitModel(words, unit_scores.fit(known, held, everything, **options), settings["share"])
 
-    asked = [Asked(found, answers, category, relaxes) for category, relaxes in enumerate(loose)]
+    asked = [Asked(found, answers, category, relaxes) for category, relaxes in enumerate(relaxed_flags)]
     parts = tuple(each.parts() for each in asked)
     given = [
         spans.candidates(found, logits[:, category], settings["units"], parts[category], not relaxes)
-        for category, relaxes in enumerate(loose)
+        for category, relaxes in enumerate(relaxed_flags)
     ]
     matched = [each.matched(own) for each, own in zip(asked, given, strict=True)]
-    # Categories that whole units answer have much in common, and some of them few answers.
-    likened = {at for at, relaxes in enumerate(loose) if not relaxes and not parts[at]}
+    # Categories answered by whole units are alike, and some have few answers: they share a prior model.
+    likened = {at for at, relaxes in enumerate(relaxed_flags) if not relaxes and not parts[at]}
     weighed = partial(_weighed, likened=likened, penalty=settings["penalty"], near=settings["near"])
     second, scores = _second(found, given, logits, matched, [bool(each) for each in parts], folds, weighed)
 
-    beside = [overlaps.described(own, score) for own, score in zip(given, scores, strict=True)]
-    adds = [overlaps.added(*each) for each in zip(given, scores, matched, strict=True)]
-    third = weighed(beside, [new for new, _ in adds], [None] * len(given), [told for _, told in adds])
-    return SpanModel(tuple(categories), loose, parts, units, second, third)
+    beside = [overlaps.overlap_features(own, score) for own, score in zip(given, scores, strict=True)]
+    adds = [overlaps.new_answers(*each) for each in zip(given, scores, matched, strict=True)]
+    third = weighed(beside, [new for new, _ in adds], [None] * len(given), [used for _, used in adds])
+    return SpanModel(tuple(categories), relaxed_flags, parts, units, second, third)
 
 
 def _second(
@@ -109,9 +112,9 @@ def _second(
     matched: Sequence[Sequence[frozenset[int]]], worded: Sequence[bool], folds: Sequence[np.ndarray],
     weighed: Callable[..., tuple[Linear, ...]],
 ) -> tuple[tuple[Linear, ...], list[np.ndarray]]:  # fmt: skip
-    """Return the second models, and the logit of each candidate by models that had not seen its contract."""
-    described = [spans.described(own, found, logits[:, at]) for at, own in enumerate(given)]
-    words = [spans.words(own, found) if has else None for own, has in zip(given, worded, strict=True)]
+    """Return the second models and the out-of-fold logit of each candidate."""
+    described = [spans.candidate_features(own, found, logits[:, at]) for at, own in enumerate(given)]
+    words = [spans.part_words(own, found) if has else None for own, has in zip(given, worded, strict=True)]
     counted = [np.array([bool(those) for those in each], dtype=bool) for each in matched]
     scores = [np.zeros(len(own.contract)) for own in given]
     for fold in folds:
@@ -123,14 +126,13 @@ def _second(
     return weighed(described, counted, words, everything), scores
 
 
-# Sums of several threads are not the same to the bit, and of so few numbers they take longer: where other
-# work keeps the cores busy, the threads wait for each other many times as long as one takes.
+# With several threads sums differ in the last bits, and such small problems are slower on busy cores.
 @threadpool_limits.wrap(limits=1)
 def _weighed(
     described: Sequence[np.ndarray], counted: Sequence[np.ndarray], words: Sequence[csr_matrix | None],
     rows: Sequence[np.ndarray], *, likened: Set[int], penalty: float, near: float,
 ) -> tuple[Linear, ...]:  # fmt: skip
-    """A model for each category from some ``rows`` of what is known; the ``likened`` stay near one of all."""
+    """Train a model for each category on ``rows``; the ``likened`` stay near a shared model."""
     known = [each[own] for each, own in zip(described, rows, strict=True)]
     held = [each[own] for each, own in zip(counted, rows, strict=True)]
     if likened:
@@ -147,14 +149,14 @@ def _weighed(
 
 
 def _beside(known: np.ndarray, words: csr_matrix | None, rows: np.ndarray) -> np.ndarray | csr_matrix:
-    """Some rows of what is known of candidates, with their words where these count."""
+    """Return these rows of candidate features, with the words of parts if there are any."""
     if words is None:
         return known[rows]
     return csr_matrix(hstack([csr_matrix(known[rows]), words[rows]]))
 
 
 class Asked:
-    """The answers of one category in some contracts, and what counts as one of them."""
+    """The answers of one category, and the rule by which a candidate finds one."""
 
     def __init__(self, found: Units, answers: Answers, category: int, relaxed: bool) -> None:
         self.found, self.relaxed = found, relaxed
@@ -169,10 +171,7 @@ class Asked:
         self.words = {contract: word_sets(texts) for contract, texts in self.texts.items()}
 
     def matched(self, given: Candidates) -> list[frozenset[int]]:
-        """Return the answers of its contract, by number, that each candidate finds.
-
-        They are those that the evaluator counts (`metrics.spans.paper_matches`).
-        """
+        """Return the numbers of the answers each candidate finds (as `metrics.spans.paper_matches`)."""
         texts = given.texts(self.found)
         asked = [at for at, contract in enumerate(given.contract.tolist()) if self.places.get(contract)]
         held: list[frozenset[int]] = [frozenset()] * len(texts)
@@ -187,7 +186,7 @@ class Asked:
         return held
 
     def parts(self) -> tuple[str, ...]:
-        """Return the kinds of parts of a unit that many of the answers are, each counted for the first."""
+        """Return the kinds of parts that make up more than `MIN_PART_SHARE` of the answers."""
         if self.relaxed:
             return ()
         counts: Counter[str] = Counter()
@@ -199,27 +198,27 @@ class Asked:
                     inside = word_sets([near[first:last] for first, last in those(near)])
                     if any(alike(words, gold) for words in inside):
                         counts[name] += 1
-                        break  # what is a date is no name as well
+                        break  # count an answer for its first kind only
         total = sum(map(len, self.places.values()))
-        return tuple(name for name in spans.PARTS if counts[name] > MANY_PARTS * total)
+        return tuple(name for name in spans.PARTS if counts[name] > MIN_PART_SHARE * total)
 
 
 def word_sets(texts: Sequence[str]) -> list[frozenset[bytes]]:
-    """Return the different words of each text, as the released evaluator makes them."""
+    """Return the set of words of each text, as the released evaluator splits it."""
     return [frozenset(words.split(b" ")[:-1]) for words in paper_words(texts).split(TEXT_END)[:-1]]
 
 
 def alike(one: frozenset[bytes], other: frozenset[bytes]) -> bool:
-    """Whether the Jaccard coefficient of two sets of words is at least 0.5."""
+    """Whether the Jaccard similarity of two sets of words is at least 0.5."""
     return 3 * len(one & other) >= len(one) + len(other)
 
 
 def predict(
     model: SpanModel, texts: Sequence[str], likely: int, vectors: np.ndarray | None = None
 ) -> list[tuple[Candidates, np.ndarray]]:
-    """Return for each category its candidates in contracts, of ``likely`` units, and their logits.
+    """Return the candidates of each category, from the ``likely`` best units of a contract, and their logits.
 
-    ``vectors`` are those of the contracts' units, where the model was learnt with such.
+    ``vectors`` (units, dimensions) are needed if the model was trained with them.
     """
     found = units_of(texts)
     logits = model.units.logits(found, vectors)
@@ -227,10 +226,10 @@ def predict(
     models = zip(model.relaxed, model.parts, model.second, model.third, strict=True)
     for category, (relaxed, parts, second, third) in enumerate(models):
         own = spans.candidates(found, logits[:, category], likely, parts, not relaxed)
-        known = spans.described(own, found, logits[:, category])
-        words = spans.words(own, found) if parts else None
+        known = spans.candidate_features(own, found, logits[:, category])
+        words = spans.part_words(own, found) if parts else None
         score = second.logits(_beside(known, words, np.ones(len(known), dtype=bool)))[:, 0]
-        given.append((own, third.logits(overlaps.described(own, score))[:, 0]))
+        given.append((own, third.logits(overlaps.overlap_features(own, score))[:, 0]))
     return given
 
 
@@ -241,14 +240,13 @@ def train(
     contracts: Path, examples: Path, settings: Mapping[str, Any], threads: int, output: str | Path,
     vectors: str | Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Learn from the training contracts, save to the folder ``output``, and return what the record says.
+    """Train on ``settings["percent"]`` of the training contracts, save to ``output``, and return the record.
 
-    ``contracts``, ``examples`` and, where the features are such, ``vectors`` are tables (`squad.CONTRACTS`,
-    `squad.EXAMPLES`, `vectors.VECTORS`); ``settings["percent"]`` of the contracts are learnt from.  Raises
-    `BadInput` where there is nothing to learn from.
+    Input tables: `squad.CONTRACTS`, `squad.EXAMPLES` and, if the features use vectors, `vectors.VECTORS`.
+    Raises `BadInput` if there is no training example.
     """
     texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] != "test"}
-    if settings["percent"] < WHOLE:
+    if settings["percent"] < ALL_TRAINING_DATA:
         texts = {name: texts[name] for name in part(texts, settings["percent"], seed=0)}
     rows = [row for row in read(examples) if row["contract_id"] in texts]
     if not rows:
@@ -275,11 +273,11 @@ def read_contracts(
     contracts: Path, questions: Path, settings: Mapping[str, Any], weights: str | Path, output: str | Path,
     vectors: str | Path | None = None,
 ) -> None:  # fmt: skip
-    """Write the likeliest spans of each question about the test contracts (`schema.NBEST`).
+    """Write the best spans for each question about the test contracts (`schema.NBEST`).
 
-    A candidate's logit stands as that of its start, beside 0 for its end, and its probability is that of
-    itself alone: those of a question need not add up to one.  The empty prediction has what the likeliest
-    span leaves.  Raises `BadInput` for a category that was not learnt.
+    The start logit is the candidate's logit and the end logit is 0.  Each candidate has a probability of its
+    own, so those of a question need not sum to one.  The empty prediction has one minus the probability of
+    the best span.  Raises `BadInput` for a category without training examples.
     """
     model = load(Path(weights) / WEIGHTS)
     asked = [row for row in read(questions) if row["split"] == "test"]
@@ -294,10 +292,10 @@ def spans_of(
     model: SpanModel, texts: Mapping[str, str], asked: Iterable[Row], settings: Mapping[str, Any],
     known: np.ndarray | None = None,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the rows of `schema.NBEST` of the questions ``asked``, by id.
+    """Yield the rows of `schema.NBEST` for the questions ``asked``, sorted by question id.
 
-    ``texts`` are the contracts by their ids, and ``known`` the vectors of their units in that order, where
-    the model has learnt from such; ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
+    ``texts`` maps contract ids to texts; ``known`` are the vectors of their units, contracts sorted by id, if
+    the model uses vectors.  ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
     """
     names = sorted(texts)
     given = predict(model, [texts[name] for name in names], settings["units"], known)
@@ -315,7 +313,7 @@ Scored = list[tuple[float, int, int]]
 
 
 def by_contract(given: Candidates, logits: np.ndarray, contracts: int) -> Iterator[tuple[int, Scored]]:
-    """Yield each contract with the logit, the start and the end of its candidates."""
+    """Yield (contract, [(logit, start, end) of its candidates])."""
     bounds = np.searchsorted(given.contract, np.arange(contracts + 1))
     for contract, (start, end) in enumerate(pairwise(bounds.tolist())):
         own = (column[start:end].tolist() for column in (logits, given.start, given.end))
@@ -323,7 +321,7 @@ def by_contract(given: Candidates, logits: np.ndarray, contracts: int) -> Iterat
 
 
 def nbest(question_id: str, text: str, found: Iterable[tuple[float, int, int]], n_best: int) -> Iterator[Row]:
-    """Yield a question's rows, the likeliest first: ``n_best`` spans, each text once, and the empty one."""
+    """Yield the rows of a question, best first: ``n_best`` spans with different texts, and the empty one."""
     best: dict[str, tuple[float, int, int]] = {}
     for logit, start, end in sorted(found, key=lambda one: (-one[0], one[1], one[2])):
         best.setdefault(text[start:end], (logit, start, end))
@@ -344,7 +342,7 @@ def nbest(question_id: str, text: str, found: Iterable[tuple[float, int, int]], 
 
 
 def save(model: SpanModel, path: str | Path) -> None:
-    """Write the models to ``path`` (.npz) as plain arrays and names."""
+    """Write the models to ``path`` (.npz) as arrays and strings, without pickles."""
     units = model.units
     words, beside = units.vocabularies or ((), ())
     arrays = {"relaxed": np.array(model.relaxed), "share": np.array(units.share)}
@@ -364,7 +362,7 @@ def save(model: SpanModel, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> SpanModel:
-    """Read what `save` wrote; nothing in the file is run."""
+    """Read models written by `save`."""
     arrays, names = linear.load(path, ("categories", "parts", "words", "beside"))
 
     def stage(name: str) -> tuple[Linear, ...]:

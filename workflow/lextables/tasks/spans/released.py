@@ -1,4 +1,4 @@
-"""The authors' fine-tuned weights, as their zips hold them."""
+"""Unpacking of the authors' fine-tuned weights."""
 
 import shutil
 from pathlib import Path, PurePosixPath
@@ -6,16 +6,16 @@ from pathlib import Path, PurePosixPath
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 
-# What loading needs.  Optimiser states and training arguments are pickles, which no one should open.
+# Files needed for loading.  Optimiser states and training arguments are pickles, which are unsafe to open.
 WANTED = (".json", ".txt", ".model", ".safetensors", "pytorch_model.bin")
 
 
 def unpack(path: str | Path, folder: str | Path) -> list[str]:
     """Unpack a zip that holds one transformers model into ``folder``; return the names of its files, sorted.
 
-    The model may lie at any depth, as long as there is one `config.json`.  Raises `BadInput` for a file
-    that is no zip, is damaged or a bomb, or that holds no model or several.  Of a member's path nothing but
-    its last part names a file here, so that none can lie outside ``folder``.
+    The model may be at any depth if there is exactly one `config.json`.  Raises `BadInput` for a file that is
+    not a zip, is damaged or a zip bomb, or holds no model or several.  Only the last part of a member's path
+    is used, so that no file is written outside ``folder``.
     """
     where = Path(path).name
     with archives.opened(path) as archive:

@@ -1,12 +1,12 @@
-"""White space as the released code reads and writes it."""
+"""White space as in the released code."""
 
 import re
 
-# What parts two words for it: no tab of another kind, and no other blank.
+# Its word separators.  Other white space, such as vertical tabs, does not separate words.
 PARTING = " \t\r\n\u202f"
 _PARTING = re.compile(f"[{PARTING}]+")
 
 
 def collapsed(text: str) -> str:
-    """Return ``text`` with a single blank wherever white space parts two words, as the release joins them."""
+    """Return ``text`` with a single blank for each run of separators, as the release joins words."""
     return _PARTING.sub(" ", text)

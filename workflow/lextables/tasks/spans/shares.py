@@ -1,4 +1,4 @@
-"""Parts of the training contracts: those held out to choose hyper-parameters, and the shares of Figure 6."""
+"""Subsets of the training contracts: those held out for model selection, and the shares of Figure 6."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,17 +6,17 @@ import numpy as np
 
 
 def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
-    """Return the contracts held out of training to search the grid: ``share`` of them, one at least.
+    """Return a random ``share`` of the contracts, at least one, to hold out for model selection.
 
-    Section 4.1 sets aside "a small validation set" and says no more; this draw is ours.
+    CUAD's Section 4.1 mentions only "a small validation set", so the draw is our own.
     """
     return _drawn(contract_ids, share, seed=0)
 
 
 def held_out_contracts(splits: Mapping[str, str], share: float | str, test: str = "test") -> frozenset[str]:
-    """The contracts on which a grid is searched: those of split ``share``, or that share of training.
+    """Return the held-out contracts: those of the split ``share``, or that share of the training contracts.
 
-    ``splits`` maps a contract to its split; all but ``test`` are for training.
+    ``splits`` maps contracts to splits; all splits but ``test`` are for training.
     """
     if isinstance(share, str):
         return frozenset(name for name, split in splits.items() if split == share)
@@ -24,7 +24,7 @@ def held_out_contracts(splits: Mapping[str, str], share: float | str, test: str 
 
 
 def part(contract_ids: Iterable[str], percent: int, seed: int) -> frozenset[str]:
-    """Return ``percent`` per cent of the contracts, one at least (Section 4.2, Figure 6)."""
+    """Return ``percent`` per cent of the contracts, at least one (Section 4.2, Figure 6)."""
     return _drawn(contract_ids, percent / 100, seed)
 
 

@@ -1,8 +1,7 @@
-"""How likely each unit of a contract answers each category: linear models over words, vectors or both.
+"""Scores of text units: linear models of whether a unit of a contract answers a category.
 
-What a unit says is told by its own words and pairs of words, by the words of the few units before and after,
-which grow fainter the farther they are, and by where it stands and how long it is; or by the vectors that a
-sentence encoder makes of it and of those, in the same way.
+Features of a unit are its words and word pairs, the words of neighbouring units (weighted down with
+distance), its position and its length; or the sentence vectors of the unit and its neighbours; or both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,19 +15,19 @@ from lextables.models.linear import Linear, Vocabulary, fit_dense, fit_many, voc
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.units import Span, Units
 
-# How much the words of a unit count that stands so many units before or after, and each side together.
+# Weights of the units 1, 2, ... places before and after, and of each group of features.
 BEFORE, AFTER = (1.0, 0.7, 0.5, 0.3), (1.0, 0.7, 0.5)
 BEFORE_WEIGHT, AFTER_WEIGHT, PLACE_WEIGHT = 0.5, 0.4, 0.3
-# Logarithmic steps of a unit's first character and of its length, and tenths of the contract.
+# Number of bins: first character (log), length (log), and position in the contract.
 STARTS, LENGTHS, TENTHS = 30, 20, 10
-LEAST, LEAST_BESIDE = 3, 5  # units that a word stands in to count in the unit itself, and beside it
+LEAST, LEAST_BESIDE = 3, 5  # minimum number of units with a word, for words of the unit and of its neighbours
 
 
 def answering(found: Units, answers: Mapping[int, Sequence[tuple[int, Span]]], categories: int) -> np.ndarray:
     """Return which units answer which category, bool (units, categories).
 
-    ``answers`` maps a contract to the category and the place of each answer.  A unit answers where the two
-    share half of the shorter one.
+    ``answers`` maps a contract to the category and position of each answer.  A unit answers if it and the
+    answer share at least half of the shorter one.
     """
     held = np.zeros((len(found.start), categories), dtype=bool)
     for contract, spans in answers.items():
@@ -46,10 +45,7 @@ Vocabularies = tuple[Vocabulary, Vocabulary]
 
 @dataclass(frozen=True)
 class UnitModel:
-    """What tells the units of each category: the words that count, if any do, and weights for each view.
-
-    ``share`` is how much vectors count beside words.
-    """
+    """Vocabularies (if words are used), weights for each view, and the ``share`` of vectors."""
 
     vocabularies: Vocabularies | None
     linear: tuple[Linear, ...]
@@ -58,21 +54,21 @@ class UnitModel:
     def logits(self, found: Units, vectors: np.ndarray | None = None) -> np.ndarray:
         """Return the logit of each unit for each category, float32 (units, categories).
 
-        ``vectors`` (units, dimensions) are those of the units, where the model was learnt with such.
+        ``vectors`` (units, dimensions) are needed if the model was trained with them.
         """
         return logits(self.linear, views(found, self.vocabularies, vectors), self.share)
 
 
 def vocabularies(found: Units) -> Vocabularies:
-    """Return the words and pairs of words that count in a unit, and the words that count beside it."""
+    """Return the vocabulary of units (words and word pairs) and that of neighbouring units (words)."""
     texts = found.words()
     return vocabulary(texts, longest=2, least=LEAST), vocabulary(texts, longest=1, least=LEAST_BESIDE)
 
 
 def views(found: Units, words: Vocabularies | None, vectors: np.ndarray | None) -> list[View]:
-    """Return what is known of each unit, float32 (units, features): by words, then by vectors, as given.
+    """Return the feature matrices of the units, float32 (units, features) each: words, then vectors.
 
-    Raises `BadInput` where there are not as many ``vectors`` as units.
+    Raises `BadInput` if the numbers of ``vectors`` and units differ.
     """
     known: list[View] = []
     if words is not None:
@@ -87,21 +83,21 @@ def views(found: Units, words: Vocabularies | None, vectors: np.ndarray | None) 
 
 
 def features(found: Units, words: Vocabulary, beside: Vocabulary) -> csr_matrix:
-    """Return what is known of each unit by words, float32 (units, features)."""
+    """Return the word features of each unit, float32 (units, features)."""
     texts = found.words()
     parts = [words.weigh(texts), *_around(beside.weigh(texts), found), PLACE_WEIGHT * _place(found)]
     return csr_matrix(hstack(parts, dtype=np.float32))
 
 
 def _around(near: View, found: Units) -> tuple[View, View]:
-    """What stands before and after each unit, the fainter the farther, each of one length."""
+    """Return the weighted sums of the units before and after each unit, L2-normalised."""
     before = normalize(sum(weight * _moved(near, found, by) for by, weight in enumerate(BEFORE, 1)))
     after = normalize(sum(weight * _moved(near, found, -by) for by, weight in enumerate(AFTER, 1)))
     return BEFORE_WEIGHT * before, AFTER_WEIGHT * after
 
 
 def _moved(near: View, found: Units, by: int) -> View:
-    """What is known of the unit ``by`` places before each one, none beyond the contract's ends."""
+    """Return the row of the unit ``by`` places before each one, zeros beyond the contract's ends."""
     rows = np.arange(len(found.contract))
     from_ = rows - by
     there = (from_ >= 0) & (from_ < len(rows))
@@ -111,7 +107,7 @@ def _moved(near: View, found: Units, by: int) -> View:
 
 
 def _place(found: Units) -> csr_matrix:
-    """Where each unit starts, in which tenth of the contract it stands, and its length, one of each."""
+    """Return one-hot bins of each unit's start, tenth of the contract, and length."""
     number = np.arange(len(found.contract)) - found.bounds[found.contract]
     count = np.diff(found.bounds)[found.contract]
     steps = (
@@ -136,7 +132,7 @@ def fit(
     known: Sequence[View], held: np.ndarray, rows: np.ndarray,
     *, alpha: float, epochs: int, dense: float, threads: int,
 ) -> tuple[Linear, ...]:  # fmt: skip
-    """Return the weights that tell units apart, learnt from ``rows`` of each of `views` and `answering`."""
+    """Train a model on ``rows`` of each matrix of `views`, with the targets of `answering`."""
     return tuple(
         fit_dense(view[rows], held[rows], penalty=dense)
         if isinstance(view, np.ndarray)
@@ -148,7 +144,7 @@ def fit(
 def logits(models: Sequence[Linear], known: Sequence[View], share: float) -> np.ndarray:
     """Return the logit of each unit for each category, float32 (units, categories).
 
-    Of two views it is the mean of the logits by each one's own model, in which the second has this ``share``.
+    With two views it is a weighted mean, in which the second has the weight ``share``.
     """
     found = [model.logits(view) for model, view in zip(models, known, strict=True)]
     weights = (1 - share, share) if len(found) > 1 else (1,)
