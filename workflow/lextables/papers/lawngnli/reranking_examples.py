@@ -2,9 +2,9 @@
 
 Premises are opinions as published: nothing is prepended, and citations are kept. Entail and Contradict
 examples keep their opinion. A Neutral hypothesis is paired with a random one of the hundred opinions nearest
-to it, except the cited one. Premises are cut to the paragraphs that BM25 ranks highest for the hypothesis, like
-all reranked documents. Two choices are ours because the paper leaves them open: the hundred opinions are from the
-jurisdiction of the cited case, as in the pools, and the draw depends on the example's id.
+to it, except the cited one. Premises are cut to the paragraphs that BM25 ranks highest for the hypothesis,
+like all reranked documents. Two choices are ours because the paper leaves them open: the hundred opinions are
+from the jurisdiction of the cited case, as in the pools, and the draw depends on the example's id.
 """
 
 from collections import defaultdict
