@@ -1,4 +1,4 @@
-"""The volumes of a shard: what is brought stays, and what cannot be had is skipped or stops the job."""
+"""The volumes of a shard: fetched ones are kept, unavailable ones are skipped or stop the job."""
 
 import hashlib
 import json
@@ -49,10 +49,10 @@ class Desk:
         self.folder, self.registry = folder / "results/sources/caselaw", registry
         self.said, self.waits = [], []
 
-    def bring(self, *volumes, mirrors=(), skip=False):
+    def fetch_volumes(self, *volumes, mirrors=(), skip=False):
         client = Client(attempts=3, sleep=self.waits.append)
         settings = {"mirrors": mirrors, "data": "release", "skip": skip, "client": client}
-        return fetching.bring(volumes, self.folder, self.registry, say=self.said.append, **settings)
+        return fetching.fetch_volumes(volumes, self.folder, self.registry, say=self.said.append, **settings)
 
     @property
     def held(self):
@@ -65,7 +65,7 @@ def desk(tmp_path, registry):
 
 
 def test_volumes_lie_one_by_one_with_what_they_are(desk, mirror):
-    record = desk.bring("us/1", "us/3", mirrors=[mirror])
+    record = desk.fetch_volumes("us/1", "us/3", mirrors=[mirror])
     assert [(v["file"], v["variant"], v["comparable"]) for v in record["volumes"]] == [
         ("us/1.zip", "converted", False),
         ("us/3.zip", "unverified", False),
@@ -76,7 +76,7 @@ def test_volumes_lie_one_by_one_with_what_they_are(desk, mirror):
 
 
 def test_a_missing_volume_is_skipped_and_named(desk, mirror):
-    record = desk.bring("us/1", "us/2", "us/3", mirrors=[mirror], skip=True)
+    record = desk.fetch_volumes("us/1", "us/2", "us/3", mirrors=[mirror], skip=True)
     assert [v["file"] for v in record["volumes"]] == ["us/1.zip", "us/3.zip"]
     assert record["absent"] == ["us/2"]
     assert any(
@@ -86,7 +86,7 @@ def test_a_missing_volume_is_skipped_and_named(desk, mirror):
 
 def test_a_missing_volume_stops_the_job_and_what_was_brought_stays(desk, mirror):
     with pytest.raises(BadInput) as error:
-        desk.bring("us/1", "us/2", "us/3", mirrors=[mirror])
+        desk.fetch_volumes("us/1", "us/2", "us/3", mirrors=[mirror])
     assert str(error.value) == (
         f"caselaw/us/2.zip could not be fetched: {DEAD}/us/2.zip gave no answer (ConnectionError) at the last"
         " of 3 attempts; put it there, take it out of caselaw, or set bad_volumes to skip."
@@ -95,26 +95,26 @@ def test_a_missing_volume_stops_the_job_and_what_was_brought_stays(desk, mirror)
 
 
 def test_what_an_earlier_attempt_brought_is_not_fetched_again(desk, mirror):
-    first = desk.bring("us/1", "us/3", mirrors=[mirror])
-    assert desk.bring("us/1", "us/3") == first
+    first = desk.fetch_volumes("us/1", "us/3", mirrors=[mirror])
+    assert desk.fetch_volumes("us/1", "us/3") == first
     assert desk.waits == []
 
 
 def test_a_volume_that_was_changed_is_fetched_again(desk, mirror):
-    desk.bring("us/3", mirrors=[mirror])
+    desk.fetch_volumes("us/3", mirrors=[mirror])
     (desk.folder / "us/3.zip").write_bytes(b"cut")
-    assert desk.bring("us/3", skip=True)["absent"] == ["us/3"]
-    assert desk.bring("us/3", mirrors=[mirror])["volumes"][0]["bytes"] == 5
+    assert desk.fetch_volumes("us/3", skip=True)["absent"] == ["us/3"]
+    assert desk.fetch_volumes("us/3", mirrors=[mirror])["volumes"][0]["bytes"] == 5
 
 
 def test_a_mirrors_volume_goes_before_what_was_brought(desk, mirror):
-    desk.bring("us/3", mirrors=[mirror])
+    desk.fetch_volumes("us/3", mirrors=[mirror])
     (mirror / "caselaw/us/3.zip").write_bytes(b"another")
-    assert desk.bring("us/3", mirrors=[mirror])["volumes"][0]["bytes"] == 7
+    assert desk.fetch_volumes("us/3", mirrors=[mirror])["volumes"][0]["bytes"] == 7
 
 
 def test_an_address_that_gives_no_answer_is_asked_once_from_then_on(desk):
-    assert desk.bring("us/1", "us/2", "us/3", skip=True)["absent"] == ["us/1", "us/2", "us/3"]
+    assert desk.fetch_volumes("us/1", "us/2", "us/3", skip=True)["absent"] == ["us/1", "us/2", "us/3"]
     assert len(desk.waits) == 2
 
 
@@ -124,16 +124,18 @@ def test_a_full_disk_is_not_skipped(desk, monkeypatch):
 
     monkeypatch.setattr(fetching, "fetch", full)
     with pytest.raises(NoRoom):
-        desk.bring("us/1", skip=True)
+        desk.fetch_volumes("us/1", skip=True)
 
 
 def test_a_record_is_held_to_its_volumes(desk, mirror):
-    record = desk.bring("us/1", "us/3", mirrors=[mirror])
+    record = desk.fetch_volumes("us/1", "us/3", mirrors=[mirror])
     (desk.folder / "us/3.zip").write_bytes(b"cut")
-    with pytest.raises(BadInput, match=r"us/3\.zip: the volume is another than was brought; bring it again"):
+    with pytest.raises(
+        BadInput, match=r"us/3\.zip: the volume differs from the one that was fetched; fetch it again"
+    ):
         shard.paths(record, desk.folder)
     (desk.folder / "us/1.zip").unlink()
-    with pytest.raises(BadInput, match=r"us/1\.zip: the volume is gone; bring it again with --forcerun"):
+    with pytest.raises(BadInput, match=r"us/1\.zip: the volume is missing; fetch it again with --forcerun"):
         shard.paths(record, desk.folder)
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from caselaw_volume import html, label, metadata, write_bulk, write_zip
-from lextables.corpora.caselaw.ingest import write_opinions
-from lextables.corpora.caselaw.schema import OPINIONS
+from lextables.corpora.caselaw.ingest import OPINIONS, write_opinions
 from lextables.pipeline import dataset
 from lextables.pipeline.errors import BadInput
 

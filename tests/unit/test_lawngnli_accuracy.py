@@ -12,7 +12,7 @@ from lextables.papers.lawngnli.accuracy import (
     tokens_of,
     without_leading_verb,
 )
-from lextables.papers.lawngnli.party_names import parties
+from lextables.papers.lawngnli.case_index import parties
 from lextables.pipeline.errors import BadInput
 
 

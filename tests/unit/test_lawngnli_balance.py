@@ -13,8 +13,8 @@ from lextables.papers.lawngnli.balance import (
     in_analysis,
     split_sizes,
 )
+from lextables.papers.lawngnli.examples import twin, twinned
 from lextables.papers.lawngnli.labels import LABELS, OPPOSITE
-from lextables.papers.lawngnli.twins import twin, twinned
 
 
 @pytest.mark.parametrize(("tokens", "inside"), [(4095, True), (4096, True), (4097, False)])

@@ -12,11 +12,11 @@ from lextables.papers.lawngnli.balance import balance, balanced, closed_group, i
 from lextables.papers.lawngnli.citation_network import CitationNetwork
 from lextables.papers.lawngnli.citation_removal import remove_citations
 from lextables.papers.lawngnli.difficulty import bigram_overlap, difficulty_fault
+from lextables.papers.lawngnli.examples import twinned
 from lextables.papers.lawngnli.funnel import funnel
 from lextables.papers.lawngnli.labels import LABELS, assign_labels, labelled
 from lextables.papers.lawngnli.neutralization import chosen_premises, neutral_premises, neutralized
 from lextables.papers.lawngnli.statistics import table2
-from lextables.papers.lawngnli.twins import twinned
 
 # (affirmed, denied, what the cited page says)
 SUBJECTS = [

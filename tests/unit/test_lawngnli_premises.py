@@ -8,8 +8,8 @@ from caselaw_volume import html, label, metadata, write_zip
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.corpora.caselaw.opinion import Page
 from lextables.papers.lawngnli import majority_opinions
+from lextables.papers.lawngnli.entail_examples import short_premise
 from lextables.papers.lawngnli.majority_opinions import MajorityOpinion, MajorityOpinions
-from lextables.papers.lawngnli.premises import short_premise
 from lextables.pipeline import dataset
 
 # Page marks stand as |n| in the text below.

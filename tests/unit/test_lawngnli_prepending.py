@@ -1,7 +1,7 @@
 import pytest
 
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli.prepending import closing_paragraphs
+from lextables.papers.lawngnli.long_premises import closing_paragraphs
 
 
 def letters_and_line_ends(text):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lextables.corpora.caselaw.schema import OPINIONS
+from lextables.corpora.caselaw.ingest import OPINIONS
 from lextables.papers.lawngnli import reranking_examples
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.papers.lawngnli.reranking_examples import write_reranking

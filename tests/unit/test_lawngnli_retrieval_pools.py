@@ -2,7 +2,7 @@
 
 import pytest
 
-from lextables.corpora.caselaw.schema import OPINIONS
+from lextables.corpora.caselaw.ingest import OPINIONS
 from lextables.papers.lawngnli import retrieval_pools
 from lextables.papers.lawngnli.retrieval_pools import write_retrieval
 from lextables.papers.lawngnli.schema.examples import EXAMPLES

@@ -469,7 +469,7 @@ TRAININGS = {
         (grown("tables/cells.py"), {"table"}),
         (grown("tables/figures.py"), None),
         (grown("publish/card.py"), set()),
-        (grown("papers/lawngnli/twins.py"), {"lawngnli_examples", "table"}),
+        (grown("papers/lawngnli/examples.py"), {"lawngnli_examples", "table"}),
         (grown("papers/lawngnli/balance.py"), {"lawngnli_examples", "table"}),
         (grown("tasks/spans/joining.py"), {"spans_join", "spans_score", "table"}),
         (backdated("readings/lawngnli.csv", ",", " ,"), {"table"}),

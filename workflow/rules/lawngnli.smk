@@ -18,8 +18,8 @@ include: "functions/lawngnli.smk"
 FETCHED_WEIGHTS.append(LAWNGNLI.encoder)
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
-# The two barriers.  Each is made from all shards, and a job of one shard reads of the others through it: as many
-# inputs or params as shards, in as many jobs as shards, would grow with the square.
+# Each of these two folders is built from all shards and read by the job of each shard. Listing all shards in
+# every job would grow with the square of their number.
 LAWNGNLI_CITED = f"{LAWNGNLI_DATA}/cited"
 LAWNGNLI_INDEX = f"{LAWNGNLI_DATA}/index"
 
@@ -195,7 +195,7 @@ rule lawngnli_examples:
         "../scripts/lawngnli_examples.py"
 
 
-# The parentheticals of all shards as a data set of their own, for who wants them without what is made of them.
+# The parentheticals of all shards as a separate data set.
 rule lawngnli_parenthetical_set:
     input:
         parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
@@ -222,7 +222,7 @@ rule lawngnli_parenthetical_set:
         "../scripts/lawngnli_parenthetical_set.py"
 
 
-# What models are shown of the examples (Section 4.1), for the task of classification.
+# The examples as input of the classification task (Section 4.1).
 rule lawngnli_pairs:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
@@ -242,12 +242,12 @@ rule lawngnli_pairs:
     params:
         code=code("lawngnli_pairs.py"),
     message:
-        "Cutting premises and filtering their paragraphs by BM25, as models are shown them (Section 4.1)."
+        "Preparing whole and BM25-filtered premises as model input (Section 4.1)."
     script:
         "../scripts/lawngnli_pairs.py"
 
 
-# A sheet to read blind, whose rows, filled in by two readers, go into resources/readings/lawngnli.csv.
+# A sheet for blind readings. Rows filled in by two readers go into resources/readings/lawngnli.csv.
 rule lawngnli_to_read:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
@@ -269,7 +269,7 @@ rule lawngnli_to_read:
         "../scripts/lawngnli_to_read.py"
 
 
-# The released data set itself, for who has the authors' ID files and the former bulk export.
+# The released data set, rebuilt from the authors' ID files and the former bulk export.
 rule lawngnli_released:
     input:
         ids=f"{RESULTS}/sources/lawngnli_ids/LawngNLI_minus_case_text.xz",
@@ -284,7 +284,7 @@ rule lawngnli_released:
     conda:
         ENVIRONMENT
     params:
-        # Beside the params that are compared: its content says what it is, wherever it lies.
+        # Not compared for reruns: the folder is identified by its content.
         bulk=lambda wildcards, output: CONFIG.bulk_export,
         bulk_content=bulk_content,
         masks=CONFIG.released_masks,

@@ -1,10 +1,10 @@
-# What Section 4.2 derives from LawngNLI: hypotheses, each with its target opinion among others like it; and
-# examples to train rerankers on, whose Neutral premises are opinions like the hypothesis (footnote 11).
+# Section 4.2: the retrieval data set, hypotheses with pools of similar opinions; and training examples for
+# rerankers, whose Neutral premises are similar opinions (footnote 11).
 #
 #   in    {RESULTS}/data/lawngnli/examples.parquet, unfiltered.parquet, {RESULTS}/data/caselaw/<shard>.parquet
 #   out   {RESULTS}/data/lawngnli_retrieval/queries.parquet, documents.parquet, judgements.parquet, census.json
 #         {RESULTS}/data/lawngnli_reranking/examples.parquet, heads.parquet, texts.parquet, census.json
-#   steps majority opinions of the jurisdictions asked about -> vectors -> the nearest to each hypothesis
+#   steps majority opinions of the queried jurisdictions -> vectors -> the nearest to each hypothesis
 
 from lextables.papers.lawngnli.retrieval_plan import pool_encoder
 

@@ -1,17 +1,17 @@
-"""Bring the volumes of one shard of case law, and list what they are."""
+"""Fetch the volumes of one shard of case law, and record their provenance."""
 
 import json
 from pathlib import Path
 
 from lextables import ROOT
-from lextables.corpora.caselaw.fetching import bring
+from lextables.corpora.caselaw.fetching import fetch_volumes
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import Config
 from lextables.pipeline.job import job
 from lextables.sources.registry import load
 
 with job(snakemake.log[0]) as log:
-    record = bring(
+    record = fetch_volumes(
         snakemake.params.volumes,
         Path(snakemake.output[0]).parent,
         load(*snakemake.params.registries),

@@ -1,4 +1,4 @@
-"""The cases whose majority opinions are premises: a file a shard, of where they lie in it."""
+"""The cases whose majority opinions are premises: per shard, a file with their rows."""
 
 import json
 from pathlib import Path

@@ -18,12 +18,12 @@ def loaded(paths):
 
 
 with job(snakemake.log[0]) as log:
-    given, output, params = snakemake.input, snakemake.output, snakemake.params
-    counted = total(loaded(given.counts))
-    # Before the encoder is loaded: a data set that is empty by now stays so.
+    inputs, output, params = snakemake.input, snakemake.output, snakemake.params
+    counted = total(loaded(inputs.counts))
+    # Check before loading the encoder: later steps add no example.
     check_left(counted.funnel.items())
 
-    files = (given.parentheticals, given.contradictions, given.cites, given.long_premises)
+    files = (inputs.parentheticals, inputs.contradictions, inputs.cites, inputs.long_premises)
     shards = [Shard(*paths) for paths in zip(*files, strict=True)]
     encoder = bi_encoder.load(weights_folder(params.encoder), device.pick(params.device))
     encode = bi_encoder.kept(bi_encoder.encode, encoder, params.encoder, params.vectors)
@@ -41,7 +41,7 @@ with job(snakemake.log[0]) as log:
     check_left(funnel)
     write_unfiltered(shards, output.unfiltered)
 
-    notes, set_aside = ingested(loaded(given.opinions))
+    notes, set_aside = ingested(loaded(inputs.opinions))
     tables = (
         (EXAMPLES, output.examples),
         (LONG_PREMISES, output.long_premises),
@@ -56,7 +56,7 @@ with job(snakemake.log[0]) as log:
             "set_aside": set_aside,
             "parser": params.parser,
             "encoder": params.encoder["model"],
-            "sources": volume_sources(loaded(given.provenance)),
+            "sources": volume_sources(loaded(inputs.provenance)),
         },
     )
     log.info("%s", funnel)

@@ -9,16 +9,16 @@ from lextables.pipeline.job import job
 from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]):
-    given, output = snakemake.input, snakemake.output
-    counted = total(map(loaded, given.counts))
+    inputs, output = snakemake.input, snakemake.output
+    counted = total(map(loaded, inputs.counts))
     check_left(counted.funnel.items())
-    write(PARENTHETICALS, chain.from_iterable(map(read, given.parentheticals)), output.parentheticals)
+    write(PARENTHETICALS, chain.from_iterable(map(read, inputs.parentheticals)), output.parentheticals)
     write_census(
         output.census,
         {
             "data": {PARENTHETICALS.name: census(PARENTHETICALS, output.parentheticals)},
             "notes": counted.counts,
             "funnel": list(counted.funnel.items()),
-            "sources": volume_sources(map(loaded, given.provenance)),
+            "sources": volume_sources(map(loaded, inputs.provenance)),
         },
     )

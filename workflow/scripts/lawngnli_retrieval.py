@@ -1,4 +1,4 @@
-"""What Section 4.2 derives from LawngNLI: the retrieval data set, and the training set for rerankers."""
+"""The retrieval data set and the training set for rerankers (Section 4.2)."""
 
 import json
 from dataclasses import asdict
@@ -15,28 +15,28 @@ from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
-    given, output, params = snakemake.input, snakemake.output, snakemake.params
+    inputs, output, params = snakemake.input, snakemake.output, snakemake.params
     encoder = bi_encoder.load(
         weights_folder(params.encoder), device.pick(params.device), params.encoder["max_length"]
     )
-    # As the runs of the task encode them, so that both find what the other kept.
-    kept = [
+    # Encoded as in the runs of the task, so that both share the cached vectors.
+    encoders = [
         bi_encoder.kept(encode, encoder, params.encoder, params.vectors)
         for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
     ]
-    about = {
+    common = {
         "encoder": params.encoder["model"],
-        "sources": json.loads(Path(given.census).read_text(encoding="utf-8"))["sources"],
+        "sources": json.loads(Path(inputs.census).read_text(encoding="utf-8"))["sources"],
     }
     tables = (DOCUMENTS, JUDGEMENTS, QUERIES)
     paths = {table.name: output[table.name] for table in tables}
-    counts = write_retrieval(given.examples, given.opinions, *kept, paths)
+    counts = write_retrieval(inputs.examples, inputs.opinions, *encoders, paths)
     check_left([("a test example that is Entail or Contradict", counts.queries)])
-    found = {table.name: census(table, paths[table.name]) for table in tables}
-    write_census(output.census, about | {"data": found, "pools": asdict(counts)})
+    tables_census = {table.name: census(table, paths[table.name]) for table in tables}
+    write_census(output.census, common | {"data": tables_census, "pools": asdict(counts)})
     log.info("%s", counts)
 
     paths = {table.name: output[f"reranking_{table.name}"] for table in reranking.TABLES}
-    write_reranking(given.examples, given.unfiltered, given.opinions, *kept, params.seed, paths)
-    found = {table.name: census(table, paths[table.name]) for table in reranking.TABLES}
-    write_census(output.reranking_census, about | {"data": found})
+    write_reranking(inputs.examples, inputs.unfiltered, inputs.opinions, *encoders, params.seed, paths)
+    tables_census = {table.name: census(table, paths[table.name]) for table in reranking.TABLES}
+    write_census(output.reranking_census, common | {"data": tables_census})

@@ -1,7 +1,7 @@
 """The body of a case, from the HTML of static.case.law or the XML of the former bulk export.
 
-Both mark the same things with other names: opinions, paragraphs, the label of each printed page where
-it starts, footnotes and the marks that point to them.
+Both mark opinions, paragraphs, the start and label of each printed page, footnotes and footnote marks, under
+different names.
 """
 
 import re
@@ -12,10 +12,10 @@ from lxml import etree, html
 
 from lextables.corpora.caselaw.opinion import Page
 
-# Tab, line feed and carriage return are white space; every other control character is an accident.
+# Tab, line feed and carriage return are white space; every other control character is an error.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ENTITIES = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
-# Footnotes of opinions that were converted from plain text: a paragraph of its own before each.
+# In opinions converted from plain text, a paragraph with this mark precedes each footnote.
 _FOOTNOTE_MARK = re.compile(r"\[Footnote (?:\d+/)?[\d*]+\]")
 _FIRST_INDEX = "1"
 
@@ -26,10 +26,10 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """One opinion as it stands in the case body.
+    """One opinion of a case body.
 
-    ``pages`` holds the labels met in the opinion's body, in the order met, with their offsets in
-    ``text``; ``body_end`` is the offset at which the footnotes begin.
+    ``pages`` are the page labels in the opinion's body, in order, with their offsets in ``text``;
+    ``body_end`` is the offset at which the footnotes begin.
     """
 
     kind: str
@@ -61,7 +61,7 @@ def from_html(data: str) -> Casebody:
 def from_xml(data: str) -> Casebody:
     """Return the case body of a bulk export row.
 
-    Raises `Unreadable`, also for any document type or entity declaration: no real row has one.
+    Raises `Unreadable`, also for a document type or entity declaration: no real row has one.
     """
     if _ENTITIES.search(data):
         raise Unreadable("its XML declares entities, which are refused")
@@ -82,9 +82,9 @@ def _last_label(elements: list[etree._Element]) -> str:
 
 
 def _page_label(element: etree._Element) -> str:
-    """The label of a page-start element, or "" if it is none.
+    """The label of a page-start element; "" for other elements.
 
-    A case printed in several reporters may carry several paginations; only the first is followed.
+    A case printed in several reporters may have several paginations; only the first is used.
     """
     if element.tag == "page-number":
         index, label = element.get("citation-index"), element.get("label")
@@ -129,7 +129,7 @@ def _part(opinion: etree._Element, kind: str) -> Part:
 
 
 def _blocks(element: etree._Element) -> Iterator[etree._Element]:
-    """The paragraphs of an element: its own blocks if it holds any, otherwise itself."""
+    """The paragraphs of an element: its child blocks, or itself if it has none."""
     inner = [child for child in element if child.tag in ("p", "blockquote", "h1", "h2", "h3", "h4", "li")]
     if inner and not (element.text or "").strip():
         for child in inner:
@@ -139,7 +139,7 @@ def _blocks(element: etree._Element) -> Iterator[etree._Element]:
 
 
 def _footnotes_start(body: str) -> int:
-    """The offset of the footnotes that stand at the end of an opinion's paragraphs, or its length."""
+    """The offset of the footnotes at the end of an opinion's body, or the body's length."""
     offset, lines = 0, body.split("\n")
     for line in lines:
         if _FOOTNOTE_MARK.fullmatch(line):
@@ -149,7 +149,7 @@ def _footnotes_start(body: str) -> int:
 
 
 class _Text:
-    """Text in the making: white space collapsed, footnote marks left out, page starts noted."""
+    """Builds text: collapses white space, drops footnote marks, records page starts."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []

@@ -1,4 +1,4 @@
-"""The volumes of a shard, brought to their place one by one."""
+"""Download the volumes of a shard, one by one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -11,7 +11,7 @@ from lextables.sources.registry import Source, resolve
 from lextables.sources.transfer import CLIENT, Client
 
 
-def bring(
+def fetch_volumes(
     volumes: Iterable[str],
     folder: str | Path,
     registry: Mapping[str, Source],
@@ -22,25 +22,25 @@ def bring(
     client: Client = CLIENT,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Bring each of ``volumes`` (`<reporter>/<volume>`) to ``folder``, with its provenance beside it.
+    """Fetch ``volumes`` (`<reporter>/<volume>`) to ``folder``, each with a provenance file.
 
-    Returns the shard's record: ``volumes``, their provenance in order, and ``absent``, which could not
-    be had.  What an earlier attempt brought stays, whatever becomes of the others.  Without ``skip``
-    the first volume that cannot be had raises `BadInput`.  The address that has just failed is asked
-    once for the next volume, and patiently again after it has answered.
+    Returns the shard's record: ``volumes``, the provenance of each in order, and ``absent``, the volumes
+    that are not available. Volumes fetched by an earlier attempt are kept. Unless ``skip``, the first
+    unavailable volume raises `BadInput`. After a failure the next volume gets a single attempt; after a
+    success all attempts are allowed again.
     """
-    found, absent = [], []
-    patience = client
+    fetched, absent = [], []
+    current_client = client
     for volume in volumes:
-        wanted = resolve(registry, "caselaw", f"{volume}.zip")
-        destination, variants = Path(folder, f"{volume}.zip"), wanted.variants_for(data)
+        file = resolve(registry, "caselaw", f"{volume}.zip")
+        destination, variants = Path(folder, f"{volume}.zip"), file.variants_for(data)
         try:
-            held = None if _in(mirrors, wanted.name) else kept(wanted, destination, variants)
-            if held is None:
-                held = fetch(
-                    wanted, destination, mirrors=mirrors, variants=variants, client=patience, say=say
+            provenance = None if _is_in(mirrors, file.name) else kept(file, destination, variants)
+            if provenance is None:
+                provenance = fetch(
+                    file, destination, mirrors=mirrors, variants=variants, client=current_client, say=say
                 )
-                patience = client
+                current_client = client
         except NoRoom:
             raise
         except BadInput as fault:
@@ -49,11 +49,11 @@ def bring(
                 raise BadInput(fault.what, where=fault.where, do=do) from fault
             say(f"{volume} is skipped: {fault}")
             absent.append(volume)
-            patience = replace(client, attempts=1)
+            current_client = replace(client, attempts=1)
         else:
-            found.append(asdict(held))
-    return {"volumes": found, "absent": absent}
+            fetched.append(asdict(provenance))
+    return {"volumes": fetched, "absent": absent}
 
 
-def _in(mirrors: Iterable[Path], name: str) -> bool:
+def _is_in(mirrors: Iterable[Path], name: str) -> bool:
     return any((mirror / name).is_file() for mirror in mirrors)

@@ -1,20 +1,63 @@
-"""Volumes in, one `opinions.parquet` out."""
+"""Write the opinions of several volumes to one `opinions.parquet`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from lextables.corpora.caselaw.opinion import Fault
-from lextables.corpora.caselaw.schema import OPINIONS
 from lextables.corpora.caselaw.volume import read_volume
 from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput
 from lextables.sources.bounded import BOUNDS, Bounds
+
+_PAGE = pa.struct([pa.field("label", pa.string(), False), pa.field("offset", pa.int32(), False)])
+
+# Row groups are small so that one opinion can be read without decoding its volume.
+OPINIONS = Table(
+    name="opinions",
+    description="One row an opinion, in the order of its volume.",
+    columns=(
+        Column("opinion_id", pa.string(), "`<case_id>-<position>`"),
+        Column("case_id", pa.int64(), "the Caselaw Access Project's number of the case"),
+        Column("position", pa.int16(), "place of the opinion in its case, from 0"),
+        Column(
+            "citations",
+            pa.list_(pa.field("item", pa.string(), False)),
+            "citations of the case; the first is the one whose pages `pages` labels",
+        ),
+        Column("name", pa.string(), "full name of the case"),
+        Column("name_abbreviation", pa.string(), "short name of the case"),
+        Column("court", pa.string(), "name of the court"),
+        Column("jurisdiction", pa.string(), "state, or `United States` for federal courts"),
+        Column("date", pa.string(), "date of decision as published: YYYY, YYYY-MM or YYYY-MM-DD"),
+        Column("reporter", pa.string(), "reporter of the first citation, as in `U.S.`"),
+        Column("volume", pa.string(), "volume of the first citation"),
+        Column("first_page", pa.string(), "first page of the case"),
+        Column("last_page", pa.string(), "last page of the case"),
+        Column("opinion_type", pa.string(), "as published: majority, dissent, concurrence and so on"),
+        Column("author", pa.string(), "author line, empty where there is none"),
+        Column("majorities", pa.int16(), "how many majority opinions the case has"),
+        Column("text", pa.string(), "paragraphs joined by a line feed, footnotes last"),
+        Column(
+            "pages",
+            pa.list_(pa.field("item", _PAGE, False)),
+            "where each page starts in `text`, in code points, ascending; empty if that is not known",
+        ),
+        Column("body_end", pa.int32(), "offset in `text` at which the footnotes begin, or its length"),
+    ),
+    key=("opinion_id",),
+    labels=("opinion_type", "jurisdiction"),
+    ordered=False,
+    row_group=32,
+)
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """What became of the volumes: rows written, faults in the order met, files of volumes set aside."""
+    """The number of rows written, the faults in order, and the files of the volumes that were left out."""
 
     opinions: int
     faults: tuple[Fault, ...]
@@ -29,11 +72,11 @@ class _Lost(Exception):
 def write_opinions(
     volumes: Sequence[str | Path], path: str | Path, *, set_aside: bool, bounds: Bounds = BOUNDS
 ) -> Ingested:
-    """Write the opinions of ``volumes``, in their order, to ``path`` as a table of `schema.OPINIONS`.
+    """Write the opinions of ``volumes``, in their order, to ``path`` as a table of `OPINIONS`.
 
-    A volume that cannot be read raises `BadInput`, or with ``set_aside`` is left out whole and named
-    in the result.  Memory stays bounded by one row group: when a volume breaks half-way, the table is
-    written again without it.
+    A volume that cannot be read raises `BadInput`; with ``set_aside`` it is left out and named in the
+    result. If a volume fails half-way, the table is written again without it, so that memory is bounded by
+    one row group.
     """
     lost: dict[Path, Fault] = {}
     while True:

@@ -1,4 +1,4 @@
-"""An opinion, and what is said where one could not be read."""
+"""Opinions, and faults found while reading them."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,7 +18,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Opinion:
-    """One opinion of one case; the fields are the columns of `schema.OPINIONS`."""
+    """One opinion of one case; the fields are the columns of `ingest.OPINIONS`."""
 
     case_id: int
     position: int
@@ -45,7 +45,7 @@ class Opinion:
         return f"{self.case_id}-{self.position}"
 
     def row(self) -> dict[str, Any]:
-        """Return the opinion as a row of `schema.OPINIONS`."""
+        """Return the opinion as a row of `ingest.OPINIONS`."""
         return {
             "opinion_id": self.opinion_id,
             **{name: getattr(self, name) for name in self.__dataclass_fields__},
@@ -56,10 +56,10 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Fault:
-    """Something wrong in a volume, and what was lost by it.
+    """A fault in a volume, and what was lost because of it.
 
-    ``lost`` is ``volume`` (set aside whole), ``case`` (left out), ``pages`` (the text is kept, no
-    page of it can be cited) or ``nothing`` (mended, or only worth knowing).
+    ``lost`` is ``volume`` (left out), ``case`` (left out), ``pages`` (the text is kept, but its pages
+    cannot be cited) or ``nothing`` (repaired, or a note).
     """
 
     volume: str
@@ -68,12 +68,12 @@ class Fault:
     lost: Lost
 
     def __str__(self) -> str:
-        """Return one sentence: where, what, and what became of it."""
-        became = {
+        """Return one sentence: where, what, and the consequence."""
+        consequence = {
             "volume": "the volume is set aside",
             "case": "the case is left out",
             "pages": "its text is kept without pages",
             "nothing": "the rest is kept",
         }[self.lost]
         place = f"{self.volume}, {self.where}" if self.where else self.volume
-        return f"{place}: {self.what}; {became}."
+        return f"{place}: {self.what}; {consequence}."

@@ -1,4 +1,4 @@
-"""A shard of volumes: its record, held to what was brought, and the report of what was read and set aside.
+"""A shard of volumes: the record of what was fetched, and the report of what was read and left out.
 
 The record is `sources/caselaw/<shard>.json`, the report `data/caselaw/<shard>.json`.
 """
@@ -13,7 +13,7 @@ from lextables.pipeline.errors import BadInput
 if TYPE_CHECKING:
     from lextables.corpora.caselaw.ingest import Ingested
 
-AGAIN = "bring it again with --forcerun caselaw_volumes"
+AGAIN = "fetch it again with --forcerun caselaw_volumes"
 
 
 def name(path: Path) -> str:
@@ -22,27 +22,27 @@ def name(path: Path) -> str:
 
 
 def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
-    """Return where the volumes of a shard's record lie.
+    """Return the paths of a shard's volumes.
 
-    Raises `BadInput` for one that is no longer there, or is another than was brought.
+    Raises `BadInput` if a volume is missing, or differs from the one that was fetched.
     """
-    found = []
+    files = []
     for volume in record["volumes"]:
         path = Path(folder, volume["file"])
         if not path.is_file():
-            raise BadInput("the volume is gone", where=str(path), do=AGAIN)
+            raise BadInput("the volume is missing", where=str(path), do=AGAIN)
         with path.open("rb") as file:
             if f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}" != volume["digest"]:
-                raise BadInput("the volume is another than was brought", where=str(path), do=AGAIN)
-        found.append(path)
-    return found
+                raise BadInput("the volume differs from the one that was fetched", where=str(path), do=AGAIN)
+        files.append(path)
+    return files
 
 
 def report(record: Mapping[str, Any], done: "Ingested") -> dict[str, Any]:
-    """Return how many opinions were read, which volumes were set aside, and each fault in a sentence.
+    """Return the number of opinions, the volumes that were left out, and one sentence per fault.
 
-    Set aside are the volumes that could not be had (``absent`` in the record) and those that could not be
-    read, as `<reporter>/<volume>`.
+    ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the
+    record) and those that could not be read.
     """
     absent = record["absent"]
     return {

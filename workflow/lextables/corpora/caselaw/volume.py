@@ -17,18 +17,18 @@ from lextables.corpora.caselaw.opinion import MAJORITY, Fault, Opinion, Page
 from lextables.sources.bounded import BOUNDS, Bounds, OverBounds, check_volume, lines, read_member
 
 METADATA = "metadata/CasesMetadata.json"
-# A repeated or misprinted label is dropped; with a larger share of them no page can be trusted.
+# Repeated or misprinted labels are dropped; above this share of them, all pages are.
 MISPRINTS = 0.25
 _CITATION = re.compile(r"(\d+)\s+(.+?)\s+(\S+)")
 
 
 def read_volume(path: str | Path, bounds: Bounds = BOUNDS) -> Iterator[Opinion | Fault]:
-    """Yield the opinions of a volume in its order, and a `Fault` for each thing wrong in it.
+    """Yield the opinions of a volume in order, and a `Fault` for each fault in it.
 
     A ``.zip`` is a volume of static.case.law (metadata/CasesMetadata.json, html/, json/); ``.jsonl``
-    and ``.jsonl.xz`` are the former bulk export (a case a line, its body in XML).  One case is in
-    memory at a time, beside the volume's metadata.  A fault that loses the volume is the last thing
-    yielded; opinions that came before it should not be used.
+    and ``.jsonl.xz`` are the former bulk export (one case per line, its body in XML).  Memory: one case and
+    the volume's metadata.  A fault that loses the volume is the last item; opinions yielded before it
+    must not be used.
     """
     path = Path(path)
     if path.suffix == ".zip":
@@ -87,8 +87,8 @@ def _zip_body(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> tuple[Case
         record = _parsed(read_member(archive, f"json/{name}.json", bounds))
         faults.append("the file is missing, so its text comes from json/")
         return _json_body(record), faults
-    text, found = _cleaned(raw)
-    return casebody.from_html(text), faults + found
+    text, repairs = _cleaned(raw)
+    return casebody.from_html(text), faults + repairs
 
 
 def _json_body(record: Any) -> Casebody:
@@ -140,7 +140,7 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _cleaned(raw: bytes) -> tuple[str, list[str]]:
-    """The text with control characters made spaces, and a word about each kind of repair."""
+    """The text with control characters replaced by spaces, and a message for each kind of repair."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -225,7 +225,7 @@ def _case(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _in_order(pages: tuple[Page, ...]) -> tuple[tuple[Page, ...], list[str]]:
     """The pages without the numbered labels that break their order, and those labels.
 
-    Keeps the longest ascending run of labels, so that one misprint costs one label.
+    Keeps the longest ascending run of labels, so that a misprint removes only one label.
     """
     numbered = [(int(page.label), at) for at, page in enumerate(pages) if page.label.isdecimal()]
     ends: list[int] = []

@@ -1,8 +1,8 @@
-"""Which volumes a configuration names, from what is known before anything is fetched.
+"""The volumes that a configuration names, determined before anything is fetched.
 
-A range is `<reporter>:<first>-<last>` or `<reporter>:<volume>`.  It is expanded from static.case.law's
-own list of volumes where that lies in a mirror or was fetched before, and else taken as it stands; `all`
-is every volume of that list.
+A range is `<reporter>:<first>-<last>` or `<reporter>:<volume>`.  It is expanded with
+static.case.law's list of volumes if a mirror has the list or it was fetched before; otherwise every number
+in the range is taken. `all` is every volume of the list.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ Volumes = Mapping[int, Sequence[str]]
 
 @dataclass(frozen=True)
 class Collection:
-    """What is known of the collection: its reporters, and for those that are listed their volumes.
+    """The collection: its reporters, and the volumes of the listed ones.
 
     ``listed`` maps a reporter to the names of its volumes by number; a number may have several (`138`
     and `138-2`).  Without a list it is empty.
@@ -35,8 +35,11 @@ class Collection:
     reporters: frozenset[str]
     listed: Mapping[str, Volumes] = field(default_factory=dict)
 
-    def spelt_out(self, ranges: Iterable[str]) -> Iterator[str]:
-        """Yield the ranges, and for `all` one of each reporter that is listed, which wants a list."""
+    def expanded(self, ranges: Iterable[str]) -> Iterator[str]:
+        """Yield the ranges; `all` becomes one range per listed reporter.
+
+        Raises `BadInput` for `all` without a list.
+        """
         for text in ranges:
             if text != ALL:
                 yield text
@@ -49,8 +52,8 @@ class Collection:
     def volumes(self, text: str) -> Volumes:
         """Return the volumes that a range names.
 
-        Raises `BadInput` for a range that is turned round, an unknown reporter, and more volumes than
-        the reporter, or any reporter, has.
+        Raises `BadInput` for a reversed range, an unknown reporter, and more volumes than the reporter (if
+        not listed: any reporter) has.
         """
         reporter, _, span = text.partition(":")
         start, _, end = span.partition("-")
@@ -70,10 +73,10 @@ class Collection:
         if last > max(listed):
             beyond = f"goes beyond volume {max(listed)}, the last of {reporter}"
             raise _fault(text, beyond, "name those that there are")
-        found = {number: names for number, names in sorted(listed.items()) if first <= number <= last}
-        if not found:
+        in_range = {number: names for number, names in sorted(listed.items()) if first <= number <= last}
+        if not in_range:
             raise _fault(text, f"names no volume that {reporter} has", "name those that there are")
-        return found
+        return in_range
 
 
 def _fault(text: str, what: str, do: str) -> BadInput:
@@ -81,9 +84,9 @@ def _fault(text: str, what: str, do: str) -> BadInput:
 
 
 def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
-    """Return what the mirrors' folders ``caselaw`` say of the collection, and ``fetched``, one like them.
+    """Return the collection as known from the mirrors' folders ``caselaw`` and the folder ``fetched``.
 
-    The first `VolumesMetadata.json` counts; a volume that a mirror holds is known whatever the list says.
+    The first `VolumesMetadata.json` is used; volumes in a mirror are added to it.
     """
     folders = [*(mirror / "caselaw" for mirror in mirrors), fetched]
     lists = (folder / LIST for folder in folders)
@@ -92,25 +95,25 @@ def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
     reporters = set(REPORTERS.read_text(encoding="utf-8").splitlines()[1:]) | set(listed)
     for folder in folders[:-1]:
         for inner in sorted(folder.iterdir()) if folder.is_dir() else ():
-            held = [file.stem for file in inner.glob("*.zip") if file.stem.isdecimal()]
-            if held:
+            numbers = [file.stem for file in inner.glob("*.zip") if file.stem.isdecimal()]
+            if numbers:
                 reporters.add(inner.name)
             if inner.name in listed:
-                for name in held:
+                for name in numbers:
                     listed[inner.name].setdefault(int(name), [name])
     return Collection(frozenset(reporters), listed)
 
 
 def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
-    """The volumes of a `VolumesMetadata.json`; those without a number ("Index") cannot be in a range."""
-    found: dict[str, dict[int, list[str]]] = {}
+    """The volumes in a `VolumesMetadata.json` that have a number ("Index" has none)."""
+    by_reporter: dict[str, dict[int, list[str]]] = {}
     try:
         volumes = orjson.loads(path.read_bytes())
         if not isinstance(volumes, list):
             raise TypeError("not a list")
         for volume in volumes:
             if volume["volume_number"].isdecimal():
-                numbers = found.setdefault(volume["reporter_slug"], {})
+                numbers = by_reporter.setdefault(volume["reporter_slug"], {})
                 numbers.setdefault(int(volume["volume_number"]), []).append(volume["volume_folder"])
     except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
         raise BadInput(
@@ -118,19 +121,19 @@ def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
         ) from error
     return {
         reporter: {number: sorted(names) for number, names in numbers.items()}
-        for reporter, numbers in found.items()
+        for reporter, numbers in by_reporter.items()
     }
 
 
 def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str, list[str]]:
     """Cut ranges into shards of ``size`` volume numbers, named by their first volume.
 
-    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``.  What is
-    left over of one reporter and all of a short one share a shard, for most reporters have few volumes.
-    Raises `BadInput` as `Collection.volumes` does, and when a volume is named twice.
+    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``. Remainders
+    and short reporters share shards, because most reporters have few volumes. Raises `BadInput` as
+    `Collection.volumes` does, and for a volume that is named twice.
     """
     named: dict[str, dict[int, Sequence[str]]] = {}
-    for text in collection.spelt_out(ranges):
+    for text in collection.expanded(ranges):
         reporter = text.partition(":")[0]
         chosen, volumes = named.setdefault(reporter, {}), collection.volumes(text)
         if twice := sorted(chosen.keys() & volumes.keys()):
@@ -138,20 +141,20 @@ def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str
                 f"caselaw names {reporter}/{twice[0]} twice", where="config", do="give each volume once"
             )
         chosen.update(volumes)
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     shard: list[str] = []
     for reporter, volumes in named.items():
         for part in _parts(volumes, size):
             if not shard or len(shard) + len(part) > size:
-                shard = found.setdefault(f"{reporter}-{part[0]}", [])
+                shard = by_name.setdefault(f"{reporter}-{part[0]}", [])
             shard += [f"{reporter}/{name}" for name in part]
-    return found
+    return by_name
 
 
 def _parts(volumes: Volumes, size: int) -> Iterator[list[str]]:
-    """The names of a reporter's volumes, those of ``size`` numbers together.
+    """The names of a reporter's volumes in parts of ``size`` volume numbers.
 
-    Cut by number, so that a volume that is found later changes one part.
+    Cutting by number means that a volume added later changes only one part.
     """
     first, part = 0, list[str]()
     for number, names in sorted(volumes.items()):

@@ -1,4 +1,4 @@
-"""A quarter's contracts: from its index, through the submissions, to rows of text."""
+"""The contracts of a quarter: from the index and the submissions to rows of text."""
 
 import hashlib
 import logging
@@ -18,7 +18,7 @@ from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
 
-# Rows are long, so the groups that memory must hold are small.
+# Row groups are small because rows are long.
 TABLE = Table(
     name="edgar_contracts",
     description="Contracts filed with EDGAR as exhibits, one row an exhibit, in the order of filing.",
@@ -57,11 +57,10 @@ def collect(
 ) -> dict[str, Any]:
     """Write a quarter's contracts to ``path`` (see `TABLE`) and return what was counted.
 
-    Of the filings of ``forms``, all or the ``limit`` that the hash of their accession numbers draws, the
-    exhibits of the types ``exhibits``.  One filing is in memory at a time, besides the row group being
-    written.  The same pages give the same bytes.  Pages that are kept already are not fetched again, so a
-    killed run goes on where it was.  Raises `BadInput` if the quarter has no index, or if EDGAR goes on
-    refusing; other bad input is counted and passed over.
+    Takes the exhibits of the types ``exhibits`` from the filings of ``forms``; ``limit`` draws that many
+    filings by the hash of their accession numbers. Memory: one filing and one row group. The same pages give
+    the same bytes. Cached pages are not fetched again, so an interrupted run continues. Raises `BadInput` if
+    the quarter has no index or EDGAR keeps refusing; other faults are counted and skipped.
     """
     faults = Faults()
     address = pages.address(quarter.path)
@@ -98,17 +97,17 @@ def collect(
 def contracts(
     chosen: Iterable[Filing], pages: Pages, exhibits: Collection[str], faults: Faults
 ) -> Iterator[Row]:
-    """Yield a row of `TABLE` for each exhibit of the types ``exhibits`` in the filings, in their order.
+    """Yield a row of `TABLE` for each exhibit of the types ``exhibits``, in the order of the filings.
 
-    What cannot be used is counted in ``faults``: ``not found``, ``cut short``, ``no exhibit``, ``binary``,
-    ``empty``, and, where the row is kept all the same, ``charset`` and ``sequence``.
+    ``faults`` counts what is dropped (``not found``, ``cut short``, ``no exhibit``, ``binary``, ``empty``)
+    and what is kept with a repair (``charset``, ``sequence``).
     """
     wanted = in_families(exhibits)
     for filing in chosen:
-        address, found, last = pages.address(filing.path), 0, 0
+        address, count, last = pages.address(filing.path), 0, 0
         try:
             for document in documents(pages.lines(filing.path), wanted):
-                found += 1
+                count += 1
                 number = document.sequence
                 if number is None or number <= last:
                     number = last + 1
@@ -123,7 +122,7 @@ def contracts(
             continue
         except CutShort as error:
             faults.add("cut short", address, str(error))
-        if not found:
+        if not count:
             types = ", ".join(sorted(exhibits))
             faults.add("no exhibit", address, f"the {filing.form} has no exhibit of the types {types}")
 
@@ -131,12 +130,12 @@ def contracts(
 def _row(filing: Filing, address: str, document: Document, sequence: int, faults: Faults) -> Row | None:
     where = f"{address}, {document.type}, sequence {sequence}"
     try:
-        found = contract_text(document.body)
+        contract = contract_text(document.body)
     except NoText as error:
         faults.add(error.kind, where, str(error))
         return None
-    if found.fault:
-        faults.add("charset", where, found.fault)
+    if contract.fault:
+        faults.add("charset", where, contract.fault)
     return {
         "date_filed": filing.date_filed,
         "accession": filing.accession,
@@ -149,9 +148,9 @@ def _row(filing: Filing, address: str, document: Document, sequence: int, faults
         "exhibit": document.type,
         "filename": document.filename,
         "description": document.description,
-        "format": found.format,
-        "text": found.text,
-        "sha256": hashlib.sha256(found.text.encode()).hexdigest(),
+        "format": contract.format,
+        "text": contract.text,
+        "sha256": hashlib.sha256(contract.text.encode()).hexdigest(),
     }
 
 
@@ -162,7 +161,7 @@ def _hashed(lines: Iterable[bytes], digest: Any) -> Iterator[bytes]:
 
 
 def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> None:
-    """Say, before the first filing is asked for, how many are to fetch and the least time that takes."""
+    """Report, before the first request, how many filings to fetch and the minimum time."""
     missing = sum(not pages.kept(filing.path).exists() for filing in chosen)
     seconds = round(missing / pages.pace.per_second)
     least = (
@@ -170,14 +169,14 @@ def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> Non
         if seconds >= 3600
         else f"{seconds // 60} min {seconds % 60} s"
     )
-    said = (
+    message = (
         f"EDGAR {quarter}: {missing:,} of {len(chosen):,} filings to fetch, "
         f"at least {least} at {pages.pace.per_second:g} requests a second over all jobs"
     )
-    _log.info("%s", said)
-    print(said, flush=True)
+    _log.info("%s", message)
+    print(message, flush=True)
 
 
 def _progress(chosen: Collection[Filing], quarter: Quarter) -> Iterator[Filing]:
-    # A line a minute of the job's log.
+    # One line per minute in the job's log.
     return iter(tqdm(chosen, f"EDGAR {quarter}", unit=" filings", mininterval=60, miniters=1))

@@ -1,4 +1,4 @@
-"""Bad input that a run survives: counted by kind, said in one sentence each."""
+"""Faults that do not stop a run: counted by kind, one sentence each."""
 
 import logging
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ class Faults:
         self.sentences: defaultdict[str, list[str]] = defaultdict(list)
 
     def add(self, kind: str, where: str, what: str) -> None:
-        """Count one fault of ``kind`` and say ``where`` and ``what`` it was."""
+        """Count and log one fault of ``kind``."""
         sentence = f"{where}: {what}."
         self.counts[kind] += 1
         if self.counts[kind] <= SHOWN:

@@ -1,7 +1,7 @@
-"""The quarterly full index: which filings of the chosen forms a quarter holds.
+"""The quarterly full index: the filings of the chosen forms.
 
-``master.idx`` is read and not ``form.idx``: its five fields stand between bars, where the columns of the
-other have changed their widths over the years and run together when a name is long.
+``master.idx`` is read because bars separate its five fields. The columns of ``form.idx`` have changed width
+over the years and run together when a name is long.
 """
 
 import hashlib
@@ -13,8 +13,9 @@ from datetime import date, timedelta
 from lextables.corpora.edgar.faults import Faults
 from lextables.pipeline.errors import BadInput
 
-# The five that the titles of CUAD's contracts name most.  S-1/A stands beside S-1 because the agreements of a
-# company that goes public mostly arrive with an amendment.  Forms are matched whole: "8-K" is not "8-K/A".
+# The five that the titles of CUAD's contracts name most.  S-1/A is included because
+# companies that go public mostly file agreements with an amendment.  Forms must match completely: "8-K" is
+# not "8-K/A".
 FORMS = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
 FIRST = (1993, 1)
 
@@ -54,14 +55,14 @@ def quarter(text: str, today: date) -> Quarter:
     match = _QUARTER.fullmatch(text)
     if match is None:
         raise BadInput(f"{text!r} is not a quarter", where="edgar_quarters", do="write it as 2020-QTR1")
-    found = Quarter(int(match[1]), int(match[2]))
-    if (found.year, found.number) < FIRST:
+    parsed = Quarter(int(match[1]), int(match[2]))
+    if (parsed.year, parsed.number) < FIRST:
         raise BadInput(
-            f"EDGAR has no {found}", where="edgar_quarters", do="choose quarters from 1993-QTR1 on"
+            f"EDGAR has no {parsed}", where="edgar_quarters", do="choose quarters from 1993-QTR1 on"
         )
-    if found.last_day >= today:
-        raise BadInput(f"{found} is not over", where="edgar_quarters", do="choose quarters that have ended")
-    return found
+    if parsed.last_day >= today:
+        raise BadInput(f"{parsed} is not over", where="edgar_quarters", do="choose quarters that have ended")
+    return parsed
 
 
 @dataclass(frozen=True, order=True)
@@ -87,11 +88,11 @@ def filings(
 ) -> list[Filing]:
     """Return the filings of ``forms`` in an index, each once, by date and accession number.
 
-    With a ``limit``, that many of them, drawn by the hash of their accession numbers: the same ones every
-    time, spread over the quarter.  A line that does not parse is counted as ``index line``.  Raises
+    With a ``limit``, that many filings are drawn by the hash of their accession numbers: always the same
+    ones, spread over the quarter.  A line that does not parse is counted as ``index line``.  Raises
     `BadInput` if ``lines`` have no index header.
     """
-    found: dict[str, Filing] = {}
+    by_accession: dict[str, Filing] = {}
     started = False
     for row, raw in enumerate(lines, 1):
         line = _decoded(raw).strip()
@@ -102,14 +103,14 @@ def filings(
         if filing is None:
             faults.add("index line", f"{where}, row {row}", f"the line does not parse ({line[:80]!r})")
         elif filing.form in forms:
-            same = found.get(filing.accession)
-            found[filing.accession] = filing if same is None else _merged(same, filing)
+            same = by_accession.get(filing.accession)
+            by_accession[filing.accession] = filing if same is None else _merged(same, filing)
     if not started:
         raise BadInput(
             "the page is not an index of EDGAR", where=where, do="check edgar_base, and remove the kept page"
         )
     chosen = sorted(
-        found.values(), key=lambda f: hashlib.sha256(f.accession.encode()).digest() if limit else b""
+        by_accession.values(), key=lambda f: hashlib.sha256(f.accession.encode()).digest() if limit else b""
     )
     return sorted(chosen[:limit] if limit else chosen)
 
@@ -128,9 +129,9 @@ def _filing(line: str) -> Filing | None:
         return None
 
 
-def _merged(one: Filing, other: Filing) -> Filing:
-    first, second = sorted((one, other), key=lambda f: f.cik)
-    others = {*one.co_filers, *other.co_filers, second.cik} - {first.cik}
+def _merged(left: Filing, right: Filing) -> Filing:
+    first, second = sorted((left, right), key=lambda f: f.cik)
+    others = {*left.co_filers, *right.co_filers, second.cik} - {first.cik}
     return replace(first, co_filers=tuple(sorted(others)))
 
 

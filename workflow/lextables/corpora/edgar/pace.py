@@ -1,10 +1,9 @@
-"""At most ten requests a second over all jobs of one machine, as EDGAR's rules ask.
+"""A rate limit for all jobs of one machine: EDGAR allows ten requests per second.
 
-The pace is kept in a small file under a lock, and not by a Snakemake resource: a resource counts jobs and not
-requests, and knows nothing of a second Snakemake, of another checkout or of a script run by hand.  The file
-holds the time of the next free slot.  A process waits for that slot and moves the time on; after a refusal
-it moves the time far on, and so every process waits.  On a cluster the rule runs on the machine of the
-Snakemake process, because EDGAR counts by network address.
+The limit uses a locked file. A Snakemake resource would count jobs instead of requests, and is not shared
+with other Snakemake processes, checkouts or scripts. The file holds the time of the next free slot. A process
+waits for that slot and advances the time; after a refusal it advances it further, so that all processes wait.
+On a cluster the rule runs on the machine of the Snakemake process, because EDGAR counts by network address.
 """
 
 import fcntl
@@ -41,7 +40,7 @@ class Pace:
                 now = time.time()
                 ahead = _next(file, now) - now
                 if ahead <= apart:
-                    # Slept through under the lock: who wakes late moves the others' slots too.
+                    # Sleep under the lock: a process that wakes late delays the slots of the others too.
                     time.sleep(max(0.0, ahead))
                     _store(file, time.time() + apart)
                     return
@@ -56,9 +55,9 @@ class Pace:
 
 @contextmanager
 def locked(path: Path) -> Iterator[int]:
-    """Yield the descriptor of ``path``, made if need be, while no other holder has it.
+    """Lock ``path`` and yield its descriptor; the file is created if needed.
 
-    The lock is the kernel's, so it goes with a killed process.
+    The kernel releases the lock of a killed process.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,4 +1,4 @@
-"""Pages of the archive: fetched once, at EDGAR's pace, and kept under their address."""
+"""Pages of the archive, fetched once within EDGAR's rate limit and cached by address."""
 
 import gzip
 import logging
@@ -40,7 +40,7 @@ class Gone(Exception):
 
 
 class _Again(Exception):
-    """An answer that another try may mend; ``everyone`` if all jobs must wait for it."""
+    """An answer that justifies another attempt; ``everyone`` if all jobs must wait."""
 
     def __init__(self, reason: str, *, after: float = 0.0, everyone: bool = False) -> None:
         self.after, self.everyone = after, everyone
@@ -50,7 +50,7 @@ class _Again(Exception):
 def user_agent(contact: str | None) -> str:
     """Return the user agent that declares ``contact``, a name and an e-mail address.
 
-    Raises `BadInput` if it is absent or malformed: EDGAR blocks whoever does not say who they are.
+    Raises `BadInput` if it is absent or malformed: EDGAR blocks anonymous clients.
     """
     do = "set it to your name and e-mail address, in plain ASCII, such as 'Jane Doe jane.doe@university.edu'"
     if not contact or not str(contact).strip():
@@ -64,10 +64,10 @@ def user_agent(contact: str | None) -> str:
 
 
 class Pages:
-    """The archive below ``base`` as a cache under ``folder`` sees it.
+    """The archive below ``base``, cached in ``folder``.
 
-    A page lies at ``<folder>/<host>/<path>.gz``, and appears there whole or not at all.  While a process
-    fetches a page, another that wants the same page waits for it.  Waits after a refusal start at
+    A page is stored at ``<folder>/<host>/<path>.gz``, completely or not at all.  While a process fetches
+    a page, other processes wait for it.  Waits after a refusal start at
     ``first_wait`` seconds and double; what a Retry-After header asks for is the least of them.
     """
 
@@ -99,7 +99,7 @@ class Pages:
         return self.base + quote(path)
 
     def kept(self, path: str) -> Path:
-        """Where the page lies, or will."""
+        """The cache path of a page, whether or not it exists."""
         parts = urlsplit(self.address(path))
         place = Path(
             quote(parts.netloc, safe=""), *(part for part in parts.path.split("/") if part.strip("."))
@@ -107,9 +107,9 @@ class Pages:
         return self.folder / place.with_name(place.name + ".gz")
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """Yield the page's lines with their ends, fetching it first if it is not kept.
+        """Yield the page's lines with their ends, fetching it first if it is not cached.
 
-        Raises `Gone` if there is no such page, and `BadInput` if EDGAR goes on refusing or a kept page is
+        Raises `Gone` if there is no such page, and `BadInput` if EDGAR keeps refusing or the cached page is
         damaged.
         """
         file = self.fetch(path)
@@ -122,15 +122,15 @@ class Pages:
             ) from error
 
     def fetch(self, path: str) -> Path:
-        """Make sure that the page is kept, and return where."""
+        """Fetch the page unless it is cached, and return its path."""
         kept = self.kept(path)
         if kept.exists():
             return kept
         with locked(self.folder / ".locks" / f"{zlib.crc32(str(kept).encode()) % 256:02x}"):
             if kept.exists():
                 return kept
-            for left in kept.parent.glob(f".{kept.name}.*.part"):
-                left.unlink()  # by a killed process: a live one would hold the lock
+            for stale in kept.parent.glob(f".{kept.name}.*.part"):
+                stale.unlink()  # left by a killed process: a live one would hold the lock
             self._fetch(self.address(path), kept)
         return kept
 
@@ -192,7 +192,7 @@ def _keep(answer: requests.Response, kept: Path) -> None:
         raise _Again(f"the page is encoded as {encoding!r}, which was not asked for")
     received = 0
     with replacing(kept) as part:
-        # What came in gzip stays as it came, the rest is packed: the archive's text shrinks to a fifth.
+        # Gzip answers are stored as received, others are compressed to about a fifth.
         with part.open("wb") if "gzip" in encoding else gzip.open(part, "wb", compresslevel=6) as out:
             for chunk in answer.raw.stream(_CHUNK, decode_content=False):
                 received += len(chunk)

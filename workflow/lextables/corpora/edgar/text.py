@@ -1,9 +1,9 @@
-"""From the body of an exhibit, HTML or plain text, to text in paragraphs.
+"""The text of an exhibit, in paragraphs, from its HTML or plain text body.
 
 Paragraphs are separated by a blank line.  A plain text keeps its lines as filed; in HTML a line is a block, a
 ``<br>`` or a table row, its cells separated by spaces.  Page breaks and the page numbers beside them are
-dropped, and a sentence that runs over a page break is joined again.  Running heads are kept: they cannot be
-told from headings with certainty.
+dropped, and a sentence that runs over a page break is joined again.  Running heads are kept because
+they cannot be distinguished from headings.
 """
 
 import codecs
@@ -38,7 +38,7 @@ _GAP = {0: "", _SPACE: " ", _LINE: "\n", _PARAGRAPH: "\n\n"}
 
 @dataclass(frozen=True)
 class Text:
-    """A text in paragraphs, its format as filed (``html`` or ``plain``), and what ailed its bytes."""
+    """A text in paragraphs, its format as filed (``html`` or ``plain``), and its encoding fault or empty."""
 
     text: str
     format: str
@@ -46,7 +46,7 @@ class Text:
 
 
 class NoText(Exception):
-    """A body without text to take; ``kind`` is ``binary`` or ``empty``."""
+    """A body without usable text; ``kind`` is ``binary`` or ``empty``."""
 
     def __init__(self, kind: str, what: str) -> None:
         self.kind = kind
@@ -71,7 +71,7 @@ def contract_text(body: bytes) -> Text:
 
 
 def _decoded(body: bytes) -> tuple[str, str]:
-    """UTF-8 if it is, else what the page declares if that fits, else Windows-1252, which is then a fault."""
+    """Decode as UTF-8, else as declared, else as Windows-1252 with a fault."""
     try:
         return body.decode("utf-8-sig"), ""
     except UnicodeDecodeError:
@@ -82,8 +82,7 @@ def _decoded(body: bytes) -> tuple[str, str]:
         codec = codecs.lookup(name).name if name else ""
     except LookupError:
         codec = ""
-    # As browsers do: who says Latin-1 means Windows-1252, and a page that can be searched for its charset is
-    # not UTF-16.
+    # As in browsers, Latin-1 means Windows-1252. A page whose charset reads as ASCII is not UTF-16.
     if codec in ("iso8859-1", "ascii"):
         codec = "cp1252"
     if codec and not codec.startswith(("utf", "idna", "punycode")):
@@ -91,8 +90,8 @@ def _decoded(body: bytes) -> tuple[str, str]:
             return body.decode(codec), ""
         except (UnicodeError, LookupError):
             pass
-    said = f"declares {name}, which it is not," if name else "declares no charset, is not UTF-8,"
-    return body.decode("cp1252", "replace"), f"the exhibit {said} and was read as Windows-1252"
+    cause = f"declares {name}, which it is not," if name else "declares no charset, is not UTF-8,"
+    return body.decode("cp1252", "replace"), f"the exhibit {cause} and was read as Windows-1252"
 
 
 def _from_plain(text: str) -> str:
@@ -103,23 +102,23 @@ def _from_plain(text: str) -> str:
 
 
 def _from_html(text: str) -> str:
-    # <PAGE> is no HTML element: left alone, each would hold all that follows it.
+    # <PAGE> is no HTML element; the parser would nest all following content in it.
     root = LexborHTMLParser(_PAGE.sub("<hr>", text.replace("\0", ""))).body
     return _joined(_Flow().of(root), " ") if root is not None else ""
 
 
 class _Flow:
-    """Walks a tree and writes its text; a gap is the widest that was asked for since the last words."""
+    """Walks a tree and writes its text; ``gap`` is the widest gap requested since the last words."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
         self.gap = 0
         self.pre = 0
-        # For each open cell: how much was written and which gap stood when it began.
+        # For each open cell: the number of pieces written and the gap when it began.
         self.cells: list[tuple[int, int]] = []
 
     def of(self, root: LexborNode) -> str:
-        # With a stack of our own: some filings nest thousands deep.
+        # An explicit stack, because some filings nest thousands deep.
         open_: list[tuple[LexborNode, str, bool]] = []
         node: LexborNode | None = root
         while node is not None or open_:

@@ -1,8 +1,8 @@
-"""The published forms of the public NLI data sets: where premise, hypothesis and label stand, and how spelt.
+"""The file formats of the public NLI data sets: keys of premise, hypothesis and label, and label spellings.
 
 SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018), FEVER-NLI (Nie et al. 2019), ANLI (Nie et al.
 2020) and ConTRoL (Liu et al. 2021) are JSON lines, DocNLI (Yin et al. 2021) is an array, ContractNLI (Koreeda
-and Manning 2021) asks the same hypotheses of every document.
+and Manning 2021) has the same hypotheses for every document.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ from lextables.sources.archives import member, opened
 from lextables.sources.json_records import RESTORE, Record, of_array, of_lines, value, whole
 
 ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = "entail", "neutral", "contradict", "not entail"
-# The answers of a data set, in their order.
+# The labels of a data set, in order.
 THREE, TWO = (ENTAIL, NEUTRAL, CONTRADICT), (ENTAIL, NOT_ENTAIL)
 
 Records = Callable[[IO[bytes], str], Iterator[tuple[str, Record]]]
@@ -33,7 +33,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Form:
-    """The keys of a pair's record, and its labels as they are spelt there; None is no label."""
+    """The keys of a pair's record; ``spelt`` maps published labels to ours, None for no label."""
 
     premise: str
     hypothesis: str
@@ -42,7 +42,7 @@ class Form:
     records: Records = of_lines
 
     def pairs(self, stream: IO[bytes], name: str) -> Iterator[Pair]:
-        """Yield the pairs of a file; `BadInput` names the place of the first fault."""
+        """Yield the pairs of a file. Raises `BadInput` with the place of the first fault."""
         for where, record in self.records(stream, name):
             premise, hypothesis, label = (
                 value(record, key, str, where) for key in (self.premise, self.hypothesis, self.label)
@@ -59,8 +59,8 @@ class Form:
 def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
     """Yield (place, record) for each document and hypothesis of a file of ContractNLI.
 
-    The records have the keys text, hypothesis and choice.  Of a document's annotation sets the first counts,
-    as in the authors' code; there is but one.
+    The records have the keys text, hypothesis and choice. Only a document's first annotation set is used, as
+    in the authors' code; the published files have one each.
     """
     content = whole(stream, name)
     hypotheses = {
@@ -83,11 +83,11 @@ SNLI = Form(
     premise="sentence1",
     hypothesis="sentence2",
     label="gold_label",
-    # Where the annotators had no majority there is a dash.
+    # A dash means that the annotators had no majority.
     spelt={"entailment": ENTAIL, "neutral": NEUTRAL, "contradiction": CONTRADICT, "-": None},
 )
 FEVER_NLI = Form(
-    # The readme has query and context the other way round; ANLI's own code reads them so.
+    # The readme exchanges query and context; ANLI's code reads them as here.
     premise="context",
     hypothesis="query",
     label="label",
@@ -113,7 +113,7 @@ CONTRACT_NLI = Form(
 
 @contextmanager
 def stream_of(path: Path, inside: str) -> Iterator[tuple[IO[bytes], str]]:
-    """Open a published file, or what is ``inside`` a zip, with the name that a sentence calls it by."""
+    """Open a published file, or the member ``inside`` a zip; yield it with its name for messages."""
     if not inside:
         with path.open("rb") as stream:
             yield stream, path.name

@@ -1,7 +1,7 @@
-"""From the published files of the public NLI data sets to pairs with a label.
+"""Labelled pairs from the published files of the public NLI data sets.
 
-What is called ANLI here is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, these repeated in training, as
-ANLI's authors train on them (and LawngNLI after them, Appendix A.2.2).
+The data set `anli` is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, which are repeated in training.
+ANLI's authors train on this mix, and so does LawngNLI (Appendix A.2.2).
 """
 
 from collections import Counter
@@ -22,10 +22,10 @@ ENTAILMENT = {"head_id": "entailment", "answers": list(formats.TWO)}
 
 @dataclass(frozen=True)
 class Part:
-    """One published file of pairs: ``file`` by the registry's name, and in a zip what is ``inside``.
+    """One published file of pairs: ``file`` is its registry name, ``inside`` the member of a zip.
 
-    Its pairs stand ``times`` times.  Ids of examples begin with the ``source``, the split and, where a split
-    has two files, what is ``also`` to be said.
+    Its pairs are repeated ``times`` times. Example ids start with the ``source``, the split and ``suffix``,
+    which distinguishes two files of a split.
     """
 
     source: str
@@ -34,25 +34,25 @@ class Part:
     file: str
     inside: str = ""
     times: int = 1
-    also: str = ""
+    suffix: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.source}-{self.split}{self.also}"
+        return f"{self.source}-{self.split}{self.suffix}"
 
 
 def read(name: str, published: Published) -> Rows:
     """Return the data set ``name``: `anli`, `control`, `docnli` or `contractnli`.
 
-    Pairs without a label are left out, and the notes count them; they also count premises and hypotheses
-    without a word, which stay.  All files are read once, to their ends; then rows come with a part of them
-    in memory.  Raises `BadInput` for the first fault.
+    Pairs without a label are dropped and counted in the notes; empty premises and hypotheses are kept and
+    counted. All files are read completely before the first row; the rows are then streamed from disk. Raises
+    `BadInput` for the first fault.
     """
     parts, head = PARTS[name](published.given), ENTAILMENT if name == "docnli" else NLI
     spool, notes = Spool(), Counter[str]()
     # Examples are sorted by their ids, which begin with the part's name.
-    in_order = sorted(parts, key=lambda part: part.name)
-    spool.fill(example for part in in_order for example in _examples(part, published, head, notes))
+    ordered = sorted(parts, key=lambda part: part.name)
+    spool.fill(example for part in ordered for example in _examples(part, published, head, notes))
     texts = spool.texts(TokenCounter().sequence_length)
     return Rows({"examples": spool.examples(), "heads": [head], "texts": texts}, notes)
 
@@ -77,30 +77,30 @@ def _examples(
             yield row, pair.premise, pair.hypothesis, part.times
 
 
-def _anli(given: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
+def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
     for split in SPLITS:
         yield Part("snli", split, formats.SNLI, "snli", f"snli_1.0_{split}.jsonl")
         yield Part("fever", split, formats.FEVER_NLI, "fever", f"{split}_fitems.jsonl")
-        for one in ROUNDS:
-            source, inside = f"anli_{one.lower()}", f"{one}/{split}.jsonl"
-            times = given["anli_repeats"][one] if split == TRAIN else 1
+        for name in ROUNDS:
+            source, inside = f"anli_{name.lower()}", f"{name}/{split}.jsonl"
+            times = settings["anli_repeats"][name] if split == TRAIN else 1
             yield Part(source, split, formats.ANLI, "anli", inside, times)
     # MultiNLI's labelled test set was never published; its two development sets are.
     yield Part("mnli", TRAIN, formats.SNLI, "mnli", "multinli_1.0_train.jsonl")
     for genres in ("matched", "mismatched"):
         file = f"multinli_1.0_dev_{genres}.jsonl"
-        yield Part("mnli", DEV, formats.SNLI, "mnli", file, also=f"_{genres}")
+        yield Part("mnli", DEV, formats.SNLI, "mnli", file, suffix=f"_{genres}")
 
 
-def _control(given: Mapping[str, object]) -> Iterator[Part]:
+def _control(settings: Mapping[str, object]) -> Iterator[Part]:
     return (Part("control", split, formats.CONTROL, split) for split in SPLITS)
 
 
-def _docnli(given: Mapping[str, object]) -> Iterator[Part]:
+def _docnli(settings: Mapping[str, object]) -> Iterator[Part]:
     return (Part("docnli", split, formats.DOCNLI, "docnli", f"{split}.json") for split in SPLITS)
 
 
-def _contract_nli(given: Mapping[str, object]) -> Iterator[Part]:
+def _contract_nli(settings: Mapping[str, object]) -> Iterator[Part]:
     file = "contractnli"
     return (Part(file, split, formats.CONTRACT_NLI, file, f"{split}.json") for split in SPLITS)
 

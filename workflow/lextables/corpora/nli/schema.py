@@ -1,4 +1,4 @@
-"""The tables of the public NLI data sets: pairs of premise and hypothesis, as classification reads them."""
+"""The tables of the public NLI data sets, in the form of the classification task."""
 
 from dataclasses import replace
 

@@ -1,7 +1,7 @@
-"""Pairs on their way to the tables: on the disk, so that memory is bounded by a share of the texts.
+"""A temporary store on disk for examples and texts, so that memory is bounded by a share of the texts.
 
-A data set has up to a million and a half different texts, each of which is to stand once, in the order of its
-id; and all of its files are to be read to their ends before the first row is written.
+A data set has up to 1.5 million distinct texts. Each is written once, sorted by id, and all files must be
+read before the first row is written.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import IO
 from lextables.pipeline.dataset import Row
 
 HEX = 16  # digits of an id
-FILES = 256  # that texts are dealt to by their ids' first two digits
+FILES = 256  # texts are distributed over the files by the first two digits of their id
 
 
 def text_id(text: str) -> str:
@@ -25,10 +25,10 @@ def text_id(text: str) -> str:
 
 
 class Spool:
-    """Examples in the order that they come in, and the texts that they name, sorted by their ids.
+    """Examples in their order of arrival, and their texts sorted by id.
 
-    They lie in a folder of their own in the system's place for such (``TMPDIR``), as large as all texts
-    unpacked, which goes with the spool.
+    They are stored in a temporary folder (``TMPDIR``) that is as large as all texts uncompressed and is
+    removed with the spool.
     """
 
     def __init__(self) -> None:
@@ -38,17 +38,17 @@ class Spool:
         self._examples = folder / "examples"
 
     def fill(self, examples: Iterable[tuple[Row, str, str, int]]) -> None:
-        """Take up examples: the row without its texts' ids, premise, hypothesis, and how often it stands.
+        """Store examples: (row without text ids, premise, hypothesis, number of repeats).
 
-        Once, before anything is read from it.
+        Call it once, before reading.
         """
         files = [path.open("w", encoding="utf-8") for path in self._texts]
         try:
             with self._examples.open("w", encoding="utf-8") as out:
                 for row, premise, hypothesis, times in examples:
                     ids = {
-                        "text_id": _keep(files, premise),
-                        "pair_id": _keep(files, hypothesis),
+                        "text_id": _write_text(files, premise),
+                        "pair_id": _write_text(files, hypothesis),
                     }
                     out.write(f"{json.dumps([row | ids, times])}\n")
         finally:
@@ -56,24 +56,24 @@ class Spool:
                 file.close()
 
     def examples(self) -> Iterator[Row]:
-        """Yield the examples; one that stands several times has a number behind its id each time."""
+        """Yield the examples; repeats get a number after their id."""
         with self._examples.open(encoding="utf-8") as lines:
             for line in lines:
                 row, times = json.loads(line)
-                names = [f".{repeat:02d}" for repeat in range(times)] if times > 1 else [""]
-                for name in names:
-                    yield row | {"example_id": row["example_id"] + name}
+                suffixes = [f".{repeat:02d}" for repeat in range(times)] if times > 1 else [""]
+                for suffix in suffixes:
+                    yield row | {"example_id": row["example_id"] + suffix}
 
     def texts(self, length: Callable[[str], int]) -> Iterator[Row]:
-        """Yield the different texts by id, with the tokens that ``length`` counts in each."""
+        """Yield the distinct texts sorted by id; ``length`` counts the tokens of a text."""
         for path in self._texts:
             with path.open(encoding="utf-8") as lines:
-                found = dict(json.loads(line) for line in lines)
-            for name, text in sorted(found.items()):
+                texts = dict(json.loads(line) for line in lines)
+            for name, text in sorted(texts.items()):
                 yield {"text_id": name, "text": text, "tokens": length(text)}
 
 
-def _keep(files: list[IO[str]], text: str) -> str:
+def _write_text(files: list[IO[str]], text: str) -> str:
     name = text_id(text)
     files[int(name[:2], 16)].write(f"{json.dumps([name, text])}\n")
     return name

@@ -7,6 +7,7 @@ different ones among ten million share a hash with probability 3 in a million.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,17 @@ import pyarrow.parquet as pq
 
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.papers.lawngnli.citation_keys import citation_key
-from lextables.papers.lawngnli.party_names import parties
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
 
 AMBIGUOUS = -1
+
+_VERSUS = re.compile(r"\s(?:v|vs|versus|against)\.?\s", re.IGNORECASE)
+# Words for the role of a party. The released code has the first six.
+_ROLES = re.compile(
+    r"\b(?:plaintiff|defendant|petitioner|respondent|appellant|appellee|cross(?=-)|in error|et al|et ux)s?\b"
+)
+_NOT_A_LETTER = re.compile(r"[^\w]+")
 
 _CITATION = np.dtype([("key", "<u8"), ("case", "<i8")])
 _CASE = np.dtype([("case", "<i8"), ("shard", "<i4"), ("row", "<i8"), ("jurisdiction", "<i4")])
@@ -65,7 +72,7 @@ class CaseRecord:
 
 
 def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[str, int]:
-    """Write the index of the cases in ``shards`` (files of `caselaw.schema.OPINIONS`) to ``folder``.
+    """Write the index of the cases in ``shards`` (files of `caselaw.ingest.OPINIONS`) to ``folder``.
 
     Returns counts: cases, those with a single majority opinion, citations, and citations that belong
     to two cases.  Reads no opinion's text.  The same cases give the same answers in whatever files
@@ -177,6 +184,16 @@ class CaseHeading:
     reporter: str
     volume: str
     first_page: str
+
+
+def parties(name: str) -> tuple[str, ...]:
+    """Return the parties in a case name, in order, normalised for comparison (A.1.2).
+
+    Lower case, without roles and punctuation: ``ROE, Plaintiff-Appellant, v. WADE, Appellee`` gives
+    ``("roe", "wade")``.
+    """
+    sides = (_NOT_A_LETTER.sub(" ", _ROLES.sub(" ", side.lower())).strip() for side in _VERSUS.split(name))
+    return tuple(side for side in sides if side)
 
 
 def _heading_entry(case: CaseHeading) -> np.void:

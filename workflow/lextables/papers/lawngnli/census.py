@@ -52,7 +52,7 @@ def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
 
 
 def volume_sources(shards: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return the provenance of the volumes in the shards' records (`caselaw.fetching.bring`).
+    """Return the provenance of the volumes in the shards' records (`caselaw.fetching.fetch_volumes`).
 
     Volumes that are alike have one entry; of an address only the host is the same for all.  They were chosen,
     and are not the paper's export: never comparable, whatever the bytes.

@@ -1,4 +1,4 @@
-"""Which cases' majority opinions LawngNLI needs as long premises, and where they lie."""
+"""The cases whose majority opinions are LawngNLI's long premises, and the rows that hold them."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,7 +8,7 @@ from lextables.papers.lawngnli.outcomes import outcomes
 
 
 def cited_cases(contradictions: Iterable[str | Path], parentheticals: Iterable[str | Path]) -> set[int]:
-    """Return the cases whose opinions are the premises of hypotheses that the algorithm took."""
+    """Return the cited cases of all hypotheses that the contradiction algorithm accepted."""
     return {
         row["cited_case_id"]
         for paths in zip(contradictions, parentheticals, strict=True)
@@ -18,10 +18,10 @@ def cited_cases(contradictions: Iterable[str | Path], parentheticals: Iterable[s
 
 
 def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int]]]:
-    """Return for each shard of ``index`` the (row, case) of the ``cases`` whose opinions it holds, sorted."""
+    """Return, for each shard of ``index``, the sorted (row, case) of those ``cases`` whose opinion it has."""
     places: list[list[tuple[int, int]]] = [[] for _ in index.shards]
     for case in cases:
         record = index.record(case)
         if record.row is not None:
             places[record.shard].append((record.row, case))
-    return [sorted(found) for found in places]
+    return [sorted(rows) for rows in places]

@@ -1,6 +1,6 @@
-"""LawngNLI, Appendices A.1.3, A.1.5 and A.1.6 over one shard: what contradicts each hypothesis.
+"""LawngNLI, Appendices A.1.3, A.1.5 and A.1.6, for one shard: the contradiction of each hypothesis.
 
-Parsing takes the time of this step, hours over many volumes; so this imports nothing of the steps after it.
+Parsing takes hours for many volumes. This module imports no later step, so changes there do not rerun it.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from lextables.papers.lawngnli.schema.contradictions import CONTRADICTIONS
 from lextables.papers.lawngnli.step_counts import StepCounts
 from lextables.pipeline import dataset
 
-# Hypotheses that are parsed together.
+# Hypotheses per parser call.
 BATCH = 1024
 
 DIFFICULTY = "no quotation, four words or more, less than half of the bigrams in the premise"
@@ -27,53 +27,52 @@ FUNNEL = (DIFFICULTY, CONTRADICTED)
 def write_contradictions(
     parentheticals: str | Path, parser: Parser, seed: int, path: str | Path, *, filtered: bool = True
 ) -> StepCounts:
-    """Write what the contradiction algorithm makes of each hypothesis (A.1.3, A.1.5, A.1.6).
+    """Write the result of the contradiction algorithm for each hypothesis (A.1.3, A.1.5, A.1.6).
 
-    ``path`` becomes a table of `CONTRADICTIONS`.  Only hypotheses that pass the difficulty filters are
-    parsed, which are cheap where parsing is not.  The paper filters after the conversion: `write_examples`
-    does so too, so that here a hypothesis to be converted must pass twice.  Where none is to be ``filtered``
-    all are parsed, and the fault is noted.  Each reason that drops some, and each warning of the parser, is
-    counted.
+    ``path`` becomes a table of `CONTRADICTIONS`. Only hypotheses that pass the difficulty filters are
+    parsed, because parsing is expensive. The paper filters after the conversion; `write_examples` repeats
+    the filters there, so a converted hypothesis must pass twice. Unless ``filtered``, all hypotheses are
+    parsed and the fault is recorded. Drops are counted by reason, parser warnings by category.
     """
     counts: Counter[str] = Counter()
 
     def rows() -> Iterator[dict[str, Any]]:
-        read = dataset.read(parentheticals, ["example_id", "hypothesis", "short_premise"])
-        while batch := list(islice(read, BATCH)):
+        remaining = dataset.read(parentheticals, ["example_id", "hypothesis", "short_premise"])
+        while batch := list(islice(remaining, BATCH)):
             faults = [difficulty_fault(row["hypothesis"], row["short_premise"]) for row in batch]
             passed = [not filtered or fault is None for fault in faults]
-            trees = parser.parse(row["hypothesis"] for row, taken in zip(batch, passed, strict=True) if taken)
-            for row, fault, taken in zip(batch, faults, passed, strict=True):
-                found = contradict(next(trees), example=row["example_id"], seed=seed) if taken else None
-                counts.update(_counted(fault, found))
-                yield {"example_id": row["example_id"], **_outcome(fault, found)}
+            trees = parser.parse(row["hypothesis"] for row, ok in zip(batch, passed, strict=True) if ok)
+            for row, fault, ok in zip(batch, faults, passed, strict=True):
+                result = contradict(next(trees), example=row["example_id"], seed=seed) if ok else None
+                counts.update(_counted(fault, result))
+                yield {"example_id": row["example_id"], **_outcome(fault, result)}
 
     dataset.write(CONTRADICTIONS, rows(), path)
     counts.update({f"parser warned: {kind}": n for kind, n in parser.warnings.items()})
     funnel = {step: counts.pop(step, 0) for step in FUNNEL}
-    if not filtered:  # a step that drops nothing is none
+    if not filtered:  # without the filters there is no such step
         del funnel[DIFFICULTY]
     return StepCounts(funnel, dict(sorted(counts.items())))
 
 
-def _counted(fault: str | None, found: Contradiction | Rejected | None) -> tuple[str, ...]:
-    """The steps that a hypothesis passed, and what dropped it."""
+def _counted(fault: str | None, result: Contradiction | Rejected | None) -> tuple[str, ...]:
+    """The steps that a hypothesis passed, and the reasons that dropped it."""
     reasons = (f"difficulty: {fault}",) if fault else ()
-    if found is None:
+    if result is None:
         return reasons
-    if isinstance(found, Rejected):
-        return *reasons, DIFFICULTY, f"rejected: {found.reason}"
+    if isinstance(result, Rejected):
+        return *reasons, DIFFICULTY, f"rejected: {result.reason}"
     return *reasons, *FUNNEL
 
 
-def _outcome(fault: str | None, found: Contradiction | Rejected | None) -> dict[str, Any]:
-    """The columns of `CONTRADICTIONS` beside the example's id."""
-    made = found if isinstance(found, Contradiction) else None
+def _outcome(fault: str | None, result: Contradiction | Rejected | None) -> dict[str, Any]:
+    """The columns of `CONTRADICTIONS` other than the example id."""
+    contradiction = result if isinstance(result, Contradiction) else None
     return {
         "fault": fault,
-        "rejection": found.reason if isinstance(found, Rejected) else None,
-        "negated": made and made.negated,
-        "twin": made and made.text,
-        "rule": made and made.rule,
-        "kind": made and made.kind,
+        "rejection": result.reason if isinstance(result, Rejected) else None,
+        "negated": contradiction and contradiction.negated,
+        "twin": contradiction and contradiction.text,
+        "rule": contradiction and contradiction.rule,
+        "kind": contradiction and contradiction.kind,
     }

@@ -1,26 +1,28 @@
-"""LawngNLI, Appendices A.1.4 to A.1.9 over all shards: from Entail examples and their twins to the data set.
+"""LawngNLI, Appendices A.1.4 to A.1.9, for all shards: from Entail examples and their twins to the data set.
 
-The result is the same whatever the number of shards.  What does not fit in memory for the whole project
-stands on disk between the steps, by the jurisdiction of the premise, inside which neutral premises are found.
+The result does not depend on the number of shards. Intermediate tables are kept on disk, one file per
+jurisdiction of the premise, because neutral premises are searched within a jurisdiction.
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lextables.papers.lawngnli.balance import TEST_SHARE, balance, balanced, in_analysis
 from lextables.papers.lawngnli.citation_network import CitationNetwork, pairs_of
 from lextables.papers.lawngnli.citation_removal import remove_citations
 from lextables.papers.lawngnli.difficulty import difficulty_fault
-from lextables.papers.lawngnli.jurisdictions import part
-from lextables.papers.lawngnli.labels import CONTRADICT, assign_labels, contradicted, labelled
+from lextables.papers.lawngnli.labels import CONTRADICT, OPPOSITE, assign_labels, contradicted, labelled
 from lextables.papers.lawngnli.neutralization import (
     PREMISE_FIELDS,
     Encode,
@@ -31,8 +33,8 @@ from lextables.papers.lawngnli.neutralization import (
 from lextables.papers.lawngnli.outcomes import outcomes
 from lextables.papers.lawngnli.schema.examples import EXAMPLES, LABELLED, PAIRED, UNFILTERED
 from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
-from lextables.papers.lawngnli.twins import twinned
 from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Table
 
 Row = dict[str, Any]
 
@@ -41,13 +43,15 @@ NEUTRALIZED = "with a candidate for a neutral premise"
 BALANCED = "balanced"
 TWINNED = "with twins"
 
-# Short premises whose citations are taken out once, since examples next to each other share them: 40 MB.
+# Neighbouring examples share short premises. The cache of premises without citations takes 40 MB.
 SHORT_PREMISES = 4096
+# Rows that `split_by_jurisdiction` holds in memory.
+BATCH = 4096
 
 
 @dataclass(frozen=True)
 class Shard:
-    """The files of one shard, as the rules before this one wrote them."""
+    """The files of one shard, written by the previous rules."""
 
     parentheticals: str | Path
     contradictions: str | Path
@@ -63,13 +67,15 @@ def write_examples(
 
     Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as converted (A.1.6), neutral
     premises (A.1.7), citations out of the premises (A.1.9), the analysis subset, balance and split, twins
-    (A.1.8).  Where none is to be ``filtered`` by difficulty those that it would drop stay, with their
-    ``fault``, and the funnel has no such step.  Memory: the accepted examples of the largest jurisdiction
-    with their short premises, and one embedding each; of all examples the name, label and split, and the
-    citations of their cases.  On disk below ``scratch``: the accepted examples, once more.
+    (A.1.8).  Unless ``filtered``, examples that fail a difficulty filter are kept with their ``fault``,
+    and the funnel has no such step. Memory: the accepted examples of the largest jurisdiction with their
+    short premises and one embedding each; the id, label and split of all examples; the citations of their
+    cases. Disk, below ``scratch``: one copy of the accepted examples.
     """
     with TemporaryDirectory(dir=scratch) as folder:
-        converted = part(_converted(shards, seed, filtered), LABELLED, Path(folder, "labelled"))
+        converted = split_by_jurisdiction(
+            _converted(shards, seed, filtered), LABELLED, Path(folder, "labelled")
+        )
         steps = {CONVERTED: _rows(converted)} if filtered else {}
         paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
         splits = balance(_read(paired, ["example_id", "label", "negated", "analysis"]), seed, test_share)
@@ -85,7 +91,7 @@ def write_examples(
 
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
-    """Write every Entail candidate with the reason it left, or its twin: the paper's unfiltered-LawngNLI2."""
+    """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
 
     def rows() -> Iterator[Row]:
         names = [column.name for column in UNFILTERED.columns]
@@ -98,13 +104,13 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
 
 
 def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
-    """Yield the long premises of ``cases``, by case, so that no order tells how the volumes were cut.
+    """Yield the long premises of ``cases``, sorted by case, so that the order does not depend on the shards.
 
-    A shard's file is opened when the turn of its first case comes, for not all would fit in memory.
+    A shard's file is only read once its first case is due: all files at once would not fit in memory.
     """
 
     def opened(path: str | Path, first: Row) -> Iterator[Row]:
-        yield first  # the merge asks for the next when this one's turn has come
+        yield first  # the merge asks for the next row only after yielding this one
         yield from dataset.read(path)
 
     paths = [shard.long_premises for shard in shards]
@@ -117,7 +123,7 @@ def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
 def entail_rows(shards: Sequence[Shard], columns: list[str] | None = None) -> Iterator[Row]:
     """Yield the Entail examples that the contradiction algorithm took, with ``negated`` and ``twin``.
 
-    ``columns`` are those of the parentheticals that are read, ``example_id`` among them, or all.
+    ``columns`` are the columns of the parentheticals to read, including ``example_id``; None reads all.
     """
     for shard in shards:
         files = shard.contradictions, shard.parentheticals
@@ -127,7 +133,7 @@ def entail_rows(shards: Sequence[Shard], columns: list[str] | None = None) -> It
 
 
 def _converted(shards: Sequence[Shard], seed: int, filtered: bool) -> Iterator[Row]:
-    """The rows with their labels and what the difficulty filters say of them once converted, if they stay."""
+    """The labelled rows that pass the difficulty filters after conversion (all rows unless ``filtered``)."""
     labels = assign_labels(entail_rows(shards, ["example_id", "citing_jurisdiction"]), seed)
     for row in entail_rows(shards):
         converted = labelled(row, labels[row["example_id"]])
@@ -139,8 +145,8 @@ def _converted(shards: Sequence[Shard], seed: int, filtered: bool) -> Iterator[R
 def _paired(
     converted: Sequence[Path], shards: Sequence[Shard], encode: Encode, folder: Path
 ) -> Iterator[Path]:
-    """For each jurisdiction a table of `PAIRED`, its rows that find a neutral premise."""
-    # Of other cases no neighbour is asked for.
+    """For each jurisdiction, a table of `PAIRED` with the rows that have a neutral premise."""
+    # Only neighbours of citing cases are needed.
     citing = {row["citing_case_id"] for row in _read(converted, ["citing_case_id"])}
     network = CitationNetwork(pairs_of(citing, (shard.cites for shard in shards)))
     tokens = _tokens(shards)
@@ -148,37 +154,37 @@ def _paired(
     def write(path: Path) -> Path:
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         path.unlink()
-        found = (
+        paired = (
             row | {"analysis": in_analysis(tokens[row["cited_case_id"]])}
             for row in _with_premises(rows, network, encode)
         )
-        dataset.write(PAIRED, found, folder / path.name)
+        dataset.write(PAIRED, paired, folder / path.name)
         return folder / path.name
 
-    # In a function, so that one jurisdiction has left memory before the next is read.
+    # A function, so that the rows of one jurisdiction are freed before the next is read.
     return map(write, converted)
 
 
 def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode) -> Iterator[Row]:
-    """The rows of one jurisdiction that find a neutral premise, in their order.
+    """The rows of one jurisdiction that have a neutral premise, in their order.
 
-    Every hypothesis is asked about as it was before it was labelled, whatever its label.
+    The search uses each hypothesis as it was before labelling, whatever its label.
     """
-    asked = (contradicted(row) if row["label"] == CONTRADICT else row for row in rows)
-    pairings = neutral_premises(asked, network, encode)
-    wanted = chosen_premises(rows, pairings)
-    premises = {row["example_id"]: row for row in rows if row["example_id"] in wanted}
+    originals = (contradicted(row) if row["label"] == CONTRADICT else row for row in rows)
+    pairings = neutral_premises(originals, network, encode)
+    premise_ids = chosen_premises(rows, pairings)
+    premises = {row["example_id"]: row for row in rows if row["example_id"] in premise_ids}
     return neutralized(rows, pairings, premises, PREMISE_FIELDS)
 
 
 def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
-    """The length of each long premise."""
-    read = _read([shard.long_premises for shard in shards], ["case_id", "tokens"])
-    return {row["case_id"]: row["tokens"] for row in read}
+    """The number of tokens of each long premise, by case id."""
+    rows = _read([shard.long_premises for shard in shards], ["case_id", "tokens"])
+    return {row["case_id"]: row["tokens"] for row in rows}
 
 
 def _read(paths: Iterable[str | Path], columns: list[str]) -> Iterator[Row]:
-    """The rows of one table after the other."""
+    """The rows of several tables, one after the other."""
     for path in paths:
         yield from dataset.read(path, columns)
 
@@ -188,10 +194,57 @@ def _rows(paths: Iterable[Path]) -> int:
 
 
 def _finished(kept: Iterable[Row]) -> Iterator[Row]:
-    """The rows of `EXAMPLES`: each example and its twin, citations out of their short premises."""
+    """The rows of `EXAMPLES`: each example and its twin, with short premises without citations."""
     names = [column.name for column in EXAMPLES.columns]
     without = lru_cache(SHORT_PREMISES)(remove_citations)
     for row in twinned(kept):
         original = row["short_premise"]
         whole = row | {"short_premise": without(original), "short_premise_original": original}
         yield {name: whole[name] for name in names}
+
+
+def twin(row: Mapping[str, Any]) -> Row:
+    """Return the contradictory twin of a labelled example (Appendix A.1.8).
+
+    The premise and the split stay the same. The hypothesis gains or loses pivotal negation; Entail and
+    Contradict are exchanged, and Neutral stays. ``is_twin`` is true.
+    """
+    return {**contradicted(row), "label": OPPOSITE[row["label"]], "is_twin": True}
+
+
+def twinned(rows: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+    """Yield each labelled example (``is_twin`` false) followed by its twin."""
+    for row in rows:
+        yield {**row, "is_twin": False}
+        yield twin(row)
+
+
+def split_by_jurisdiction(rows: Iterable[Mapping[str, Any]], table: Table, folder: Path) -> list[Path]:
+    """Write ``rows`` to one file per ``cited_jurisdiction``, keeping their order.
+
+    Only the columns of ``table`` are written. Returns the files, sorted by jurisdiction.
+    """
+    folder.mkdir(parents=True)
+    paths: dict[str, Path] = {}
+    with ExitStack() as files:
+        writers: dict[str, pq.ParquetWriter] = {}
+        for jurisdiction, group in _batches_by_jurisdiction(rows):
+            if jurisdiction not in writers:
+                paths[jurisdiction] = folder / f"{len(paths)}.parquet"
+                writers[jurisdiction] = files.enter_context(
+                    pq.ParquetWriter(paths[jurisdiction], table.schema, compression="zstd")
+                )
+            writers[jurisdiction].write_batch(pa.RecordBatch.from_pylist(group, table.schema))
+    return [path for _, path in sorted(paths.items())]
+
+
+def _batches_by_jurisdiction(
+    rows: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """Group the rows of each batch by jurisdiction."""
+    remaining = iter(rows)
+    while batch := list(islice(remaining, BATCH)):
+        groups: dict[str, list[Mapping[str, Any]]] = {}
+        for row in batch:
+            groups.setdefault(row["cited_jurisdiction"], []).append(row)
+        yield from groups.items()

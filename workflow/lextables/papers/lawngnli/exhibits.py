@@ -1,4 +1,4 @@
-"""What is shown of LawngNLI beside its tables: how many candidates each step keeps, and examples."""
+"""LawngNLI's report pages: the funnel of candidates, and examples with their twins."""
 
 import json
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from lextables.report.exhibits import Example, Examples, Funnel, Piece, Section,
 
 COLUMNS = ["example_id", "is_twin", "label", "hypothesis", "short_premise", "premise_example_id", "fault"]
 LABELS = ("entail", "contradict", "neutral")
-EACH = 2  # examples of a label
-SEEN = 20_000  # rows that they are chosen from
-LETTERS = 900  # of a premise
+EACH = 2  # examples per label
+MAX_ROWS = 20_000  # rows from which examples are chosen
+MAX_CHARACTERS = 900  # of a premise
 TITLES = {
     "entail": "A court’s own words on the case that it cites",
     "contradict": "The same kind of words, turned into their contrary",
@@ -21,11 +21,11 @@ TITLES = {
 ORIGIN = (
     "The premise is another parenthetical’s ({}), so that it neither entails the words nor contradicts them."
 )
-MIDDLE = 350  # letters of a premise that says enough and is read at once
+PREFERRED_CHARACTERS = 350  # of a premise: short enough to read, long enough to understand
 
 
 def sections(data: Path) -> list[Section]:
-    """Return the funnel from citations to examples, and some examples with the edit of their twins.
+    """Return the funnel from citations to examples, and some examples with their twins.
 
     ``data`` is the folder of all data sets.
     """
@@ -47,20 +47,20 @@ def sections(data: Path) -> list[Section]:
 
 
 def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
-    """Return pairs of an example and its twin, `EACH` of a label: difficult ones, with premises to read."""
+    """Return `EACH` (example, twin) pairs per label, difficult ones with readable premises first."""
     by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {label: [] for label in LABELS}
     for pair in _pairs(path):
         by_label[pair[0]["label"]].append(pair)
-    return [pair for pairs in by_label.values() for pair in sorted(pairs, key=_worth)[:EACH]]
+    return [pair for pairs in by_label.values() for pair in sorted(pairs, key=_preference)[:EACH]]
 
 
-def _worth(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
+def _preference(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
     row, _ = pair
-    return row["fault"] is not None, abs(len(row["short_premise"]) - MIDDLE), row["example_id"]
+    return row["fault"] is not None, abs(len(row["short_premise"]) - PREFERRED_CHARACTERS), row["example_id"]
 
 
 def _pairs(path: Path) -> Iterator[tuple[dataset.Row, dataset.Row]]:
-    rows = islice(dataset.read(path, COLUMNS), SEEN)
+    rows = islice(dataset.read(path, COLUMNS), MAX_ROWS)
     for row in rows:
         twin = next(rows, None)
         if twin is not None:
@@ -68,7 +68,7 @@ def _pairs(path: Path) -> Iterator[tuple[dataset.Row, dataset.Row]]:
 
 
 def _example(row: dataset.Row, twin: dataset.Row) -> Example:
-    premise, hypothesis = cut(row["short_premise"], LETTERS), row["hypothesis"]
+    premise, hypothesis = cut(row["short_premise"], MAX_CHARACTERS), row["hypothesis"]
     other = row["premise_example_id"] != row["example_id"]
     return Example(
         TITLES[row["label"]],

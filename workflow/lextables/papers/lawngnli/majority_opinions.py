@@ -1,4 +1,4 @@
-"""The majority opinions of a corpus, which are LawngNLI's long premises, read where they lie."""
+"""Random access to the majority opinions of a corpus, which are LawngNLI's long premises."""
 
 import bisect
 from collections import OrderedDict
@@ -33,10 +33,10 @@ class MajorityOpinion:
 
 
 class MajorityOpinions:
-    """Majority opinions of a corpus, read where they lie: at most ``HELD`` row groups in memory."""
+    """Random access to majority opinions, with at most ``HELD`` row groups in memory."""
 
     def __init__(self, shards: Sequence[str | Path]) -> None:
-        """Take the opinion files in the order in which `case_index` numbers them."""
+        """``shards`` are the opinion files, in the order of `case_index`."""
         self._paths = [Path(shard) for shard in shards]
         self._starts: dict[int, list[int]] = {}
         self._held: OrderedDict[tuple[int, int], list[dict[str, Any]]] = OrderedDict()
@@ -52,14 +52,14 @@ class MajorityOpinions:
             self._starts[shard] = starts
         starts = self._starts[shard]
         group = bisect.bisect_right(starts, row) - 1
-        found = self._group(shard, group)[row - starts[group]]
+        opinion = self._group(shard, group)[row - starts[group]]
         return MajorityOpinion(
-            opinion_id=found["opinion_id"],
-            text=found["text"],
-            pages=tuple(Page(page["label"], page["offset"]) for page in found["pages"]),
-            body_end=found["body_end"],
-            reporter=found["reporter"],
-            volume=found["volume"],
+            opinion_id=opinion["opinion_id"],
+            text=opinion["text"],
+            pages=tuple(Page(page["label"], page["offset"]) for page in opinion["pages"]),
+            body_end=opinion["body_end"],
+            reporter=opinion["reporter"],
+            volume=opinion["volume"],
         )
 
     def _group(self, shard: int, group: int) -> list[dict[str, Any]]:
@@ -73,9 +73,9 @@ class MajorityOpinions:
         return self._held[key]
 
     def _file(self, shard: int) -> pq.ParquetFile:
-        """The file of a shard, open until another's is asked for.
+        """The open file of a shard; the previous file is closed.
 
-        One of a hundred volumes lists so many row groups that opening it takes longer than reading one.
+        With many volumes a file has so many row groups that opening it takes longer than reading one.
         """
         if self._open is None or self._open[0] != shard:
             if self._open is not None:

@@ -1,4 +1,4 @@
-"""The Entail candidates of a shard beside what the contradiction algorithm made of them."""
+"""The Entail candidates of a shard, joined with the results of the contradiction algorithm."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +13,10 @@ def outcomes(
     of_outcome: list[str] | None = None,
     of_row: list[str] | None = None,
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield (outcome, parenthetical) row by row, of each the named columns or all.
+    """Yield (outcome, parenthetical) for each candidate.
 
-    Both are to have ``example_id``.  Raises ValueError if the files are not of one shard.
+    ``of_outcome`` and ``of_row`` select columns and must include ``example_id``; None reads all columns.
+    Raises ValueError if the files are not of the same shard.
     """
     for outcome, row in zip(
         dataset.read(contradictions, of_outcome), dataset.read(parentheticals, of_row), strict=True

@@ -1,14 +1,13 @@
-"""LawngNLI, Section 4.1: what models are shown of the examples, as the task of classification reads it.
+"""LawngNLI, Section 4.1: the examples as input of the classification task.
 
-Of each example: the short and the long premise, each whole and cut to the five
-paragraphs that BM25 finds nearest to the hypothesis, and the hypothesis.  They are texts, each once, which
-the examples name; a view is a choice of them.
+Each example has a hypothesis, and a short and a long premise, each whole and cut to the five paragraphs that
+BM25 ranks highest for the hypothesis. Each text is stored once; a view selects from them.
 
-Two heads.  `nli` has the three labels.  `entailment` has two, for models that come from two-label DocNLI:
-Entail examples stand twice, so that it is balanced (A.2.1).
+There are two heads. `nli` has the three labels. `entailment` has two, for models trained on two-label DocNLI;
+Entail examples occur twice to balance it (A.2.1).
 
-The long premise has its last paragraphs once more before it (A.1.9); it is filtered without them, as in the
-released code.
+The last paragraphs of a long premise are repeated before it (A.1.9). The BM25 filter does not see the
+repeated paragraphs, as in the released code.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,8 +38,8 @@ def write_pairs(
 ) -> None:
     """Write the tables of `schema.pairs` from LawngNLI's examples and their long premises.
 
-    Memory: one long premise, the examples with their short premises, and the ids of all texts.  `BadInput`
-    for an example whose long premise is not there.
+    Memory: one long premise, the examples with their short premises, and the ids of all texts. Raises
+    `BadInput` for an example without a long premise.
     """
     shown: list[Row] = []
 
@@ -61,7 +60,7 @@ def write_pairs(
 
 
 def _in_order_of_premises(examples: str | Path, long_premises: str | Path) -> Iterator[Row]:
-    """The examples by premise, each with its opinion, which is cut into `Paragraphs` once."""
+    """The examples sorted by premise, each with its opinion and the opinion's `Paragraphs`."""
     rows = dataset.read(examples, _COLUMNS)
     premises = dataset.read(long_premises, ["case_id", "text", "tokens", "closing_paragraphs"])
     premise: Row = {"case_id": None}
@@ -79,14 +78,14 @@ def _texts_of(row: Row) -> dict[str, tuple[str, str]]:
     """{column of `PAIRS`: the id of its text, and the text}."""
     opinion, hypothesis, short = row["opinion"], row["hypothesis"], row["short_premise"]
     closing = opinion["text"].split("\n")[-opinion["closing_paragraphs"] :]
-    found = {
+    texts = {
         "hypothesis": hypothesis,
         "short": short,
         "short_bm25": Paragraphs(short).best(hypothesis),
         "long": "\n".join((*closing, opinion["text"])),
         "long_bm25": opinion["paragraphs"].best(hypothesis),
     }
-    return {column: (content_id(text), text) for column, text in found.items()}
+    return {column: (content_id(text), text) for column, text in texts.items()}
 
 
 def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
@@ -120,7 +119,7 @@ def _of_heads(shown: Sequence[Row]) -> Iterator[Row]:
 
 
 def _of_head(head: str, shown: Sequence[Row]) -> Iterator[Row]:
-    """The examples as a head is asked them: Entail ones twice where the two others are one answer."""
+    """The examples of a head; for the two-label head, Entail examples occur twice."""
     for row in shown:
         if head == NLI:
             yield row | {"example_id": f"{row['example']}:{head}"}

@@ -1,8 +1,8 @@
-"""Examples read again by people or models, blind: the sheet that is read, and what the readers chose.
+"""Blind readings of examples by people or models: the sheet to fill in, and the labels that readers chose.
 
-Readings belong to the data set that the examples were drawn from, which goes by the hash of its rows
-(`rows_sha256` of its examples in census.json): accuracy over what happens to be left of them in another
-data set is an estimate of nothing.
+Readings belong to the data set that the examples were drawn from, identified by the hash of its rows
+(`rows_sha256` of its examples in census.json). They are not used for another data set: the examples that
+happen to be in both are no random sample of it.
 """
 
 import csv
@@ -30,7 +30,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Reading:
-    """What one reader made of one example, and whether they were sure."""
+    """The label that one reader chose, and whether they were sure."""
 
     label: str
     sure: bool
@@ -40,17 +40,16 @@ Pair = tuple[Reading, Reading]
 
 
 def pair_name(hypothesis: str, premise: str) -> str:
-    """The first 16 hex digits of the SHA-256 of the two texts that a reader had before them."""
+    """The first 16 hex digits of the SHA-256 of the two texts that a reader sees."""
     return hashlib.sha256(f"{hypothesis}\0{premise}".encode()).hexdigest()[:16]
 
 
 def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
     """Read the blind readings: {data set: {`pair_name`: both readers' readings}}.
 
-    Raises `BadInput` for a column that is missing, and a pair that has not two readings with one of the
-    labels.
+    Raises `BadInput` for a missing column, and for a pair without exactly two readings that are labels.
     """
-    found: dict[tuple[str, str], list[Reading]] = {}
+    by_pair: dict[tuple[str, str], list[Reading]] = {}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
@@ -60,9 +59,9 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
                     raise BadInput(f"the column {column} is missing", where=path.name, do=do)
             for row in rows:
                 reading = Reading(row["reading"], row["confidence"] == "high")
-                found.setdefault((row["data_set"], row["pair"]), []).append(reading)
+                by_pair.setdefault((row["data_set"], row["pair"]), []).append(reading)
     sets: dict[str, dict[str, Pair]] = {}
-    for (data_set, pair), readings in sorted(found.items()):
+    for (data_set, pair), readings in sorted(by_pair.items()):
         if len(readings) != 2 or any(reading.label not in LABELS for reading in readings):
             raise BadInput(f"pair {pair} has not two readings of {', '.join(LABELS)}", where=path.name)
         sets.setdefault(data_set, {})[pair] = (readings[0], readings[1])
@@ -70,18 +69,18 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
 
 
 def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
-    """Draw ``size`` examples, each stratum of label and pivotal negation by its share, in random order.
+    """Draw ``size`` examples in random order, stratified proportionally by label and pivotal negation.
 
-    Rows carry ``example_id``, ``is_twin``, ``label`` and ``negated``.  What division leaves over goes to
-    the strata with the largest remainders.
+    Rows have ``example_id``, ``is_twin``, ``label`` and ``negated``. Remainders of the division go to the
+    strata with the largest ones.
     """
     strata: dict[tuple[str, bool], list[Row]] = {}
     for row in rows:
         strata.setdefault((row["label"], row["negated"]), []).append(row)
     size = min(size, len(rows))
-    quota = {key: divmod(size * len(found), len(rows)) for key, found in sorted(strata.items())}
-    over = size - sum(whole for whole, _ in quota.values())
-    largest = sorted(quota, key=lambda key: -quota[key][1])[:over]
+    quota = {key: divmod(size * len(group), len(rows)) for key, group in sorted(strata.items())}
+    remaining = size - sum(whole for whole, _ in quota.values())
+    largest = sorted(quota, key=lambda key: -quota[key][1])[:remaining]
     chosen = [
         row
         for key, (whole, _) in quota.items()
@@ -97,7 +96,7 @@ def _drawn(seed: int, what: str, row: Row) -> tuple[int, str, bool]:
 
 
 def sheet(rows: Iterable[Row], data_set: str) -> str:
-    """Return the csv that a reader fills in: two texts an example, and not its label."""
+    """Return the csv that a reader fills in: two texts per example, without the label."""
     out = io.StringIO()
     writer = csv.DictWriter(out, SHEET, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

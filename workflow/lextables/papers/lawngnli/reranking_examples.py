@@ -1,11 +1,10 @@
-"""LawngNLI, footnote 11 and Appendix A.2: examples to train rerankers on, with negatives as they meet them.
+"""LawngNLI, footnote 11 and Appendix A.2: training examples for rerankers, with realistic negatives.
 
-Premises are opinions as published: nothing is prepended, and their citations stay.  Entail and Contradict
-examples keep their opinion.  A Neutral hypothesis is paired with a random one of the hundred opinions nearest
-to it that is not the one that it is about.  Premises are cut to the paragraphs that BM25 finds for the
-hypothesis, as all documents that are reranked.  The paper leaves open, and here is settled: the hundred are
-of the jurisdiction of the case that the hypothesis is about, as pools are; the draw goes by the example's
-name.
+Premises are opinions as published: nothing is prepended, and citations are kept. Entail and Contradict
+examples keep their opinion. A Neutral hypothesis is paired with a random one of the hundred opinions nearest
+to it, except the cited one. Premises are cut to the paragraphs that BM25 ranks highest for the hypothesis,
+like all reranked documents. Two choices are ours because the paper leaves them open: the hundred opinions are
+from the jurisdiction of the cited case, as in the pools, and the draw depends on the example's id.
 """
 
 from collections import defaultdict
@@ -34,16 +33,16 @@ def write_reranking(
 ) -> int:  # fmt: skip
     """Write the tables of `schema.reranking` to the paths in ``tables``, by name; return how many examples.
 
-    ``unfiltered`` says which case a Neutral hypothesis is about: its example has another's premise by now.
-    Encoders and ``opinions`` as in `retrieval_pools.write_retrieval`.  Memory: the hypotheses, and once more
-    what that holds.
+    ``unfiltered`` gives the cited case of a Neutral hypothesis, whose example has another premise. Encoders
+    and ``opinions`` as in `retrieval_pools.write_retrieval`. Memory: the hypotheses, and the memory of
+    `write_retrieval`.
     """
-    rows = [_asked(row) for row in dataset.read(examples, _EXAMPLE)]
-    about = {
+    rows = [_as_query(row) for row in dataset.read(examples, _EXAMPLE)]
+    cited = {
         row["example_id"]: row["cited_case_id"]
         for row in dataset.read(unfiltered, ["example_id", "cited_case_id"])
     }
-    neutral = [row | {"cited_case_id": about[row["example_id"]]} for row in rows if row["label"] == NEUTRAL]
+    neutral = [row | {"cited_case_id": cited[row["example_id"]]} for row in rows if row["label"] == NEUTRAL]
     drawn = _drawn(neutral, opinions, encode_query, encode_document, seed)
     by_opinion: dict[int | str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -57,7 +56,7 @@ def write_reranking(
     return dataset.write(EXAMPLES, sorted(written, key=lambda row: row["example_id"]), tables["examples"])
 
 
-def _asked(row: Row) -> Row:
+def _as_query(row: Row) -> Row:
     return row | {
         "query_id": row["example_id"] + TWIN * row["is_twin"],
         "jurisdiction": row["cited_jurisdiction"],
@@ -69,16 +68,16 @@ def _drawn(
     neutral: Sequence[Row], opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
     seed: int,
 ) -> dict[str, str]:  # fmt: skip
-    """{query: the incorrect opinion that it is paired with}; none where there is no other opinion."""
-    found = {}
+    """{query id: id of its negative opinion}, without queries that have no other opinion."""
+    negatives = {}
     places = searched(neutral, opinions, encode_query, encode_document, CANDIDATES + 1)
     for place in places.values():
         for at, row in enumerate(place.queries):
             near = [opinion for opinion in place.near(at) if case_of(opinion) != row["cited_case_id"]]
             if candidates := near[:CANDIDATES]:
                 number = draw(seed, "reranking", row["example_id"], row["is_twin"])
-                found[row["query_id"]] = candidates[number % len(candidates)]
-    return found
+                negatives[row["query_id"]] = candidates[number % len(candidates)]
+    return negatives
 
 
 def _texts(

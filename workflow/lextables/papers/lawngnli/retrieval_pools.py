@@ -1,14 +1,14 @@
-"""LawngNLI, Section 4.2: hypotheses as queries, each with its target opinion among 999 others like it.
+"""LawngNLI, Section 4.2: hypotheses as queries, each with its target opinion and the 999 most similar others.
 
 Queries are the Entail and Contradict examples of the test split whose long premise is in the analysis subset,
 which all of the paper's experiments use.  Documents are majority opinions as published, "before dataset
-processing".  The paper leaves open, and here is settled:
+processing".  Choices that the paper leaves open:
 
-- An opinion counts if it is its case's one majority opinion, as long premises do.
+- An opinion is used if it is the only majority opinion of its case, as for long premises.
 - "Same state" is the jurisdiction of the target's case.
-- The other opinions are those with the highest inner products, the target left out; of equal ones the
-  earlier in the order of the volumes.  The citing case, whose opinion has the hypothesis in it as a
-  parenthetical, is not left out, for the paper does not say that it is; `PoolCounts` counts how often it is
+- The other opinions are those with the highest inner products, the target left out; ties go to
+  the earlier opinion in volume order.  The citing case, whose opinion contains the hypothesis as a
+  parenthetical, is not excluded, because the paper does not exclude it; `PoolCounts` counts how often it is
   in the pool.
 """
 
@@ -31,7 +31,7 @@ from lextables.pipeline import dataset
 OTHERS = 999
 TWIN = "+twin"
 TEST = "test"
-# Opinions that are encoded and searched at once: some 100 MB of text.
+# Opinions per encoding and search step: about 100 MB of text.
 BATCH = 4096
 _EXAMPLE = ["example_id", "is_twin", "split", "analysis", "label", "negated", "hypothesis", "citing_case_id"]
 _EXAMPLE += ["cited_case_id", "cited_jurisdiction"]
@@ -53,11 +53,11 @@ class Opinion:
 
 @dataclass
 class PoolCounts:
-    """What the census says of the pools.
+    """Counts for the census.
 
-    ``size`` is how many documents a pool should have; ``small`` says by jurisdiction how many its pools have
-    where the corpus has fewer.  ``target_first`` counts the queries whose target is nearest to them, and
-    ``citing_in_pool`` those in whose pool the opinion is that they are from.
+    ``size`` is the intended number of documents in a pool; ``small`` gives the actual number for
+    jurisdictions with fewer opinions. ``target_first`` counts queries whose target is their nearest opinion,
+    ``citing_in_pool`` queries whose pool contains the opinion that they are from.
     """
 
     size: int
@@ -71,8 +71,8 @@ class PoolCounts:
 class Jurisdiction:
     """The queries of one jurisdiction and the opinions nearest to each so far.
 
-    An opinion is known by its place among those of the jurisdiction.  ``nearest`` and ``products`` have a row
-    a query, best first.
+    Opinions are identified by their position in the jurisdiction.  ``nearest`` and ``products`` have one
+    row per query, best first.
     """
 
     def __init__(self, queries: Sequence[Row], encode: Encode) -> None:
@@ -84,7 +84,7 @@ class Jurisdiction:
         self.targets: dict[int, tuple[int, np.ndarray]] = {}  # {case id: its place, its product with each}
 
     def search(self, batch: Sequence[Opinion], encode: Encode, most: int) -> None:
-        """Take up a batch: of it and what was found so far the ``most`` nearest to each query stay."""
+        """Search a batch; keep the ``most`` nearest opinions to each query so far."""
         vectors = np.ascontiguousarray(encode([opinion.text for opinion in batch]), dtype=np.float32)
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors)
@@ -94,9 +94,9 @@ class Jurisdiction:
         order = np.lexsort((places, -products))[:, :most]
         self.nearest = np.take_along_axis(places, order, axis=1)
         self.products = np.take_along_axis(products, order, axis=1)
-        asked = {row["cited_case_id"] for row in self.queries}
+        target_cases = {row["cited_case_id"] for row in self.queries}
         for at, opinion in enumerate(batch):
-            if opinion.case_id in asked:
+            if opinion.case_id in target_cases:
                 self.targets[opinion.case_id] = (len(self.ids) + at, self.vectors @ vectors[at])
         self.ids += [opinion.opinion_id for opinion in batch]
 
@@ -119,9 +119,9 @@ def write_retrieval(
 ) -> PoolCounts:  # fmt: skip
     """Write the three tables to the paths in ``tables``, by name; return what was counted.
 
-    ``opinions`` are the files of `caselaw.schema.OPINIONS`.  The encoders turn n texts into arrays (n, d)
-    whose inner product is the similarity; opinions come to them some thousands at a time.  Memory: `BATCH`
-    opinions, the ids of those of the jurisdictions asked about, and 12 bytes a document of each pool.
+    ``opinions`` are the files of `caselaw.ingest.OPINIONS`.  The encoders turn n texts into arrays (n, d)
+    whose inner product is the similarity; opinions are encoded in batches.  Memory: `BATCH` opinions, the
+    ids of the opinions of the queried jurisdictions, and 12 bytes per document of each pool.
     """
     queries = queries_of(examples)
     places = searched(queries, opinions, encode_query, encode_document, others + 1)
