@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[2]
 TABLE = "results/sample/tables/acord/table2.csv"
 HOST = """
 import signal
+before = signal.getsignal(signal.SIGINT)
 module lextables:
     snakefile: "ROOT/Snakefile"
     config: {"papers": ["acord"]}
@@ -19,7 +20,7 @@ rule count_rows:
     output: "rows.txt"
     shell: "wc -l < {input} > {output}"
 onstart:
-    print("interrupts as ever:", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    print("interrupts as ever:", signal.getsignal(signal.SIGINT) == before)
 """
 
 
