@@ -71,7 +71,9 @@ def test_sample_numbers_stand_without_a_verdict(finished, paper):
         for line in lines:
             assert line["verdict"] in ("", "not run")
             assert not line["reproduced"]
-            assert bool(line["ours"]) != (line["verdict"] == "not run"), (name, line)
+            # A size of a model that did not run is no score: it has a reason and no verdict.
+            unjudged = line["column"] == "Size" and not line["verdict"]
+            assert unjudged or bool(line["ours"]) != (line["verdict"] == "not run"), (name, line)
             assert line["ours"] or line["reason"]
 
 
