@@ -11,7 +11,7 @@ from snakemake.rules import Rule
 from lextables.models.limits import Limits
 from lextables.papers import packages
 from lextables.pipeline.config import Config
-from lextables.pipeline.fingerprint import AROUND, digests
+from lextables.pipeline.fingerprint import INFRASTRUCTURE, digests
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
@@ -73,7 +73,7 @@ def imported(script):
 
     Without those that stand around the work of every rule, and on which no result depends.
     """
-    around = [name.removesuffix(".py").replace("/", ".") for name in sorted(AROUND)]
+    around = [name.removesuffix(".py").replace("/", ".") for name in sorted(INFRASTRUCTURE)]
     finder = ModuleFinder([str(ROOT / "workflow")], excludes=around)
     finder.run_script(str(script))
     files = (Path(module.__file__) for name, module in finder.modules.items() if name.startswith("lextables"))
@@ -144,7 +144,7 @@ def test_how_sources_are_fetched_and_models_are_checked_trains_nothing(script):
     """A digest of another type, say, is no part of a training."""
     covered = digests(str(SCRIPTS / f"{script}.py"), *by_name(script))
     assert "lextables/pipeline/atomic.py" in covered or "lextables/pipeline/dataset.py" in covered
-    found = [file for file in covered if file.startswith("lextables/sources/") or file in AROUND]
+    found = [file for file in covered if file.startswith("lextables/sources/") or file in INFRASTRUCTURE]
     assert found == []
 
 

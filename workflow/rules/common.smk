@@ -52,7 +52,7 @@ except ModuleNotFoundError as error:
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents, sha256_of
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.fingerprint import Code, recall
+from lextables.pipeline.fingerprint import Code, load_cache, save_cache
 from lextables.models import device, inspection
 from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
@@ -84,8 +84,8 @@ SOURCES = or_exit(sources.load, *SOURCE_REGISTRIES)
 MODELS = or_exit(load_models, ROOT / "resources/models.yaml")
 GPU = or_exit(device.expected, CONFIG.device)
 CONTENTS = Contents(Path(CONFIG.results) / ".cache")
-MODULES_READ = Path(CONFIG.results) / ".cache/modules.json"
-recall(MODULES_READ)
+PARSED_MODULES = Path(CONFIG.results) / ".cache/modules.json"
+load_cache(PARSED_MODULES)
 CODE = Code()
 # Where weights lie is no setting of a run: jobs are told beside their params.
 WEIGHTS_HERE = or_exit(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
@@ -162,13 +162,19 @@ if STANDALONE:
         )
 
 
-@cache
-def code(script, *found_by_name):
-    """A param that changes when a rule's script does, or a module that it imports.
+def code(script, *computed):
+    """Param: changes when a rule's script changes, or a module that it imports.
 
-    ``found_by_name`` are the modules that the script imports by a name that it puts together.
+    It is a function, so that only the scripts of planned jobs are read.  ``computed`` are the modules that the
+    script imports by a computed name.
     """
-    return CODE.fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
+    return lambda wildcards: fingerprint_of(script, *computed)
+
+
+@cache
+def fingerprint_of(script, *computed):
+    """The fingerprint of a script (`code`)."""
+    return CODE.fingerprint(str(ROOT / "workflow/scripts" / script), *computed)
 
 
 def package_code(script, package, *modules):

@@ -43,7 +43,7 @@ TABLE_PARAMS = {
     "rows_digest": lambda wildcards: digest_of(table_rows(wildcards)),
     "sources_digest": lambda wildcards: digest_of(source_words(wildcards.paper)),
     "files_digest": table_content,
-    "code": lambda wildcards: package_code("table.py", wildcards.paper, "registry", "tables"),
+    "code": lambda wildcards: package_code("table.py", wildcards.paper, "registry", "tables")(wildcards),
 }
 
 

@@ -83,7 +83,7 @@ def tuning(experiment):
 def tuning_code(script, experiment):
     """The code of a training, in which each kind of model has a part of its own: a change repeats no other's."""
     kind = tuning(experiment)
-    return lambda wildcards: code(script, f"lextables.tasks.retrieval.{kind(wildcards)}_tuning")
+    return lambda wildcards: fingerprint_of(script, f"lextables.tasks.retrieval.{kind(wildcards)}_tuning")
 
 
 def chosen_by(wildcards, searched):
