@@ -16,7 +16,7 @@ localrules:
     printed,
 
 
-rule bundle:
+use rule base as bundle with:
     input:
         census=bundle_census,
         predictions=bundle_files("predictions.parquet"),
@@ -33,11 +33,10 @@ rule bundle:
         f"{RESULTS}/benchmarks/publish/{{bundle}}.tsv"
     wildcard_constraints:
         bundle=any_of(BUNDLES),
-    conda:
-        ENVIRONMENT
     resources:
         mem_mb=per_attempt(4000),
     params:
+        **script("publish_bundle"),
         about=lambda wildcards, output: bundle_about(wildcards),
         rows=lambda wildcards, output: [*bundle_rows(wildcards.bundle).values()],
         words=lambda wildcards, output: source_words(BUNDLES[wildcards.bundle][0]),
@@ -48,14 +47,11 @@ rule bundle:
             f".venv/bin/snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "
             f"papers='[{BUNDLES[wildcards.bundle][0]}]'"
         ),
-        code=code("publish_bundle.py"),
     message:
         "Putting {wildcards.bundle} into the forms that other tools read."
-    script:
-        "../scripts/publish_bundle.py"
 
 
-rule printed:
+use rule base as printed with:
     input:
         published=[str(HERE / f"resources/published/{name}.csv") for name in PAPER_FILES],
         papers=list(PAPER_FILES.values()),
@@ -67,15 +63,11 @@ rule printed:
         f"{RESULTS}/logs/publish/printed.log",
     benchmark:
         f"{RESULTS}/benchmarks/publish/printed.tsv"
-    conda:
-        ENVIRONMENT
     params:
+        **script("publish_printed"),
         files_digest=lambda wildcards: content_of([*rules.printed.input]),
-        code=code("publish_printed.py"),
     message:
         "Gathering what the papers printed."
-    script:
-        "../scripts/publish_printed.py"
 
 
 rule publish:

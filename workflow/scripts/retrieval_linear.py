@@ -17,7 +17,7 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
         )
         encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
         encoders = tuple(bi_encoder.kept(each, model, first, snakemake.params.vectors) for each in encode)
-    found = collection.load(snakemake.input, snakemake.params.task)
+    found = collection.load(snakemake.input.data, snakemake.params.task)
     hits, ranker = linear.retrieve(found, settings, encoders)
     for path, record, form in zip(snakemake.output.predictions, records, settings, strict=True):
         write(PREDICTIONS, prediction_rows(hits[form]), path)
