@@ -16,6 +16,8 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
     asking = snakemake.params.asking
     how = {"kept": asking["kept"], "limits": Limits(**asking["limits"])}
     embed = partial(embedding_api.embed, first["api"], first["weights"], **how)
-    hits = dense.retrieve(collection.load(snakemake.input.data, snakemake.params.task), settings, embed, embed)
+    hits = dense.retrieve(
+        collection.load(snakemake.input.data, snakemake.params.task), settings, embed, embed
+    )
     for path, form in zip(snakemake.output.predictions, settings, strict=True):
         write(PREDICTIONS, prediction_rows(hits[form]), path)
