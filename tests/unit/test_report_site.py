@@ -17,14 +17,13 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
 from lextables.pipeline.version import snakemake_path
-from lextables.report import again, comparing, exhibits, layout, outcomes, site, tables, words
+from lextables.report import again, exhibits, layout, leaderboard, outcomes, site, tables, words
+from lextables.report import results as material_of
 from lextables.report.exhibits import Piece
-from lextables.tables import report
+from lextables.report.leaderboard import BEST, Benchmark, Model, Row
 from lextables.tables.cells import Cell, build
-from lextables.tables.comparison import Contest, Pair
+from lextables.tables.comparison import Comparison, Pair
 from lextables.tables.published import PublishedCell
-from lextables.tables.reliability import Reliability
-from lextables.tables.standings import BEST, Benchmark, Model, Row
 from site_pages import Reading
 from site_results import EVIL, RUN, SOURCE, material, write_results
 
@@ -253,8 +252,8 @@ def test_the_words_of_an_edit_are_marked():
 
 
 def test_what_an_earlier_run_left_is_shown_as_its(results):
-    part = report.read_part("acord", results / "acord.yaml", results, earlier=True)
-    runs = [report.read_run(path, earlier=True) for path in sorted(results.glob("runs/**/run.json"))]
+    part = material_of.read_part("acord", results / "acord.yaml", results, earlier=True)
+    runs = [material_of.read_run(path, earlier=True) for path in sorted(results.glob("runs/**/run.json"))]
     files = site.files(replace(material(results), parts=[part], runs=runs))
     left = f"Left by an earlier run (last written on {part.earlier})"
     for path in ("index.html", "papers/acord.html", "tables/acord-table3.html"):
@@ -383,12 +382,12 @@ def test_groups_of_rows_that_cannot_be_told_apart_stand_on_the_tables_page(resul
     apart = [
         Pair("NDCG@5", "a", EVIL, *[2.0] * 5, "57 queries and 9 queries", 3.0, "scored on different units")
     ]
-    contest = Contest(
+    one = Comparison(
         "NDCG@5", "57 queries", ("a", "b", EVIL), (("a",), ("b", EVIL)), tuple(pairs), untested=tuple(apart)
     )
     few = [replace(pair, measure="prec@5", untested="too few units") for pair in pairs]
-    rest = Contest("prec@5", "3 queries", ("a", "b"), (("a",), ("b",)), (), untested=tuple(few))
-    monkeypatch.setattr(tables, "contests", lambda exhibit: [contest, rest] * (exhibit.name == "table3"))
+    rest = Comparison("prec@5", "3 queries", ("a", "b"), (("a",), ("b",)), (), untested=tuple(few))
+    monkeypatch.setattr(tables, "comparisons", lambda exhibit: [one, rest] * (exhibit.name == "table3"))
     files = site.files(material(results))
     text = said(files, "tables/acord-table3.html")
     assert "NDCG@5, 57 queries A difference of 3.0 is found in four cases of five." in text
@@ -397,34 +396,23 @@ def test_groups_of_rows_that_cannot_be_told_apart_stand_on_the_tables_page(resul
     assert "Which rows differ" not in said(files, "tables/acord-table_c1.html")
 
 
-def test_the_leaderboard_and_the_reliability_are_pages_of_the_site(results):
-    nothing = float("nan")
+def test_the_leaderboard_is_a_page_of_the_site(results):
     rows = (
         Row(f"best {EVIL}", "m", "55.0", "50", "60", "", BEST, 1, False),
         Row("theirs", "", "54.0", "50", "60", "", "", 0, True),
     )
-    contest = Contest("NDCG@5", "57 queries", ("best",), (("best",),), ())
-    benchmark = Benchmark("acord", "ACORD", "table3", "NDCG@5", rows, contest, None, False)
+    benchmark = Benchmark("acord", "ACORD", "table3", "NDCG@5", rows, None, False)
     stand_in = replace(benchmark, table="table9", data_note="stand_in data: not comparable with the paper")
     model = Model(f"the {EVIL}", ((benchmark, rows[0]),))
-    told = Reliability(
-        "acord", "table3", "NDCG@5", "57 queries", "best", 0.1, "", nothing, "", 0.01, 0.04, True,
-        float("inf"), 0.017, "BM25", 0.9,
-    )  # fmt: skip
-    pages = [
-        comparing.leaderboard([model], [benchmark, stand_in]),
-        comparing.reliability([told], [benchmark]),
-    ]
-    found = material(results, comparing=pages)
+    found = material(results, leaderboard=[leaderboard.page([model], [benchmark, stand_in])])
     site.write(results / "report", found)
     assert site_pages.faults(results / "report") == []
     files = site.files(found)
-    board, reliable = said(files, "leaderboard.html"), said(files, "reliability.html")
+    board = said(files, "leaderboard.html")
     assert f"the {EVIL} 1 1: 55.0*" in board and f"best {EVIL} 55.0 [50, 60] – 1 the best that ran" in board
-    assert "theirs 54.0 [50, 60] – – printed, not run here" in board
+    assert "theirs 54.0 [50, 60] – – published, not run here" in board
     left_out = "Not ranked: ACORD, Table 9: NDCG@5 (stand_in data: not comparable with the paper)."
     assert left_out in board and board.count("Table 9") == 1
-    assert "ACORD, Table 3: NDCG@5 57 queries best 10.0% – – 1.0% yes 0.04 none 1.7% no 90%" in reliable
     assert '<a href="leaderboard.html">Leaderboard</a>' in files["index.html"]
 
 

@@ -14,8 +14,8 @@ from lextables.pipeline.version import words
 from lextables.report.again import command, cost, trainings
 from lextables.report.exhibits import cut
 from lextables.report.layout import Page
+from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables.render import duration, label
-from lextables.tables.report import Exhibit, Part, RunRecord
 
 TEMPLATE = "run.html.j2"
 FILES = ("run.json", "scores.parquet", "units.parquet", "predictions.parquet", "log.txt")

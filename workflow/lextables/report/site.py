@@ -13,9 +13,9 @@ from lextables.report import datasets, layout, overview, papers, runs, tables
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section
 from lextables.report.layout import HOME, Page
+from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.report.words import banner
 from lextables.tables import render
-from lextables.tables.report import Exhibit, Part, RunRecord
 
 MOST = 250_000  # bytes of a page, so that it opens at once on a phone
 # A drawing in a file of its own takes its ink from the reader's screen.
@@ -28,7 +28,7 @@ class Material:
 
     ``root`` is the folder of the results as a command names it.  ``made_by`` is the version of lextables that
     puts the pages together, in words, and ``date`` the day of its commit.  ``sections`` are what a room shows
-    of its paper beside the tables, and ``comparing`` the pages across papers.
+    of its paper beside the tables, and ``leaderboard`` its page, if there is one.
     """
 
     config: Mapping[str, Any]
@@ -37,7 +37,7 @@ class Material:
     runs: Sequence[RunRecord] = ()
     datasets: Sequence[DataSet] = ()
     sections: Mapping[str, Sequence[Section]] = field(default_factory=dict)
-    comparing: Sequence[Page] = ()
+    leaderboard: Sequence[Page] = ()
     made_by: str = ""
     date: str = ""
 
@@ -56,7 +56,7 @@ def files(material: Material) -> dict[str, str]:
         "menu": [
             ("Overview", HOME),
             *((part.short, papers.path(part)) for part in material.parts),
-            *((page.title, page.path) for page in material.comparing),
+            *((page.title, page.path) for page in material.leaderboard),
         ],
         "made_by": material.made_by,
         "date": material.date,
@@ -76,7 +76,7 @@ def files(material: Material) -> dict[str, str]:
         add([papers.page(part, material.datasets, material.runs, sections, material.config)])
         for exhibit in part.exhibits:
             add(_of_table(part, exhibit, by_folder, material, around))
-    add(material.comparing)
+    add(material.leaderboard)
     add(datasets.pages(material.datasets, material.parts, material.root))
     shown, reads = runs.shown_in(material.parts), runs.gone_by(material.runs)
     for run in material.runs:

@@ -6,10 +6,10 @@ from typing import Any
 
 from lextables.report import again, outcomes
 from lextables.report.layout import Found, Page
+from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.report.runs import place
 from lextables.tables import comparison, render
-from lextables.tables.comparison import Contest
-from lextables.tables.report import Exhibit, Part, RunRecord
+from lextables.tables.comparison import Comparison
 
 TEMPLATE = "table.page.html.j2"
 
@@ -57,7 +57,7 @@ def pages(
         "command": again.command(config, f"{part.name}_{exhibit.name}"),
         "rows": rows_again(exhibit, runs, config, root),
         "place": place,
-        "contests": contests(exhibit),
+        "comparisons": comparisons(exhibit),
         "drawing": f"figures/{part.name}-{exhibit.name}.svg" if exhibit.svg else "",
         "before": _beside(part, at - 1) if at else None,
         "after": _beside(part, at + 1) if at + 1 < len(order) else None,
@@ -81,10 +81,9 @@ def _beside(part: Part, at: int) -> tuple[str, str]:
     return name(exhibit), path(part, exhibit)
 
 
-def contests(exhibit: Exhibit) -> Sequence[Contest]:
-    """Which rows differ, by what the table's comparison says; none where no two rows were compared."""
-    found = comparison.contests(exhibit.pairs) if exhibit.pairs else ()
-    return [contest for contest in found if len(contest.systems) > 1]
+def comparisons(exhibit: Exhibit) -> Sequence[Comparison]:
+    """The comparisons of at least two rows."""
+    return [each for each in comparison.comparisons(exhibit.pairs) if len(each.systems) > 1]
 
 
 def rows_again(

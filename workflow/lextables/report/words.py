@@ -6,8 +6,8 @@ from typing import Any
 
 from lextables.models.resolve import STANDS_IN
 from lextables.publish import licences
+from lextables.report.results import RunRecord
 from lextables.sources.registry import SAMPLE
-from lextables.tables.report import RunRecord
 
 PANELS = {
     "sample": "the small panel that the environment holds",
