@@ -39,14 +39,6 @@ def test_every_printed_value_is_there_once_as_it_was_printed(written):
         assert number == cell.number
 
 
-def test_numbers_are_numbers_and_texts_are_none(written):
-    numbers = pd.read_csv(written / "printed.csv", keep_default_na=False, na_values={"number": [""]})[
-        "number"
-    ]
-    assert numbers.dtype == float
-    assert 0 < numbers.isna().sum() < len(numbers)
-
-
 def test_datasets_loads_it_by_its_card(written, tmp_path):
     rows = load_dataset(str(written), "printed", split="full", cache_dir=str(tmp_path))
     assert rows.num_rows == len(frame(written))
@@ -70,9 +62,3 @@ def test_the_card_counts_and_cites_each_paper(written):
         assert (f"| `{path.stem}` |" in card) == (path.stem in counts)
         assert path.stem not in counts or f"| {counts[path.stem]:,} |" in card
     assert f"of {len(counts)} papers" in card and len(counts) == 5
-
-
-def test_the_same_values_give_the_same_bytes(written, tmp_path):
-    printed.write(printed.gather(VALUES, PAPERS), tmp_path / "again")
-    for name in ("README.md", "printed.csv", "croissant.json"):
-        assert (written / name).read_bytes() == (tmp_path / "again" / name).read_bytes()

@@ -264,10 +264,6 @@ def test_what_an_earlier_run_left_is_shown_as_its(results):
     assert left not in said(site.files(material(results)), "index.html")
 
 
-def test_the_same_results_give_the_same_site(results):
-    assert site.files(material(results)) == site.files(material(results))
-
-
 def test_a_site_is_written_whole_and_nothing_of_the_last_one_stays(results, monkeypatch):
     folder = results / "report"
     site.write(folder, material(results))
@@ -419,23 +415,11 @@ def test_the_leaderboard_is_a_page_of_the_site(results):
 # Words
 
 
-def test_many_files_of_one_source_take_one_line():
-    files = [SOURCE | {"file": f"{n}.zip", "bytes": 10, "obtained_from": "mirror"} for n in range(3)]
-    assert words.sources_in_words(files) == [
-        "acord, 3 files: as published, 30 bytes from a mirror folder; CC BY 4.0."
-    ]
-
-
 def test_a_variant_is_named_with_its_note():
     source = SOURCE | {"variant": "rebuilt", "note": "made from the texts"}
     assert words.data_in_words("release", [source]) == "the release (acord as the variant “rebuilt”)"
     (sentence,) = words.sources_in_words([source])
     assert "the variant “rebuilt”, 3,131,196 bytes" in sentence and sentence.endswith("Made from the texts.")
-
-
-def test_a_model_that_another_stands_in_for_is_named_with_it(results):
-    said_of_it = words.models_in_words({"models": "sample"}, material(results).runs)
-    assert said_of_it == "the small panel that the environment holds: all-minilm-l6-v2 (package)"
 
 
 def test_versions_that_all_share_come_first_and_in_one_line(results):

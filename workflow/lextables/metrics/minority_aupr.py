@@ -264,11 +264,6 @@ def curve(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return recalls, precision[::-1][first]
 
 
-def area(recalls: np.ndarray, precisions: np.ndarray) -> float:
-    """Return the area under a stepwise curve of `curve` or `mean_curve`, its average precision."""
-    return float(np.sum(np.diff(recalls) * precisions[1:]))
-
-
 def averaged_curve(heads: Iterable[Answered]) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the curve averaged over questions, as (recalls, precisions, number of questions)."""
     by_question: dict[str, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)

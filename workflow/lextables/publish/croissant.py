@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from lextables import __version__
 from lextables.pipeline.version import RELEASED
-from lextables.publish import licences
-from lextables.publish.export import Bundle, PublishedTable, said
+from lextables.publish.export import Bundle, PublishedTable, licences_of, said
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 SAMPLE_WORDS = "This is a sample of our own writing; what else is said is of the paper's own data."
@@ -25,7 +24,7 @@ PARQUET = "application/x-parquet"
 
 def croissant(bundle: Bundle, description: str, keywords: Sequence[str]) -> str:
     """Return the metadata as JSON; `mlcroissant.ValidationError` where mlcroissant finds a fault."""
-    licensed = licences.of_all(bundle.sources)
+    licensed = licences_of(bundle.sources)
     return as_json(
         bundle.name,
         description,

@@ -10,9 +10,9 @@ import pyarrow as pa
 import yaml
 
 from lextables.pipeline.atomic import replacing_folder
-from lextables.publish import licences
 from lextables.publish.card import SPLIT, cell, front_matter, size
 from lextables.publish.croissant import as_json, field, file_object
+from lextables.publish.export import LICENCES, SAMPLE_LICENCE
 from lextables.tables.published import PublishedCell, load
 
 NAME = "printed"
@@ -83,7 +83,7 @@ def card(papers: Sequence[PrintedPaper]) -> str:
         {
             "pretty_name": TITLE,
             "language": ["en"],
-            "license": licences.KNOWN[licences.OURS][0],
+            "license": LICENCES[SAMPLE_LICENCE][0],
             "size_categories": [size(count)],
             "tags": ["legal", "reproducibility", "croissant"],
             "configs": [{"config_name": NAME, "data_files": [{"split": SPLIT, "path": FILE}]}],
@@ -125,7 +125,7 @@ def croissant(papers: Sequence[PrintedPaper], path: Path) -> str:
         f"{TITLE}: {', '.join(paper.title for paper in papers)}.",
         distribution=[file_object(NAME, path, FILE, "text/csv")],
         record_sets=[mlc.RecordSet(id=NAME, name=NAME, description=TITLE, fields=fields)],
-        license=[licences.KNOWN[licences.OURS][1]],
+        license=[LICENCES[SAMPLE_LICENCE][1]],
         cite_as="\n".join(paper.citation for paper in papers),
         keywords=["legal", "reproducibility"],
         in_language=["en"],
