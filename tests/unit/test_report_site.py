@@ -59,11 +59,11 @@ def test_a_link_that_does_not_hold_would_be_seen(results):
     site.write(results / "report", material(results))
     page = results / "report/index.html"
     bad = '<p id="how"><a href="nowhere.html">a</a><a href="#no">b</a><img src="https://example.org/x.png">'
-    page.write_text(page.read_text().replace("</main>", f"{bad}</main>") + " " * 300_000)
+    page.write_text(page.read_text().replace("</main>", f"{bad}</main>"))
     found = [fault.partition(": ")[2] for fault in site_pages.faults(results / "report")]
-    assert found[0] == "an id twice" and found[1].endswith(" bytes")
-    assert found[2:] == [
-        "nowhere.html is not there", "#no names no place", "https://example.org/x.png is on a network"
+    assert found == [
+        "an id twice", "nowhere.html is not there", "#no names no place",
+        "https://example.org/x.png is on a network",
     ]  # fmt: skip
 
 
@@ -191,26 +191,6 @@ def test_a_run_says_how_it_was_set_what_it_took_how_it_learnt_and_where_it_is_sh
     assert '<polyline points="106.7,4.0 213.3,18.5 320.0,33.0"/>' in files[f"{RUN}/seed0.html"]
 
 
-def test_a_run_says_how_near_it_came_to_what_its_device_can_do(results):
-    path = results / f"{RUN}/seed0/run.json"
-    used = {
-        "tokens_per_second": 12345, "padding_share": 0.125, "matrix_flops_per_second": 6.5e14,
-        "model_flops_share": 0.41234, "precision": "bfloat16", "peak_gpu_memory_mib": 70000,
-    }  # fmt: skip
-    words_alone = {"tokens_per_second": 7, "padding_share": 0.0, "precision": "float32"}
-    parts = {"batch_size": 32, "micro_batch": 8, "halved_at_update": [2, 1000]}
-    record = {"throughput": {"training": used, "reading": words_alone}, "micro_batches": parts}
-    path.write_text(json.dumps(json.loads(path.read_text()) | record))
-    text = said(site.files(material(results)), f"{RUN}/seed0.html")
-    for words_of_it in (
-        "Tokens a second reading 7; training 12,345", "Padding reading 0.0 %; training 12.5 %",
-        "Model FLOPs use training 41.2 % of 650 TFLOP/s in bfloat16", "Peak GPU memory training 70,000 MiB",
-        "Micro-batch 8 of a batch of 32; memory ran out at update 2, 1,000",
-    ):  # fmt: skip
-        assert words_of_it in text
-    assert "matrix_flops" not in text
-
-
 def test_runs_that_read_one_another_are_linked(results):
     path = results / f"{RUN}/seed2/run.json"
     record = json.loads(path.read_text())
@@ -277,18 +257,6 @@ def test_a_site_is_written_whole_and_nothing_of_the_last_one_stays(results, monk
     site.write(folder, material(results))
     assert not (folder / "tables/old.html").exists()
     assert not [path for path in results.iterdir() if "part" in path.name]
-
-
-def test_a_long_table_is_cut_into_pages_that_keep_every_row(results, monkeypatch):
-    whole = site.files(material(results))["tables/acord-table_c1.html"]
-    monkeypatch.setattr(site, "MOST", 9_000)
-    site.write(results / "report", material(results))
-    assert site_pages.faults(results / "report") == []
-    parts = sorted((results / "report/tables").glob("acord-table_c1*.html"))
-    assert len(parts) > 1
-    found = [row for page in parts for row in re.findall(r'scope="row">(\d+)<', page.read_text())]
-    assert sorted(found, key=int) == re.findall(r'scope="row">(\d+)<', whole)
-    assert all(len(page.read_bytes()) <= 9_000 for page in parts[1:])
 
 
 def test_the_search_finds_tables_rows_data_and_runs(results):

@@ -58,11 +58,8 @@ rule bundle:
 rule printed:
     input:
         published=[str(HERE / f"resources/published/{name}.csv") for name in PAPER_FILES],
-        papers=list(PAPER_FILES.values()),
     output:
-        csv=f"{PUBLISH}/printed/printed.csv",
-        card=f"{PUBLISH}/printed/README.md",
-        croissant=f"{PUBLISH}/printed/croissant.json",
+        f"{PUBLISH}/printed/printed.csv",
     log:
         f"{RESULTS}/logs/publish/printed.log",
     benchmark:
@@ -73,7 +70,7 @@ rule printed:
         files_digest=lambda wildcards: content_of([*rules.printed.input]),
         code=code("publish_printed.py"),
     message:
-        "Gathering what the papers printed."
+        "Gathering the published values."
     script:
         "../scripts/publish_printed.py"
 

@@ -74,12 +74,8 @@ def head(bundle: Bundle) -> str:
             if table.rows  # of a table without rows `load_dataset` makes no data set
         ],
     }
-    return front_matter({key: value for key, value in told.items() if value})
-
-
-def front_matter(told: Mapping[str, Any]) -> str:
-    """YAML between the two lines that part it from a card's text."""
-    return f"---\n{yaml.safe_dump(dict(told), sort_keys=False, allow_unicode=True, width=100)}---\n\n"
+    told = {key: value for key, value in told.items() if value}
+    return f"---\n{yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=100)}---\n\n"
 
 
 def size(rows: int) -> str:
