@@ -19,7 +19,7 @@ PRINTED = load_published(ROOT / "resources/published/maud.csv")
 # The paper prints no value of the first; the second is ours.
 UNPRINTED = {"figure2", "table_validation"}
 LINEAR = ("linear", "linear-vectors", "linear-both")
-FLOOR = [
+BASELINE = [
     "Words and a linear model",
     "Sentence embeddings and a linear model",
     "Words, sentence embeddings and a linear model",
@@ -124,7 +124,7 @@ def test_linear_models_are_the_baseline_of_every_table_of_models(tmp_path):
     found = laid_out()
     for table in ("table3", "table4", "table6", "table7", "table8"):
         rows = {row["row"]: row for row in found.rows[table] if row["baseline"]}
-        assert list(rows) == FLOOR, table
+        assert list(rows) == BASELINE, table
         assert all(row["own"] and len(row["runs"]["100"]) == 1 for row in rows.values())
     for model in LINEAR:
         (training,), (reading,) = runs(found, "train", model), runs(found, "read", model)
@@ -135,8 +135,8 @@ def test_linear_models_are_the_baseline_of_every_table_of_models(tmp_path):
 
 def test_words_alone_are_learnt_from_shares_of_the_examples_too():
     rows = {row["row"]: row for row in laid_out(**PAPER_RUN).rows["figure3"]}
-    assert set(rows[FLOOR[0]]["runs"]) == {"5", "10", "25", "50", "100"}
-    assert list(rows[FLOOR[1]]["runs"]) == ["100"]
+    assert set(rows[BASELINE[0]]["runs"]) == {"5", "10", "25", "50", "100"}
+    assert list(rows[BASELINE[1]]["runs"]) == ["100"]
     found = laid_out(**PAPER_RUN)
     for run in runs(found, "train", "linear"):
         part = run.condition.partition("-p")[2] or "100"

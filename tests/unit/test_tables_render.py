@@ -134,19 +134,6 @@ def test_a_value_that_a_baseline_reaches_is_marked_beside_the_value_and_explaine
     assert "†" not in key(build(printed[1:], cells[1:2], True))
 
 
-def test_paper_data_without_enough_seeds_say_no_verdict():
-    (line,) = build(
-        [PublishedCell("t", "r", "c", "52.5", 1, "")], [Cell("r", "c", 52.5, seeds=(52.5,))], True
-    )
-    assert shown(line, reasons([line])).word == "no verdict"
-    assert reasons([line]) == {"trained with one seed; a verdict needs three": 1}
-
-
-def test_off_below_has_a_minus_sign():
-    (line,) = build([PublishedCell("t", "r", "c", "52.5", 1, "")], [Cell("r", "c", 50.0)], True)
-    assert shown(line, {}).word == "off −2.5"
-
-
 def test_data_that_are_not_comparable_have_no_verdict():
     note = data_note([{"variant": "sample", "comparable": False}])
     for text in (
@@ -161,10 +148,6 @@ def test_data_that_are_not_comparable_have_no_verdict():
     page = Page(html("Retrieval", "Section 4", _lines(False))).words
     assert "BM25 52.5 [52.4, 52.6] printed: 52.5" in page
     assert "→" not in page.split("Each cell:")[0]
-
-
-def test_comparable_data_need_no_note():
-    assert data_note([{"variant": "release", "comparable": True}]) == ""
 
 
 def test_a_text_that_matches_word_for_word_is_said_once():
@@ -233,12 +216,6 @@ def test_nothing_in_a_table_is_markup():
     assert "<script" not in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert {row.replace("\\|", "").count("|") for row in rows} == {3}
-
-
-def test_notes_stand_under_the_table():
-    notes = ["Precision is over the clauses returned."]
-    assert markdown("R", "S", _lines(), notes).endswith("- Precision is over the clauses returned.\n")
-    assert notes[0] in Page(html("R", "S", _lines(), notes)).words
 
 
 def test_the_page_is_semantic_and_needs_no_network_and_no_script():

@@ -54,11 +54,8 @@ use rule base as bundle with:
 use rule base as printed with:
     input:
         published=[str(HERE / f"resources/published/{name}.csv") for name in PAPER_FILES],
-        papers=list(PAPER_FILES.values()),
     output:
-        csv=f"{PUBLISH}/printed/printed.csv",
-        card=f"{PUBLISH}/printed/README.md",
-        croissant=f"{PUBLISH}/printed/croissant.json",
+        f"{PUBLISH}/printed/printed.csv",
     log:
         f"{RESULTS}/logs/publish/printed.log",
     benchmark:
@@ -67,7 +64,7 @@ use rule base as printed with:
         **script("publish_printed"),
         files_digest=lambda wildcards: content_of([*rules.printed.input]),
     message:
-        "Gathering what the papers printed."
+        "Gathering the published values."
 
 
 rule publish:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lextables.metrics.classification import by_key
-from lextables.metrics.intervals import jackknife_interval
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
+from lextables.metrics.intervals import jackknife_interval, pseudo_values, unit_rows
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
 

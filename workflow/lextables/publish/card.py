@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from lextables.publish import licences
-from lextables.publish.export import Bundle, Form, PublishedTable, said
+from lextables.publish.export import OTHER, Bundle, Form, PublishedTable, licence_of, licences_of, said
 from lextables.sources.registry import SAMPLE
 
 SPLIT = "full"
@@ -55,8 +54,8 @@ def card(bundle: Bundle, forms: Mapping[str, Sequence[Form]]) -> str:
 
 def head(bundle: Bundle) -> str:
     """The YAML at the head of the card, as the hub and `load_dataset` read it."""
-    ids = [licence.hub for licence in licences.of_all(bundle.sources)]
-    others = [licence.words for licence in licences.of_all(bundle.sources) if licence.hub == licences.OTHER]
+    ids = [licence.hub for licence in licences_of(bundle.sources)]
+    others = [licence.words for licence in licences_of(bundle.sources) if licence.hub == OTHER]
     tasks = [category for one in bundle.sets if one.task for category in CATEGORIES[one.task["task"]]]
     told: dict[str, Any] = {
         "pretty_name": bundle.title,
@@ -75,12 +74,8 @@ def head(bundle: Bundle) -> str:
             if table.rows  # of a table without rows `load_dataset` makes no data set
         ],
     }
-    return front_matter({key: value for key, value in told.items() if value})
-
-
-def front_matter(told: Mapping[str, Any]) -> str:
-    """YAML between the two lines that part it from a card's text."""
-    return f"---\n{yaml.safe_dump(dict(told), sort_keys=False, allow_unicode=True, width=100)}---\n\n"
+    told = {key: value for key, value in told.items() if value}
+    return f"---\n{yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=100)}---\n\n"
 
 
 def size(rows: int) -> str:
@@ -204,7 +199,7 @@ def _runs(bundle: Bundle) -> str:
 def _provenance(bundle: Bundle) -> str:
     lines = [
         f"| `{x['source']}/{x['file']}` | {x['variant']} | {x['bytes']:,} | {x['digest'] or 'of each file'} "
-        f"| {cell(licences.of(x).words)} | {cell(x['note'])} |"
+        f"| {cell(licence_of(x).words)} | {cell(x['note'])} |"
         for x in bundle.sources
     ]
     return "\n".join(
@@ -328,7 +323,7 @@ def licence_text(bundle: Bundle) -> str:
     """LICENSE.md: each source with its licence, whom to name, and what was changed."""
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for x in bundle.sources:
-        licence = licences.of(x)
+        licence = licence_of(x)
         about = (x["title"], x["citation"], x["homepage"])
         if x["variant"] == SAMPLE:
             about = (f"Sample in the form of {x['title']}", "the lextables authors", "lextables itself")

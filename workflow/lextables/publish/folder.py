@@ -1,14 +1,23 @@
-"""Write a bundle to its folder."""
+"""Write the export of a paper or data set to its folder."""
 
 import os
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lextables.pipeline.atomic import replacing_folder
+from lextables.publish import predictions, squad, trec
 from lextables.publish.card import CATEGORIES, bibtex, card, description, licence_text
 from lextables.publish.croissant import croissant
-from lextables.publish.export import Bundle, Form
-from lextables.publish.forms import WRITERS
+from lextables.publish.export import Bundle, Form, PublishedSet
+
+# What writes the predictions and the data set of each kind of task in the formats of other tools.
+WRITERS: Mapping[str, Callable[[PublishedSet, Path], list[Form]]] = {
+    "retrieval": trec.write,
+    "spans": squad.write,
+    "classification": predictions.of_classification,
+    "answers": predictions.of_answers,
+}
 
 
 def write(bundle: Bundle, folder: str | Path) -> None:

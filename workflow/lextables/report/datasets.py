@@ -14,10 +14,10 @@ from lextables.publish.card import SPLIT
 from lextables.publish.export import config_name, said
 from lextables.report.exhibits import cut
 from lextables.report.layout import Found, Page, ticked
+from lextables.report.results import Part
 from lextables.report.words import sources_in_words
 from lextables.sources.registry import reworded
 from lextables.tables import render
-from lextables.tables.report import Part
 
 TEMPLATE = "dataset.html.j2"
 ROWS = 10  # of a table, to see what it is like

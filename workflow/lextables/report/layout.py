@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 TICKED = re.compile(r"`([^`]+)`")  # names of columns and the like, as our own descriptions mark them
 FRAME = "layout.html.j2"
 # What other templates take in; a rule's fingerprint counts the files that the code names.
-SHARED = ("parts.html.j2", "rows.html.j2", "contests.html.j2")
+SHARED = ("parts.html.j2",)
 TEMPLATES = render.TEMPLATES.overlay(loader=ChoiceLoader([FileSystemLoader(HERE), render.TEMPLATES.loader]))
 TEMPLATES.filters["count"] = lambda n: f"{n:,}"
 TEMPLATES.filters["spaced"] = lambda text: text.replace("_", " ")
@@ -31,6 +31,7 @@ def ticked(text: str) -> Markup:
 
 TEMPLATES.filters["ticked"] = ticked
 HOME = "index.html"
+FOLDER = "/results/report"  # stands for the folder of the site
 STYLE, SCRIPT, SEARCH = "style.css", "site.js", "search.js"
 
 
@@ -81,5 +82,7 @@ def beside(name: str) -> str:
 def relative(origin: str, place: str) -> str:
     """Return the address of ``place`` from the page at ``origin``; both are below the site's folder."""
     path, _, anchor = place.partition("#")
-    address = quote(posixpath.relpath(path, posixpath.dirname(origin) or "."), safe="/") if path else ""
+    # Both under one absolute folder: relpath would resolve a leading `..` in the working directory.
+    start = posixpath.join(FOLDER, posixpath.dirname(origin))
+    address = quote(posixpath.relpath(posixpath.join(FOLDER, path), start), safe="/") if path else ""
     return f"{address}#{quote(anchor)}" if anchor else address

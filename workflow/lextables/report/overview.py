@@ -5,10 +5,10 @@ from typing import Any
 
 from lextables.report import again, outcomes, papers
 from lextables.report.layout import HOME, Page
+from lextables.report.results import Part, RunRecord
 from lextables.report.words import data_in_words, models_in_words, versions
 from lextables.tables import render
 from lextables.tables.render import duration
-from lextables.tables.report import Part, RunRecord
 
 TEMPLATE = "overview.html.j2"
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven"}

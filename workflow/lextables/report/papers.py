@@ -8,11 +8,11 @@ from lextables.report import again, outcomes, tables
 from lextables.report.datasets import DataSet, owner
 from lextables.report.exhibits import Funnel, Section
 from lextables.report.layout import Found, Page
+from lextables.report.results import Part, RunRecord
 from lextables.report.runs import place
 from lextables.report.words import sources_in_words
 from lextables.tables import render
 from lextables.tables.render import duration
-from lextables.tables.report import Part, RunRecord
 
 TEMPLATE = "paper.html.j2"
 

@@ -14,8 +14,8 @@ from lextables.pipeline.version import words
 from lextables.report.again import command, cost, trainings
 from lextables.report.exhibits import cut
 from lextables.report.layout import Page
+from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables.render import duration, label
-from lextables.tables.report import Exhibit, Part, RunRecord
 
 TEMPLATE = "run.html.j2"
 FILES = ("run.json", "scores.parquet", "units.parquet", "predictions.parquet", "log.txt")
@@ -26,8 +26,7 @@ UPDATE = re.compile(r"update (\d+) of \d+, loss ([\d.]+)$", re.MULTILINE)
 OF_RUN = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
 # What a run's record says elsewhere on its page.
 ELSEWHERE = frozenset(
-    "settings libraries lextables device seconds peak_memory_mib trained validation asked given work"
-    " throughput micro_batches".split()
+    "settings libraries lextables device seconds peak_memory_mib trained validation asked given work".split()
 )
 WIDE, HIGH = 320, 120  # units of a curve
 
@@ -89,8 +88,6 @@ def page(
         ("Device", "not known" if run.given else record["device"]),
         ("Time", "not known" if run.given else duration(record["seconds"])),
         ("Peak memory", "" if run.given else f"{record['peak_memory_mib']:,} MiB"),
-        *speed(record.get("throughput") or {}),
-        ("Micro-batch", micro_batch(record.get("micro_batches"))),
         ("With its training", cost([run]) if record.get("trained") else ""),
         ("Made by", f"lextables {words(by)}" if by else ""),
         (
@@ -132,33 +129,6 @@ def page(
     }
     title = f"{run.model}, {run.condition}, seed {run.seed}"
     return Page(place(run), f"Run: {run.name}", TEMPLATE, values, "run", [*trail, (title, place(run))])
-
-
-def speed(throughput: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return how near trainings and readings came to what their device can do, as facts of a page."""
-    found: dict[str, list[str]] = {}
-    for kind, of in sorted(throughput.items()):
-        said = {
-            "Tokens a second": f"{of['tokens_per_second']:,}",
-            "Padding": f"{100 * of['padding_share']:.1f} %",
-        }
-        if "model_flops_share" in of:
-            rate = f"{of['matrix_flops_per_second'] / 1e12:,.3g} TFLOP/s"
-            said["Model FLOPs use"] = f"{100 * of['model_flops_share']:.1f} % of {rate} in {of['precision']}"
-        if "peak_gpu_memory_mib" in of:
-            said["Peak GPU memory"] = f"{of['peak_gpu_memory_mib']:,} MiB"
-        for name, text in said.items():
-            found.setdefault(name, []).append(f"{kind} {text}")
-    return [(name, "; ".join(texts)) for name, texts in found.items()]
-
-
-def micro_batch(said: Mapping[str, Any] | None) -> str:
-    """Say how much of a batch went through the model at once; empty where it was all of it."""
-    if not said or said["micro_batch"] == said["batch_size"]:
-        return ""
-    halved = ", ".join(f"{update:,}" for update in said["halved_at_update"])
-    when = f"; memory ran out at update {halved}" if halved else ""
-    return f"{said['micro_batch']:,} of a batch of {said['batch_size']:,}{when}"
 
 
 def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,10 @@ from lextables.report import datasets, layout, overview, papers, runs, tables
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section
 from lextables.report.layout import HOME, Page
+from lextables.report.results import Part, RunRecord
 from lextables.report.words import banner
 from lextables.tables import render
-from lextables.tables.report import Exhibit, Part, RunRecord
 
-MOST = 250_000  # bytes of a page, so that it opens at once on a phone
 # A drawing in a file of its own takes its ink from the reader's screen.
 INK = "<style>svg{color:#1b1d20}@media(prefers-color-scheme:dark){svg{color:#e6e4df}}</style>"
 
@@ -28,7 +26,7 @@ class Material:
 
     ``root`` is the folder of the results as a command names it.  ``made_by`` is the version of lextables that
     puts the pages together, in words, and ``date`` the day of its commit.  ``sections`` are what a room shows
-    of its paper beside the tables, and ``comparing`` the pages across papers.
+    of its paper beside the tables, and ``leaderboard`` its page, if there is one.
     """
 
     config: Mapping[str, Any]
@@ -37,7 +35,7 @@ class Material:
     runs: Sequence[RunRecord] = ()
     datasets: Sequence[DataSet] = ()
     sections: Mapping[str, Sequence[Section]] = field(default_factory=dict)
-    comparing: Sequence[Page] = ()
+    leaderboard: Sequence[Page] = ()
     made_by: str = ""
     date: str = ""
 
@@ -56,7 +54,7 @@ def files(material: Material) -> dict[str, str]:
         "menu": [
             ("Overview", HOME),
             *((part.short, papers.path(part)) for part in material.parts),
-            *((page.title, page.path) for page in material.comparing),
+            *((page.title, page.path) for page in material.leaderboard),
         ],
         "made_by": material.made_by,
         "date": material.date,
@@ -75,8 +73,8 @@ def files(material: Material) -> dict[str, str]:
         sections = material.sections.get(part.name, ())
         add([papers.page(part, material.datasets, material.runs, sections, material.config)])
         for exhibit in part.exhibits:
-            add(_of_table(part, exhibit, by_folder, material, around))
-    add(material.comparing)
+            add([tables.page(part, exhibit, by_folder, material.config, material.root)])
+    add(material.leaderboard)
     add(datasets.pages(material.datasets, material.parts, material.root))
     shown, reads = runs.shown_in(material.parts), runs.gone_by(material.runs)
     for run in material.runs:
@@ -93,22 +91,6 @@ def files(material: Material) -> dict[str, str]:
     texts[layout.SCRIPT] = layout.beside("site.js")
     texts[layout.SEARCH] = search(all_pages)
     return texts
-
-
-def _of_table(
-    part: Part,
-    exhibit: Exhibit,
-    by_folder: Mapping[str, RunRecord],
-    material: Material,
-    around: Mapping[str, Any],
-) -> list[Page]:
-    """A table's page, or as many as it takes for none to be too large."""
-    for cuts in count(1):
-        pages = tables.pages(part, exhibit, by_folder, material.config, material.root, cuts)
-        rows = len({line.row for line in exhibit.lines})
-        if cuts >= rows or all(len(layout.html(page, around).encode()) <= MOST for page in pages):
-            return pages
-    raise AssertionError("count never ends")
 
 
 def _drawing(svg: str) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lextables.models.resolve import STANDS_IN
-from lextables.publish import licences
+from lextables.publish.export import licence_of
+from lextables.report.results import RunRecord
 from lextables.sources.registry import SAMPLE
-from lextables.tables.report import RunRecord
 
 PANELS = {
     "sample": "the small panel that the environment holds",
@@ -44,7 +44,7 @@ def sources_in_words(sources: Iterable[Mapping[str, Any]]) -> list[str]:
         size = sum(x["bytes"] for x in files)
         place = places.pop() if len(places) == 1 else "several addresses"
         end = f" {note[0].upper()}{note[1:].rstrip('.')}." if note else ""
-        licence = licences.of({"variant": variant, "licence": licence}).words
+        licence = licence_of({"variant": variant, "licence": licence}).words
         sentences.append(f"{file}: {what}, {size:,} bytes from {place}; {licence}.{end}")
     return sentences
 

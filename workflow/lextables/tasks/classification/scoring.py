@@ -9,7 +9,7 @@ import numpy as np
 
 from lextables.metrics import classification, minority_aupr
 from lextables.metrics.classification import Jackknife, by_key
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
+from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.run import loaded
 from lextables.tasks.classification.examples import labels_of, of_splits

@@ -1,7 +1,5 @@
-"""The leaderboard over all tasks, and what each benchmark can tell apart."""
+"""The leaderboard over all tasks."""
 
-import csv
-import io
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,12 +8,20 @@ import pytest
 import yaml
 
 from lextables.papers.registry import Headline, Shown, TableEntry
-from lextables.report import comparing
-from lextables.tables import published, reliability, standings
+from lextables.report.leaderboard import (
+    BEHIND,
+    BEST,
+    FEW,
+    LEVEL,
+    UNTESTED,
+    benchmarks,
+    leaderboard,
+    pages,
+    short_names,
+)
+from lextables.tables import published
 from lextables.tables.cells import Line
-from lextables.tables.comparison import FEW, FLOOR, OTHERS, PRINTED, Pair
-from lextables.tables.reliability import Reliability
-from lextables.tables.standings import BEHIND, BEST, LEVEL, UNTESTED, benchmarks, leaderboard, short_names
+from lextables.tables.comparison import OTHERS, PRINTED, Pair
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 
@@ -71,8 +77,7 @@ NDCG = exhibit(
     ],
     [
         pair("NDCG", "BERT", "MiniLM", 1.0, 0.6), pair("NDCG", "BERT", "BM25", 16.0, 0.001),
-        pair("NDCG", "MiniLM", "BM25", 15.0, 0.002),
-        pair("NDCG", "GPT", "BERT", 3.5, untested=PRINTED), pair("NDCG", "GPT", "BM25", 20.0, untested=FLOOR),
+        pair("NDCG", "MiniLM", "BM25", 15.0, 0.002), pair("NDCG", "GPT", "BERT", 3.5, untested=PRINTED),
         pair("Size", "x", "y", 1.0),
     ],
     column="NDCG",
@@ -82,16 +87,15 @@ LOSS = exhibit(
         line("overall", "MiniLM", "0.30", "minilm"), line("overall", "Prior", "0.20", "prior"),
         line("overall", "GPT-4", printed="0.10"), line("C", "Prior", "0.9", "prior"),
     ],
-    [pair("overall", "Prior", "MiniLM", -0.1, 0.01), pair("overall", "GPT-4", "Prior", -0.1, untested=FLOOR)],
-    row="overall", lower=True,
+    [pair("overall", "Prior", "MiniLM", -0.1, 0.01)], row="overall", lower=True,
 )  # fmt: skip
 PARTS = [Part("one", [NDCG]), Part("two", [LOSS])]
 
 
 def test_a_benchmark_has_the_rows_that_ran_best_first_and_then_the_printed_ones():
     one, two = benchmarks(PARTS)
-    assert (one.paper, one.table, one.measure, one.units) == ("one", "table1", "NDCG", "57 queries")
-    assert [(row.system, row.model, row.score, row.printed) for row in one.rows] == [
+    assert (one.name, one.comparison.units) == ("ONE, Table 1: NDCG", "57 queries")
+    assert [(row.system, row.model, row.score, row.published) for row in one.rows] == [
         ("BERT", "bert", "76.0", False), ("MiniLM", "minilm", "75.0", False), ("BM25", "bm25", "60.0", False),
         ("GPT", "", "80.0", True),
     ]  # fmt: skip
@@ -108,14 +112,12 @@ def test_of_data_that_are_not_the_paper_s_no_printed_value_is_shown():
     assert benchmarks([Part("one", [of_data(nothing, "stand_in")])]) == []
 
 
-def test_other_data_than_the_paper_s_are_not_ranked_and_tell_nothing_but_the_sample_s_are_shown():
+def test_other_data_than_the_papers_are_not_ranked_but_the_sample_is():
     (found,) = benchmarks([Part("one", [of_data(NDCG, "stand_in")])])
     assert found.unranked == "stand_in data: not comparable with the paper"
-    assert leaderboard([found]) == [] and reliability.reliability([found]) == []
+    assert leaderboard([found]) == []
     (found,) = benchmarks([Part("one", [of_data(NDCG, "sample")])])
-    assert (
-        not found.unranked and len(leaderboard([found])) == 3 and len(reliability.reliability([found])) == 1
-    )
+    assert not found.unranked and len(leaderboard([found])) == 3
 
 
 def privacy(*scores):
@@ -197,16 +199,14 @@ def test_a_name_is_without_what_all_rows_of_its_benchmark_begin_or_end_with():
 def test_the_page_calls_a_user_s_model_by_its_name_and_says_why_a_benchmark_is_not_ranked():
     lines = [line("x", "f1", "9.0", "bm25+own-oracle"), line("BM25", "f1", "8.0", "bm25")]
     parts = [Part("a", [exhibit(lines, [], column="f1")]), Part("b", [of_data(NDCG, "stand_in")])]
-    board, told = comparing.pages(parts, {"extra_models": [], "extra_predictions": [{"name": "Oracle"}]})
-    overall, of_a = board.values["sheets"]
-    assert overall.rows == [["Oracle", "1", "1: 9.0*"], ["BM25", "1", "2: 8.0"]]
-    assert of_a.title == "A, Table 1: f1"
+    (board,) = pages(parts, {"extra_models": [], "extra_predictions": [{"name": "Oracle"}]})
+    assert board.values["rows"] == [["Oracle", "1", "1: 9.0*"], ["BM25", "1", "2: 8.0"]]
+    assert [benchmark.name for benchmark, _ in board.values["benchmarks"]] == ["A, Table 1: f1"]
     why = "Not ranked: B, Table 1: NDCG (stand_in data: not comparable with the paper)."
     assert board.values["notes"] == [why]
-    assert [row[0] for row in told.values["sheets"][0].rows] == ["A, Table 1: f1"]
-    (alone,) = comparing.pages(parts[1:], {})
-    assert alone.values["sheets"] == [] and alone.values["notes"] == [why]
-    assert comparing.pages([], {}) == []
+    (alone,) = pages(parts[1:], {})
+    assert alone.values["benchmarks"] == [] and alone.values["notes"] == [why]
+    assert pages([], {}) == []
 
 
 def test_rows_of_one_key_and_two_names_are_two_models():
@@ -224,7 +224,7 @@ def test_who_ran_alone_has_no_rank():
     assert found.rows[0].rank == 0 and found.unranked and leaderboard([found]) == []
 
 
-def test_of_a_column_with_two_contests_only_the_named_one_s_rows_are_taken():
+def test_of_a_column_with_two_measures_only_the_rows_of_the_named_one_are_taken():
     lines = [
         line(name, "(6)", score, name)
         for name, score in (("3 / a", "0.7"), ("3 / b", "0.6"), ("2 / a", "0.9"))
@@ -232,61 +232,6 @@ def test_of_a_column_with_two_contests_only_the_named_one_s_rows_are_taken():
     pairs = [pair("(6) of 3", "3 / a", "3 / b", 0.1)]
     (found,) = benchmarks([Part("one", [exhibit(lines, pairs, column="(6)", contest="(6) of 3")])])
     assert [row.system for row in found.rows] == ["3 / a", "3 / b"]
-
-
-def test_the_leaderboard_as_csv_has_a_line_a_row():
-    rows = list(csv.DictReader(io.StringIO(standings.to_csv(benchmarks(PARTS)))))
-    assert len(rows) == 7
-    first = {"paper": "one", "units": "57 queries", "system": "BERT", "model": "bert", "rank": "1"}
-    assert first.items() <= rows[0].items()
-
-
-def test_a_benchmark_says_what_it_can_tell_apart():
-    one, two = reliability.reliability(benchmarks(PARTS))
-    assert one == Reliability(
-        "one", "table1", "NDCG", "57 queries", best="BERT", width=12 / 76, seeded="BERT", seeds=2 / 76,
-        second="MiniLM", lead=1 / 76, adjusted=0.6, apart=False, detectable=3 / 76, printed_lead=3.5 / 76,
-        baseline="BM25", baseline_reaches=60 / 80,
-    )  # fmt: skip
-    assert one.tells_printed_apart
-    assert (two.best, two.lead, two.apart, two.baseline) == ("Prior", 0.1 / 0.20, True, "Prior")
-    # Half the baseline's loss is printed.
-    assert two.baseline_reaches == pytest.approx(0.5)
-    assert math.isnan(two.width) and math.isnan(two.printed_lead) and two.tells_printed_apart is None
-
-
-def test_a_benchmark_in_which_one_row_ran_says_its_interval_and_no_more():
-    alone = exhibit([line("z", "NDCG", "5.0", "z", low="4.0", high="6.5")], [], column="NDCG")
-    (found,) = reliability.reliability(benchmarks([Part("one", [alone])]))
-    assert (found.width, found.second, found.units) == (0.5, "", "") and math.isnan(found.lead)
-    assert reliability.to_csv([found]).splitlines()[1].startswith("one,table1,NDCG,,z,0.5,")
-
-
-def test_what_a_benchmark_can_tell_does_not_depend_on_the_unit_of_its_scores():
-    def scored(scale):
-        def of(value):
-            return f"{value * scale}"
-
-        lines = [line("a", "f1", of(0.5), "a", low=of(0.25), high=of(0.75)), line("b", "f1", of(0.25), "b")]
-        compared = [pair("f1", "a", "b", 0.25 * scale, detectable=0.125 * scale)]
-        return reliability.reliability(benchmarks([Part("p", [exhibit(lines, compared, column="f1")])]))
-
-    assert scored(1) == scored(100)
-    (found,) = scored(1)
-    assert (found.width, found.lead, found.detectable) == (1.0, 0.5, 0.25)
-
-
-def test_where_nothing_is_detectable_no_lead_in_print_is():
-    pairs = [replace(each, detectable=math.inf) for each in NDCG.pairs]
-    (one,) = reliability.reliability(benchmarks([Part("one", [replace(NDCG, pairs=pairs)])]))
-    assert one.detectable == math.inf and one.tells_printed_apart is False
-
-
-def test_a_headline_is_a_column_or_a_row():
-    with pytest.raises(ValueError, match="a column or a row"):
-        Headline(column="a", row="b")
-    with pytest.raises(ValueError, match="a column or a row"):
-        Headline()
 
 
 def test_the_papers_headlines_are_printed():
@@ -305,13 +250,7 @@ def test_the_papers_headlines_are_printed():
     assert found >= 5
 
 
-def test_where_nothing_could_be_tested_it_is_said_to_be_untested():
-    few = exhibit(NDCG.lines, [replace(each, untested=FEW) for each in NDCG.pairs[:3]], column="NDCG")
-    (found,) = benchmarks([Part("one", [few])])
-    assert [row.beside_best for row in found.rows] == [BEST, UNTESTED, UNTESTED, ""]
-
-
 def test_a_row_on_other_units_is_untested_and_one_that_no_test_could_tell_apart_has_too_few():
     pairs = [replace(NDCG.pairs[0], untested=OTHERS), replace(NDCG.pairs[1], adjusted=1, detectable=math.inf)]
     (found,) = benchmarks([Part("one", [exhibit(NDCG.lines, [*pairs, NDCG.pairs[2]], column="NDCG")])])
-    assert [row.beside_best for row in found.rows[:3]] == [BEST, UNTESTED, standings.FEW]
+    assert [row.beside_best for row in found.rows[:3]] == [BEST, UNTESTED, FEW]
