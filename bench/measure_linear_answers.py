@@ -18,10 +18,8 @@ import numpy as np
 
 from lextables.models.soft_labels import binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import read
-from lextables.tasks.answers.collection import Paragraph, Question, Shares
-from lextables.tasks.answers.learning import Answers, answers
-from lextables.tasks.answers.prior import prior, random
-from lextables.tasks.answers.space import of_words
+from lextables.tasks.answers.baselines import Answers, answers, prior, random
+from lextables.tasks.answers.collection import Paragraph, Question, Shares, of_words
 
 PIECE = 80  # words
 BEST = ([1], [2], [3], [5], [20], [2, 20], [3, 40])

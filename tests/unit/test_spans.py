@@ -42,7 +42,7 @@ from lextables.papers.packages import load
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
-from lextables.tasks.spans.nbest_json import released_nbest
+from lextables.tasks.spans.submitted import released_nbest
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/cuad_scores.json").read_text(encoding="utf-8"))

@@ -71,7 +71,7 @@ def test_a_run_says_where_it_lies_and_what_it_used(results):
 
 def test_predictions_that_were_given_say_from_where(results):
     path = results / f"{RUN}/seed2/run.json"
-    given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}"}, "given": {"file": "<run>.txt"}}
+    given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}"}, "submitted": {"file": "<run>.txt"}}
     path.write_text(json.dumps(json.loads(path.read_text()) | given))
     assert report.read_run(path).given == "submitted predictions: <run>.txt (sha256:0123456789ab)"
 

@@ -8,7 +8,7 @@ from lextables.models.checkpoints import clear
 from lextables.pipeline.job import job
 from lextables.pipeline.run import counts_of, identity, recorded
 from lextables.tasks.retrieval import collection, training
-from lextables.tasks.retrieval.schema import ranked
+from lextables.tasks.retrieval.collection import ranked
 
 with job(snakemake.log[0]) as log:
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)

@@ -18,7 +18,7 @@ from typing import Any
 from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score, same_words
 from lextables.tables.inputs import Inputs, Scores, about
-from lextables.tasks.spans.shares import part
+from lextables.tasks.spans.squad import part
 
 STRICT = ", strict"
 WHOLE = "100"  # per cent of the training contracts

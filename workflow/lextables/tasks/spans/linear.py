@@ -29,13 +29,11 @@ from lextables.models.linear import Linear, Vocabulary, probabilities
 from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import candidates as spans
-from lextables.tasks.spans import overlaps, unit_scores
+from lextables.tasks.spans import units as unit_scores
 from lextables.tasks.spans.candidates import Candidates
 from lextables.tasks.spans.schema import NBEST
-from lextables.tasks.spans.shares import part
-from lextables.tasks.spans.unit_scores import UnitModel
-from lextables.tasks.spans.units import Span, Units, units_of
-from lextables.tasks.spans.vectors import read_vectors
+from lextables.tasks.spans.squad import part
+from lextables.tasks.spans.units import Span, UnitModel, Units, read_vectors, units_of
 
 WEIGHTS = "linear.npz"
 ALL_TRAINING_DATA = 100  # per cent of the training contracts
@@ -49,7 +47,7 @@ class SpanModel:
     """The trained models, with the kinds of ``parts`` and the matching rule (``relaxed``) of each category.
 
     For each category, ``second`` has weights for `candidates.candidate_features` and `candidates.part_words`,
-    and ``third`` for `overlaps.overlap_features`.
+    and ``third`` for `spans.overlap_features`.
     """
 
     categories: tuple[str, ...]
@@ -101,8 +99,8 @@ def fit(
     weighed = partial(_weighed, likened=likened, penalty=settings["penalty"], near=settings["near"])
     second, scores = _second(found, given, logits, matched, [bool(each) for each in parts], folds, weighed)
 
-    beside = [overlaps.overlap_features(own, score) for own, score in zip(given, scores, strict=True)]
-    adds = [overlaps.new_answers(*each) for each in zip(given, scores, matched, strict=True)]
+    beside = [spans.overlap_features(own, score) for own, score in zip(given, scores, strict=True)]
+    adds = [spans.new_answers(*each) for each in zip(given, scores, matched, strict=True)]
     third = weighed(beside, [new for new, _ in adds], [None] * len(given), [used for _, used in adds])
     return SpanModel(tuple(categories), relaxed_flags, parts, units, second, third)
 
@@ -229,7 +227,7 @@ def predict(
         known = spans.candidate_features(own, found, logits[:, category])
         words = spans.part_words(own, found) if parts else None
         score = second.logits(_beside(known, words, np.ones(len(known), dtype=bool)))[:, 0]
-        given.append((own, third.logits(overlaps.overlap_features(own, score))[:, 0]))
+        given.append((own, third.logits(spans.overlap_features(own, score))[:, 0]))
     return given
 
 
