@@ -13,7 +13,7 @@ from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import linear
 from lextables.tasks.spans.candidates import candidates, dates, new_answers, overlap_features, titles
-from lextables.tasks.spans.linear import Asked, fit, load, nbest, predict, read_contracts, save, train
+from lextables.tasks.spans.linear import Golds, fit, load, nbest, predict, read_contracts, save, train
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import EXAMPLES
 from lextables.tasks.spans.units import answering, read_vectors, units, units_of, write_vectors
@@ -131,7 +131,7 @@ def test_what_counts_is_what_the_evaluator_counts():
     found = units_of(texts)
     for category in range(3):
         given = candidates(found, np.arange(len(found.start), dtype=float), 99, ["date"])
-        asked = Asked(found, dict(enumerate(answers)), category, category == 2)
+        asked = Golds(found, dict(enumerate(answers)), category, category == 2)
         counted = [bool(those) for those in asked.matched(given)]
         assert any(counted)
         words = given.texts(found)
@@ -372,7 +372,7 @@ def test_faults_are_said(model, tmp_path):
         train(tmp_path / "contracts.parquet", tmp_path / "none.parquet", SETTINGS, 1, tmp_path)
     few = fit([contract(0)[0]] * 6, {0: contract(0)[1][:1]}, CATEGORIES[:1], None, SETTINGS)
     save(few, tmp_path / "linear.npz")
-    with pytest.raises(BadInput, match="'Governing Law' was not learnt"):
+    with pytest.raises(BadInput, match="not trained on the category 'Governing Law'"):
         read_contracts(
             tmp_path / "contracts.parquet", tmp_path / "questions.parquet", SETTINGS, tmp_path, tmp_path / "p"
         )
