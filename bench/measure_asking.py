@@ -29,13 +29,11 @@ from lextables.models.asked import opened
 from lextables.models.limits import Limits
 from lextables.models.weights import PLACES
 from lextables.tasks.answers import collection as answers
-from lextables.tasks.answers.asking import Asker
+from lextables.tasks.answers.asking import Asker, texts
 from lextables.tasks.answers.plan import AnswersTask
-from lextables.tasks.answers.texts import texts
 from lextables.tasks.retrieval import asking, collection
-from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.collection import Collection, ranked
 from lextables.tasks.retrieval.plan import RetrievalTask
-from lextables.tasks.retrieval.schema import ranked
 
 ACORD, PRIVACY = (Path(f"resources/papers/{paper}.yaml") for paper in ("acord", "privacy"))
 PROMPTS = Path("resources/prompts")

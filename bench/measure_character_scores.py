@@ -16,7 +16,7 @@ from typing import Any
 
 from lextables.pipeline.dataset import read
 from lextables.tables.inputs import by_name
-from lextables.tasks.retrieval.schema import ranked
+from lextables.tasks.retrieval.collection import ranked
 
 CUTOFFS = (1, 2, 4, 8, 16, 32, 64)
 

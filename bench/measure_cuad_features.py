@@ -94,7 +94,8 @@ def our_side(folder: Path, tokenizer: str, processes: int, keep: bool) -> None:
     """Write the features, then ask for the sequence of every window once."""
     from transformers import AutoTokenizer
 
-    from lextables.tasks.spans.windows import WindowDataset, WindowSettings, write_features
+    from lextables.tasks.spans.features import write_features
+    from lextables.tasks.spans.windows import WindowDataset, WindowSettings
 
     fast = AutoTokenizer.from_pretrained(tokenizer)
     settings = WindowSettings(MAX_LENGTH, STEP, MAX_QUESTION_LENGTH)

@@ -27,10 +27,9 @@ from lextables.models import bi_encoder
 from lextables.models.resolve import load_models
 from lextables.models.weights import PACKAGE, place
 from lextables.papers.packages import load
-from lextables.tasks.retrieval import bi_encoder_tuning, collection, dense, lexical
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.fusing import fuse
-from lextables.tasks.retrieval.schema import scored
+from lextables.tasks.retrieval import bi_encoder_tuning, collection, dense, lexical, training
+from lextables.tasks.retrieval.collection import Collection, scored
+from lextables.tasks.retrieval.lexical import fuse
 
 ROOT = Path(__file__).parents[1]
 TASK = load(ROOT / "resources/papers/acord.yaml").tasks["acord"]
@@ -57,7 +56,7 @@ def first_stages(data: Collection, top: int) -> tuple[Scores, Scores]:
     """What BM25 and the bi-encoder as it is give the ``top`` documents of every query, in the first form."""
     everything = replace(data, task={**data.task, "validation": "train", "test": "valid"})
     shared = {"pool": TASK.pool, "top": top, "queries": None}
-    words = lexical.retrieve(everything, {"short": shared | {"index": "query", "k1": 0.9, "b": 0.4}})
+    words = lexical.retrieve_bm25(everything, {"short": shared | {"index": "query", "k1": 0.9, "b": 0.4}})
     model = bi_encoder.load(place(PACKAGE + MODEL.package), CPU, MODEL.max_length)
     encode = partial(bi_encoder.encode_documents, model), partial(bi_encoder.encode_queries, model)
     vectors = dense.retrieve(everything, {"short": shared | {"form": "short", "documents": "whole"}}, *encode)
@@ -93,7 +92,9 @@ def cross_validate(data: Collection, words: Scores, vectors: Scores, settings: d
     def visit(updates: int) -> None:
         model.eval()
         tuned: dict[str, dict[str, float]] = {query: {} for query in texts}
-        for (query, document), score in bi_encoder_tuning.pair_scores(model, data, texts, pools).items():
+        for (query, document), score in training.pair_scores(
+            bi_encoder_tuning, model, data, texts, pools
+        ).items():
             tuned[query][document] = score
         show(f"fine-tuned, {updates} updates", data, tuned, texts)
         lists = [{query: firsts[0][query] for query in texts}, cut(tuned, TASK.top)]

@@ -57,18 +57,18 @@ from lextables.models.tokenizer import load_tokenizer
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read
 from lextables.tasks.classification import training as classification
+from lextables.tasks.classification.examples import Text
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import padded
-from lextables.tasks.classification.texts import Text
 from lextables.tasks.spans import training as spans
-from lextables.tasks.spans.features import question_texts
+from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
     WindowSettings,
     balanced,
     open_windows,
-    write_features,
+    question_texts,
 )
 
 ROOT = Path(__file__).parents[1]

@@ -18,10 +18,8 @@ import numpy as np
 
 from lextables.models.soft_labels import binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import read
-from lextables.tasks.answers.collection import Paragraph, Question, Shares
-from lextables.tasks.answers.learning import Answers, answers
-from lextables.tasks.answers.prior import prior, random
-from lextables.tasks.answers.space import of_words
+from lextables.tasks.answers.baselines import Answers, linear_answers, prior, uniform
+from lextables.tasks.answers.collection import Collection, Paragraph, Question, Shares, of_words
 
 PIECE = 80  # words
 BEST = ([1], [2], [3], [5], [20], [2, 20], [3, 40])
@@ -79,14 +77,14 @@ def main() -> None:
     }
     here = paragraphs.keys() & {document for found in shares.values() for document in found}
     print(f"{len(here)} contracts, {len(questions)} questions, {sum(map(len, paragraphs.values()))} pieces")
-    print(f"random  {loss(random(shares), shares, here):.4f}")
+    print(f"random  {loss(uniform(shares), shares, here):.4f}")
     print(f"prior   {loss(prior(shares, pseudo=2, smoothing=0.1), shares, here):.4f}")
     start = time.process_time()
-    words = of_words(paragraphs, questions)
+    words = of_words(Collection(questions, shares, paragraphs))
     print(f"words of the pieces: {time.process_time() - start:.0f} s")
     for best in BEST:
         start = time.process_time()
-        found, penalties = answers(words, shares, SETTINGS | {"best": best})
+        found, penalties = linear_answers(words, shares, SETTINGS | {"best": best})
         seconds, lost = time.process_time() - start, loss(found, shares, here)
         print(f"best {best}  {lost:.4f}  penalties {[*penalties.values()]}  {seconds:.0f} s")
 

@@ -33,10 +33,8 @@ from lextables.models.weights import PACKAGE, place
 from lextables.papers import packages
 from lextables.pipeline.dataset import Row, read
 from lextables.tasks.classification import examples as asked_of
-from lextables.tasks.classification.examples import key_of, labels_of
+from lextables.tasks.classification.examples import key_of, labels_of, subset, texts_of
 from lextables.tasks.classification.linear import learn, predict
-from lextables.tasks.classification.sampling import subset
-from lextables.tasks.classification.texts import texts_of
 from lextables.tasks.classification.vectors import encode_texts, read_vectors
 
 ROOT = Path(__file__).parents[1]

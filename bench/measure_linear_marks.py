@@ -19,10 +19,8 @@ import numpy as np
 
 from lextables.metrics import marks
 from lextables.pipeline.dataset import read
-from lextables.tasks.answers import marking
-from lextables.tasks.answers.collection import Collection, Paragraph, Question
-from lextables.tasks.answers.folds import fold
-from lextables.tasks.answers.space import of_words
+from lextables.tasks.answers import baselines
+from lextables.tasks.answers.collection import Collection, Paragraph, Question, fold, of_words
 
 PIECE, FOLDS = 80, 5
 SHOWN = ("F1", marks.BEST, marks.AREA, "precision", "recall")
@@ -80,13 +78,13 @@ def main() -> None:
     )
     parser.add_argument("data", type=Path)
     data, marked = collected(parser.parse_args().data)
-    words, right = of_words(data.paragraphs, data.questions), marking.places(data, marked)
+    words, right = of_words(data), baselines.is_marked(data, marked)
     print(f"{len(data.paragraphs)} contracts, {len(right)} pieces, {right.sum()} marks")
-    print(f"overlap: {shown(data, right, marking.overlap(words))}")
+    print(f"overlap: {shown(data, right, baselines.similarity_marks(words))}")
     for longest, alpha, epochs in TRIED:
         start = time.process_time()
         settings = {"folds": FOLDS, "longest": longest, "least": 5, "alpha": alpha, "epochs": epochs}
-        given = marking.learnt(data, words, right, settings, threads=2)
+        given = baselines.linear_marks(data, words, right, settings, threads=2)
         seconds = time.process_time() - start
         print(
             f"longest {longest}, alpha {alpha}, epochs {epochs}: {shown(data, right, given)}  {seconds:.0f} s"

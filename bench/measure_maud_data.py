@@ -17,8 +17,8 @@ from pathlib import Path
 from lextables.papers.maud import constraints, release
 from lextables.papers.maud.schema import ANSWERED, EXTRACTED
 from lextables.pipeline.dataset import census, read, write
+from lextables.tasks.classification.examples import texts_of
 from lextables.tasks.classification.features import read_tokens, tokenise
-from lextables.tasks.classification.texts import texts_of
 from make_maud import recorded_questions
 
 LIMIT = 512

@@ -21,7 +21,7 @@ from lextables.models import bi_encoder
 from lextables.models.resolve import load_models
 from lextables.models.weights import PACKAGE, place
 from lextables.papers.packages import load
-from lextables.tasks.retrieval import collection, dense, okapi
+from lextables.tasks.retrieval import collection, dense, lexical
 from lextables.tasks.retrieval.collection import Collection
 
 ROOT = Path(__file__).parents[1]
@@ -84,7 +84,7 @@ def main() -> None:
         )
     for read in ("filtered", "whole"):
         start = time.perf_counter()
-        okapi.retrieve(data, {"text": shared | {"documents": read}})
+        lexical.retrieve_okapi(data, {"text": shared | {"documents": read}})
         total = time.perf_counter() - start
         print(f"BM25, {read}: {total:.2f} s, {1000 * total / pairs:.3f} ms a pair", flush=True)
 

@@ -17,7 +17,7 @@ from typing import Any
 from lextables.metrics.spans import gold
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read
-from lextables.tasks.spans.nbest_json import read_nbest
+from lextables.tasks.spans.submitted import released_nbest
 from measure_cuad_scoring import compare, overall, released_evaluator, released_result
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = given.keep or Path(folder) / "nbest_predictions_.json"
         write_text(path, json.dumps(nbest_form(given.predictions)))
-        nbest, theirs = read_nbest(path), released.load_json(path)
+        nbest, theirs = released_nbest(json.loads(path.read_text()), str(path)), released.load_json(path)
     questions = (row for row in read(given.data / "questions.parquet") if row["split"] == "test")
     asked = gold(questions, read(given.data / "answers.parquet"))
     answers = dict(zip(asked.question_ids, map(list, asked.spans), strict=True))

@@ -207,10 +207,11 @@ def our_side(
     import torch
 
     from lextables.models.tokenizer import load_tokenizer
+    from lextables.tasks.spans.features import spans, write_features
     from lextables.tasks.spans.final_text import FinalText, Spelling
     from lextables.tasks.spans.reading import Best, nbest, top
     from lextables.tasks.spans.tokens import layout, question_ids, tokenise
-    from lextables.tasks.spans.windows import WindowDataset, WindowSettings, spans, write_features
+    from lextables.tasks.spans.windows import WindowDataset, WindowSettings
 
     tokenizer = load_tokenizer(folder / kind)
     settings = WindowSettings(MAX_LENGTH, STEP, MAX_QUESTION_LENGTH)

@@ -14,7 +14,7 @@ from lextables.papers.acord.schema import TABLES
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import write_all
 from lextables.tables.published import load as load_published
-from lextables.tasks.retrieval.lexical import retrieve
+from lextables.tasks.retrieval.lexical import retrieve_bm25
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
@@ -39,7 +39,7 @@ def ranked(data):
 
     def hits(k1, b):
         settings = {"index": "query", "k1": k1, "b": b, "pool": "judged", "top": top, "queries": None}
-        return retrieve(collection, {"short": settings})["short"]
+        return retrieve_bm25(collection, {"short": settings})["short"]
 
     return {parameters: hits(*parameters) for parameters in ((0.9, 0.4), (3, 1))}
 

@@ -8,11 +8,10 @@ from lextables.papers.packages import load
 from lextables.papers.privacy import raw
 from lextables.papers.privacy.schema import TABLES
 from lextables.pipeline.dataset import Published, write_all
-from lextables.tasks.answers import learning, prior
-from lextables.tasks.answers.collection import ANSWERED_FROM, prediction_rows
+from lextables.tasks.answers import baselines
+from lextables.tasks.answers.collection import ANSWERED_FROM, of_words, prediction_rows
 from lextables.tasks.answers.collection import load as collect
 from lextables.tasks.answers.scoring import WITH_TEXT, of_answers
-from lextables.tasks.answers.space import of_words
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
@@ -41,7 +40,7 @@ def scored(found, data):
 
 
 def test_the_other_sites_answers_on_all_codings(data):
-    found = scored(prior.prior(data.shares, pseudo=TASK.pseudo, smoothing=TASK.smoothing), data)
+    found = scored(baselines.prior(data.shares, pseudo=TASK.pseudo, smoothing=TASK.smoothing), data)
     assert found["cross entropy", "all"] == (pytest.approx(0.4978, abs=5e-5), 9369)
     assert found["cross entropy, low", "all"][1] == 149
     assert found["cross entropy", WITH_TEXT] == (pytest.approx(0.5033, abs=5e-5), 1234)
@@ -50,7 +49,7 @@ def test_the_other_sites_answers_on_all_codings(data):
 
 
 def test_guessing_costs_what_the_number_of_options_says(data):
-    found = scored(prior.random(data.shares), data)
+    found = scored(baselines.uniform(data.shares), data)
     assert found["cross entropy", "all"][0] == pytest.approx(0.6396, abs=5e-5)
     assert found["cross entropy", "question: COVID-1"][0] == pytest.approx(0.6931, abs=5e-5)
 
@@ -59,6 +58,6 @@ def test_on_other_snapshots_words_tell_no_more_than_the_other_sites(data):
     settings = TASK.learning.model_dump() | {
         name: getattr(TASK, name) for name in ("pseudo", "smoothing", "folds")
     }
-    found, _ = learning.answers(of_words(data.paragraphs, data.questions), data.shares, settings, threads=2)
+    found, _ = baselines.linear_answers(of_words(data), data.shares, settings, threads=2)
     of_words_alone = scored(found, data)
     assert of_words_alone["cross entropy", "all"] == (pytest.approx(0.503, abs=0.002), 1234)

@@ -18,7 +18,7 @@ from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
-from lextables.tasks.retrieval.schema import prediction_rows
+from lextables.tasks.retrieval.collection import prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 
 ROOT = Path(__file__).parents[2]

@@ -6,9 +6,9 @@ import pytest
 
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.choosing import published, searched
-from lextables.tasks.classification.schema import TRIED
-from lextables.tasks.classification.trials import JOINT, trials
+from lextables.tasks.classification.examples import trials
+from lextables.tasks.classification.schema import JOINT, TRIED
+from lextables.tasks.classification.scoring import published, searched
 
 HEADS = [
     {"head_id": "1", "question": "Q1", "category": "Knowledge", "answers": ["A", "B"]},

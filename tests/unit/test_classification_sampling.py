@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.sampling import balanced, draws, shuffled, subset
+from lextables.tasks.classification.examples import balanced, draws, shuffled, subset
 
 
 def single(*labels):

@@ -11,9 +11,9 @@ import marked_contracts
 from lextables.models.loading import save
 from lextables.papers.cuad.contract_reading import Read, question_id, read_contract
 from lextables.pipeline.dataset import read, write
+from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.reading import RECORD, Reading, read_contracts
 from lextables.tasks.spans.squad import QUESTIONS
-from lextables.tasks.spans.windows import write_features
 from marked_contracts import CONTRACTS, WINDOWS, WORDINGS
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -474,7 +474,7 @@ FAULTS = {
         ALL,
         question(HOSTING, "Insurance", lambda q: q["answers"][0].update(answer_start=17)),
         f"CUADv1.json, question '{HOSTING}__Insurance': the answer 'Osmund holds, at its own cost, insura...'"
-        " does not start at character 17, where",
+        " is not at character 17, where",
     ),
     "empty contract": (
         ALL,
@@ -505,7 +505,7 @@ FAULTS = {
     "repeated question": (
         ALL,
         question(HOSTING, "Insurance", lambda q: q.update(id=f"{HOSTING}__Audit Rights")),
-        f"CUADv1.json, question '{HOSTING}__Audit Rights': the question id appears twice; drop one",
+        f"CUADv1.json, question '{HOSTING}__Audit Rights': the question id appears twice; remove one",
     ),
     "another wording": (
         ALL,

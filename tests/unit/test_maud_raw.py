@@ -654,7 +654,7 @@ def altered_squad(tmp_path, edit):
         ),
         (
             lambda data: data[0]["paragraphs"][0]["qas"][0]["answers"][0].update(answer_start=1),
-            "does not start at character 1",
+            "is not at character 1",
         ),
     ],
 )

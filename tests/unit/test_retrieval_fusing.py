@@ -2,7 +2,7 @@
 
 import pytest
 
-from lextables.tasks.retrieval.fusing import fuse
+from lextables.tasks.retrieval.lexical import fuse
 
 
 def test_the_mean_of_standardised_scores():

@@ -7,9 +7,8 @@ import pytest
 from lextables.models import cross_encoder
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.tasks.retrieval import collection, dense, lexical
-from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.collection import PREDICTIONS, Collection, prediction_rows, ranked, reorder
 from lextables.tasks.retrieval.reranking import rerank
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked, reorder
 
 TASK = {
     "names": {"documents": "clauses", "document": "clause_id", "text": "text", "gain": "score"},
@@ -95,14 +94,14 @@ def documents(hits):
     ],
 )
 def test_words_rank_the_pool(changes, hits):
-    found = lexical.retrieve(COLLECTION, {"short": BM25 | changes})["short"]
+    found = lexical.retrieve_bm25(COLLECTION, {"short": BM25 | changes})["short"]
     assert list(found) == ["assign", "cap", "term"]
     assert documents(found)["cap"] == hits
 
 
 def test_an_index_over_all_documents_scores_otherwise_than_one_a_query():
     one, whole = (
-        lexical.retrieve(COLLECTION, {"short": BM25 | {"index": index}})["short"]["cap"][0]
+        lexical.retrieve_bm25(COLLECTION, {"short": BM25 | {"index": index}})["short"]["cap"][0]
         for index in ("query", "corpus")
     )
     assert one[0] == whole[0] == "a" and one[1] != whole[1]
@@ -110,7 +109,7 @@ def test_an_index_over_all_documents_scores_otherwise_than_one_a_query():
 
 def test_other_forms_are_ranked_for_the_queries_that_they_name():
     forms = {"short": BM25, "long": BM25 | {"queries": ["cap"]}}
-    found = lexical.retrieve(COLLECTION, forms)
+    found = lexical.retrieve_bm25(COLLECTION, forms)
     assert (list(found["short"]), list(found["long"])) == (["assign", "cap", "term"], ["cap"])
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.choosing import choose
+from lextables.tasks.spans.nbest import choose
 from lextables.tasks.spans.schema import NBEST
 
 TRIALS = [{"learning_rate": 1e-4, "epochs": 1}, {"learning_rate": 3e-4, "epochs": 4}]

@@ -9,9 +9,9 @@ import pytest
 
 import marked_contracts
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.features import PARTS, question_texts, window_settings, write_parts
-from lextables.tasks.spans.shares import held_out_contracts
-from lextables.tasks.spans.windows import WindowDataset, open_windows
+from lextables.tasks.spans.features import PARTS, write_parts
+from lextables.tasks.spans.squad import held_out_contracts
+from lextables.tasks.spans.windows import WindowDataset, open_windows, question_texts, window_settings
 from marked_contracts import WINDOWS, WORDINGS
 
 SPLITS = {f"c{n:02}": "test" if n % 4 == 3 else "dev" if n % 4 == 2 else "train" for n in range(16)}

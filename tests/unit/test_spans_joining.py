@@ -2,7 +2,7 @@
 
 import pytest
 
-from lextables.tasks.spans.joining import join
+from lextables.tasks.spans.nbest import join
 
 TEXT = "The tail period runs for twelve months. It ends early. Nothing else survives the closing date."
 

@@ -15,6 +15,7 @@ from lextables.models.loading import save
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training, window_ranking
+from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.final_text import FinalText, Spelling
 from lextables.tasks.spans.reading import (
     RANKER,
@@ -30,7 +31,7 @@ from lextables.tasks.spans.reading import (
 )
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.tokens import tokenise
-from lextables.tasks.spans.windows import Collator, WindowDataset, balanced, open_windows, write_features
+from lextables.tasks.spans.windows import Collator, WindowDataset, balanced, open_windows
 from marked_contracts import WINDOWS, WORDINGS, equal, features, weights
 from wordpiece import wordpiece
 

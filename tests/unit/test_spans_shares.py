@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from lextables.tasks.spans.shares import held_out, held_out_contracts, part
+from lextables.tasks.spans.squad import held_out, held_out_contracts, part
 
 NAMES = [f"contract {i}" for i in range(40)]
 

@@ -13,7 +13,8 @@ from lextables.models import span_head
 from lextables.models.tokenizer import load_tokenizer
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training
-from lextables.tasks.spans.shares import held_out_contracts
+from lextables.tasks.spans.features import write_features
+from lextables.tasks.spans.squad import held_out_contracts
 from lextables.tasks.spans.training import contract_splits, finetune, train, training_rows, updates
 from lextables.tasks.spans.windows import (
     Collator,
@@ -22,7 +23,6 @@ from lextables.tasks.spans.windows import (
     balanced,
     empty_weight,
     open_windows,
-    write_features,
 )
 from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
 
@@ -96,7 +96,7 @@ def test_a_search_leaves_the_held_out_contracts_and_a_share_takes_its_part():
 
 def test_no_answer_to_train_on_is_one_sentence():
     found = windows(np.arange(20), np.zeros(20, dtype=bool))
-    with pytest.raises(BadInput, match="none of the 20 windows of 20 contracts holds an answer"):
+    with pytest.raises(BadInput, match="none of the 20 windows of 20 contracts has an answer"):
         training_rows(found, TWENTY, SETTINGS, seed=0, search=False)
 
 

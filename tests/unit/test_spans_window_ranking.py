@@ -10,8 +10,9 @@ from transformers import PreTrainedTokenizerFast
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
+from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.squad import EXAMPLES
-from lextables.tasks.spans.windows import WindowSettings, open_windows, write_features
+from lextables.tasks.spans.windows import WindowSettings, open_windows
 from wordpiece import wordpiece
 
 SETTINGS = WindowSettings(max_length=24, step=8, max_question_length=4)
@@ -156,10 +157,10 @@ def test_a_category_without_an_answer_ranks_nothing():
 
 
 def test_what_cannot_be_ranked_is_refused(ranker, tokenizer, tmp_path):
-    with pytest.raises(BadInput, match="no word stands in two of the 2 passages"):
+    with pytest.raises(BadInput, match="no word is in two of the 2 passages"):
         window_ranking.fit(["one", "two"], {})
     folder = tmp_path / "test"
     texts = features(folder, tokenizer, 2, labelled=False)
     fewer = window_ranking.Ranker(ranker.terms, ranker.idf, ranker.categories[:1], ranker.weights[:1])
-    with pytest.raises(BadInput, match="has not learnt the category 'Parties'"):
+    with pytest.raises(BadInput, match="was not trained on the category 'Parties'"):
         window_ranking.choose(fewer, folder, texts, 1)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.spans.features import spans, write_features
 from lextables.tasks.spans.tokens import MAX_CHARACTERS
 from lextables.tasks.spans.windows import (
     Collator,
@@ -18,8 +19,6 @@ from lextables.tasks.spans.windows import (
     max_context,
     open_windows,
     read_tokens,
-    spans,
-    write_features,
 )
 from tokenizer_kinds import QUESTION, TEXT, albert, bert, roberta
 

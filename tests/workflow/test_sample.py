@@ -398,7 +398,7 @@ def test_predictions_that_a_user_has_score_as_the_run_that_made_them(finished, t
         (folder,) = runs.glob(f"{name}/given/own-theirs/*/seed0")
         scores = [(path / "scores.parquet").read_bytes() for path in (folder, runs / theirs)]
         assert scores[0] == scores[1], name
-        assert json.loads((folder / "run.json").read_text())["given"]["file"] == file.name
+        assert json.loads((folder / "run.json").read_text())["submitted"]["file"] == file.name
     lines = table(finished, "table_d3")
     for column in ("NDCG@10", "3-star prec@5"):
         mine, other = (lines[f"{row} / None", column] for row in ("Theirs", "Bi-Encoder-MiniLM"))

@@ -61,7 +61,7 @@ from lextables.pipeline.run import Run, versions
 from lextables.sources import registry as sources
 from lextables.sources.fetch import standing
 from lextables.tables import published
-from lextables.tasks.submitted import PLACES as GIVEN_PLACES
+from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 from lextables.tasks.plan import Context
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
@@ -118,7 +118,7 @@ if CONFIG.extra_models or CONFIG.extra_predictions:
 
 # Where predictions lie that a user has already is no setting either.
 GIVEN = or_exit(submitted.find, CONFIG, PAPERS, CONTENTS)
-os.environ[GIVEN_PLACES] = json.dumps(GIVEN.places)
+os.environ[SUBMITTED_PLACES] = json.dumps(GIVEN.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows, ABSENT)
 # What a paper lacks stops no other: only those that are asked for are planned.
 PLANS = {name: or_exit(registry.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}

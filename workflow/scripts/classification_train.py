@@ -11,8 +11,8 @@ from lextables.models.checkpoints import clear, keep
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.job import job
 from lextables.pipeline.run import chosen, counts_of, identity, recorded
+from lextables.tasks.classification.examples import trials
 from lextables.tasks.classification.training import prepare, read_while_training, train
-from lextables.tasks.classification.trials import trials
 
 with job(snakemake.log[0]) as log:
     settings, choice = snakemake.params.settings, chosen(snakemake.input.choice)

@@ -29,7 +29,7 @@ with job(snakemake.log[0]) as log:
         from lextables.models import device
         from lextables.models.weights import weights_folder
         from lextables.papers.cuad import contract_reading
-        from lextables.tasks.spans.features import question_texts
+        from lextables.tasks.spans.windows import question_texts
 
         where, wordings = device.pick(snakemake.params.device), question_texts(questions)
         progress = contract_reading.read_contract(

@@ -12,7 +12,7 @@ from lextables.models.checkpoints import clear, keep
 from lextables.pipeline.job import job
 from lextables.pipeline.run import chosen, counts_of, identity, recorded
 from lextables.tasks.retrieval import collection, training
-from lextables.tasks.retrieval.schema import ranked
+from lextables.tasks.retrieval.collection import ranked
 
 with job(snakemake.log[0]) as log:
     choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)

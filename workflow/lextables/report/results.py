@@ -97,7 +97,7 @@ class RunRecord:
     @property
     def given(self) -> str:
         """Where predictions come from that a user had already; empty for a run that made its own."""
-        found = self.record.get("given")
+        found = self.record.get("submitted")
         digest = self.record["settings"]["content"][: len("sha256:") + 12] if found else ""
         return f"submitted predictions: {found['file']} ({digest})" if found else ""
 

@@ -15,10 +15,10 @@ from lextables.models.tokenizer import load_tokenizer
 from lextables.papers.cuad.asking import CONTRACT, question_id
 from lextables.pipeline.dataset import write
 from lextables.tasks.spans import window_ranking
-from lextables.tasks.spans.features import window_settings
+from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.reading import RANKER, RECORD, read_windows
 from lextables.tasks.spans.schema import NBEST
-from lextables.tasks.spans.windows import WindowDataset, write_features
+from lextables.tasks.spans.windows import WindowDataset, window_settings
 
 
 @dataclass(frozen=True)

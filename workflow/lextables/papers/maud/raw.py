@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from lextables.papers.maud import constraints, release
 from lextables.papers.maud.catalogue import AuthorSettings, Catalogue, read_author_settings, read_recorded
 from lextables.pipeline.dataset import Published, Row, Rows
-from lextables.tasks.classification.trials import JOINT
+from lextables.tasks.classification.schema import JOINT
 
 log = logging.getLogger("lextables")
 

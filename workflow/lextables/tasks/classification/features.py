@@ -13,8 +13,7 @@ from lextables.models.loading import positions
 from lextables.models.tokenizer import load_tokenizer
 from lextables.pipeline.dataset import Column, Row, Table, write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.examples import Key
-from lextables.tasks.classification.texts import Text
+from lextables.tasks.classification.examples import Key, Text
 
 TOKENS = Table(
     "tokens",

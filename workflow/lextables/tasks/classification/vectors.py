@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lextables.pipeline.dataset import Column, Row, Table, write
-from lextables.tasks.classification.texts import Text
+from lextables.tasks.classification.examples import Text
 
 VECTORS = Table(
     "vectors",

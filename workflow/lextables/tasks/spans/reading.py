@@ -26,11 +26,16 @@ from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
-from lextables.tasks.spans.features import question_texts, window_settings
 from lextables.tasks.spans.final_text import FinalText, Spelling
-from lextables.tasks.spans.released_text import collapsed
 from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE
-from lextables.tasks.spans.windows import Collator, WindowDataset, max_context
+from lextables.tasks.spans.squad import collapsed
+from lextables.tasks.spans.windows import (
+    Collator,
+    WindowDataset,
+    max_context,
+    question_texts,
+    window_settings,
+)
 
 READ_AT_ONCE = 32  # windows
 RECORD = "reading.json"

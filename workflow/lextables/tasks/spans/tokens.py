@@ -13,7 +13,7 @@ import tokenizers
 from transformers import PreTrainedTokenizerBase
 
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.released_text import PARTING
+from lextables.tasks.spans.squad import PARTING
 
 MAX_CHARACTERS = 5_000_000
 # What parts words in transformers 4's SquadExample; other Unicode spaces stay inside a word.
