@@ -14,8 +14,8 @@ from typing import Any
 
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
-from lextables.sources import strict_csv
-from lextables.sources.bounded import OverBounds, gunzipped
+from lextables.sources import records
+from lextables.sources.archives import OverBounds, gunzipped
 
 # The variable with {digest: where the file is} as JSON.  Settings know a file by what it holds, so that one
 # which moves is the same; where it lies the workflow tells every job.
@@ -52,7 +52,7 @@ class File:
 
         Raises `BadInput` where a column is named twice, or one of ``needed`` is missing.
         """
-        rows = strict_csv.rows(self.text.encode().splitlines(keepends=True), self.name)
+        rows = records.csv_rows(self.text.encode().splitlines(keepends=True), self.name)
         place, header = next(rows)
         if (column := _twice(header)) is not None:
             raise BadInput(f"the column {column!r} stands twice", where=place, do="drop one of the two")
