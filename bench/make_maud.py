@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lextables.papers.maud.catalogue import Catalogue, Head, read_recorded
-from lextables.papers.maud.release import COLUMNS, DATA_TYPES, QUESTION, SPLITS
+from lextables.papers.maud.raw import COLUMNS, DATA_TYPES, QUESTION, SPLITS
 from lextables.tables.published import load
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from lextables.papers.maud import constraints, release
+from lextables.papers.maud import constraints, raw
 from lextables.papers.maud.schema import ANSWERED, EXTRACTED
 from lextables.pipeline.dataset import census, read, write
 from lextables.tasks.classification.examples import texts_of
@@ -26,14 +26,14 @@ LIMIT = 512
 
 def data(folder: Path) -> str:
     """Write the parquet tables of ``folder`` as the rule does, and count each."""
-    catalogue, _ = release.read_catalogue(folder / "maud_v1.zip", recorded_questions())
+    catalogue, _ = raw.read_catalogue(folder / "maud_v1.zip", recorded_questions())
     numbers = {head.head_id: head.head_id for head in catalogue.heads}
-    found = release.read_release(folder / "maud_v1.zip", catalogue, numbers)
+    found = raw.read_release(folder / "maud_v1.zip", catalogue, numbers)
     rows = {
         "examples": found.examples,
         "texts": found.texts,
         "questions": catalogue.rows(numbers),
-        "contracts": release.contract_rows(folder / "maud_v1.zip", found.examples),
+        "contracts": raw.contract_rows(folder / "maud_v1.zip", found.examples),
         "answer_counts": constraints.answer_counts(found.examples, catalogue),
         "split_overlap": constraints.split_overlap(found.examples),
         "constraint_violations": constraints.constraint_violations(found.examples, {}, []),
@@ -48,8 +48,8 @@ def data(folder: Path) -> str:
 
 def extraction(folder: Path) -> str:
     """Write the parquet tables of the extraction task."""
-    files = {split: folder / f"maud_squad_{split}.json" for split in release.SPLITS}
-    found = release.read_squad_release(files, recorded_questions(), {})
+    files = {split: folder / f"maud_squad_{split}.json" for split in raw.SPLITS}
+    found = raw.read_squad_release(files, recorded_questions(), {})
     (folder / "extraction").mkdir(exist_ok=True)
     counts = {}
     for table in EXTRACTED:

@@ -40,7 +40,7 @@ def bundles(mirror, tmp_path_factory):
         entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(mode="json")
         about = About.model_validate({key: entry[key] for key in About.model_fields})
         runs = [PublishedRun(results / RUN, ["BM25 / None"])] if paper == "acord" else []
-        census, words = [results / f"data/{paper}/census.json"], registry.words(sources, [paper])
+        census, words = [results / f"data/{paper}/census.json"], registry.registry_texts(sources, [paper])
         bundle = gather(paper, about, census, runs, words, made_by="tests", command="none")
         write(bundle, folder / paper)
     return folder

@@ -9,7 +9,7 @@ from lextables import ROOT
 from lextables.papers import packages
 from lextables.papers.maud import constraints, raw
 from lextables.papers.maud.catalogue import read_author_settings, read_recorded
-from lextables.papers.maud.release import contract_rows, read_catalogue, read_legalbench_rag, read_release
+from lextables.papers.maud.raw import contract_rows, read_catalogue, read_legalbench_rag, read_release
 from lextables.papers.maud.schema import TABLES
 from lextables.pipeline.dataset import Published, check_census, write_all
 

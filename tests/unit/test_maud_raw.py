@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from lextables.papers import packages
-from lextables.papers.maud import raw, release
+from lextables.papers.maud import raw
 from lextables.papers.maud.catalogue import (
     OTHER,
     AuthorSettings,
@@ -26,9 +26,7 @@ from lextables.pipeline.errors import BadInput
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/maud"
 ZIP = SAMPLE / "maud_v1.zip"
-SQUAD = {
-    split: ROOT / f"resources/sample/maud_extraction/maud_squad_{split}.json" for split in release.SPLITS
-}
+SQUAD = {split: ROOT / f"resources/sample/maud_extraction/maud_squad_{split}.json" for split in raw.SPLITS}
 PRINTED = {
     "Fiduciary exception to COR convent": "Fiduciary exception to COR covenant",
     "Negative interim operating convenant": "Negative interim operating covenant",
@@ -52,13 +50,13 @@ def settings_files():
 
 LISTED = (ROOT / "resources/facts/maud_questions.yaml").read_bytes()
 RECORDED = read_recorded(LISTED, "questions.yaml", 92, 144)
-CATALOGUE, ASKED = release.read_catalogue(ZIP, RECORDED)
+CATALOGUE, ASKED = raw.read_catalogue(ZIP, RECORDED)
 SETTINGS = read_author_settings(*settings_files(), CATALOGUE)
 
 
 def released(path=ZIP):
-    catalogue, _ = release.read_catalogue(path, RECORDED)
-    return release.read_release(path, catalogue, SETTINGS.author_numbers)
+    catalogue, _ = raw.read_catalogue(path, RECORDED)
+    return raw.read_release(path, catalogue, SETTINGS.author_numbers)
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +181,7 @@ def test_files_with_words_of_their_own_say_themselves_what_they_ask(members, tmp
         for name, content in members.items():
             change = edited(lambda found: [other_words(record) for record in found])
             archive.writestr(name, change(content) if name.endswith(".csv") else content)
-    found, notes = release.read_catalogue(path, RECORDED)
+    found, notes = raw.read_catalogue(path, RECORDED)
     assert [question.question.removesuffix(" (reworded)") for question in found.questions] == [
         question.question for question in RECORDED.questions
     ]
@@ -207,7 +205,7 @@ def test_the_record_gives_an_answer_that_no_row_has(members, tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, keep(content) if name.endswith(".csv") else content)
-    found, notes = release.read_catalogue(path, RECORDED)
+    found, notes = raw.read_catalogue(path, RECORDED)
     assert found == RECORDED and found is not RECORDED
     assert notes == {"questions_from_the_record": 0, "answers_from_the_record": 1}
     assert len(released(path).examples) < len(released().examples)
@@ -219,7 +217,7 @@ def test_of_a_part_of_the_questions_the_record_is_the_catalogue(members, tmp_pat
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, some(content) if name.endswith(".csv") else content)
-    found, notes = release.read_catalogue(path, RECORDED)
+    found, notes = raw.read_catalogue(path, RECORDED)
     assert found is RECORDED
     assert notes == {"questions_from_the_record": 89, "answers_from_the_record": 0}
     assert {row["head_id"] for row in released(path).examples} == {"50", "51", "52"}
@@ -305,7 +303,7 @@ def changed(name, old, new, count=1):
         (SINGLE[0], b",13.3,", b",13.33,", "binary questions of number 13 where 'Accuracy of Fundamental"),
         (SINGLE[1], b",Remedies", b",Knowledge", "is of a second category, Knowledge"),
         (SINGLE[3], b",13.2,", b",13.1,", "roberta-base has a second row for question 13.1"),
-        (SINGLE[3], b",13.2,", b",x.2,", "the spec_id 'x.2' is no number of a question"),
+        (SINGLE[3], b",13.2,", b",x.2,", "the spec_id 'x.2' is not the number of a question"),
         (next(iter(MULTI)), b"  1.0  ", b"  1.0 what is ", "row 7: is no row of a table below a learning r"),
     ],
 )
@@ -323,7 +321,7 @@ def test_rows_come_sorted_and_fit_their_schemas(rows, tmp_path):
         "examples": rows.examples,
         "texts": rows.texts,
         "questions": CATALOGUE.rows(SETTINGS.author_numbers),
-        "contracts": release.contract_rows(ZIP, rows.examples),
+        "contracts": raw.contract_rows(ZIP, rows.examples),
         "hyperparameters": SETTINGS.hyperparameters,
         "multi_task_grid": SETTINGS.multi_task_grid,
     }
@@ -342,7 +340,7 @@ def test_every_row_of_the_csv_files_is_an_example(rows, members):
     texts = {row["text_id"]: row["text"] for row in rows.texts}
     written = {
         f"{split}-{place:05d}": (split, record)
-        for split in release.SPLITS
+        for split in raw.SPLITS
         for place, record in enumerate(records(members[f"data/MAUD_{split}.csv"]), 1)
     }
     assert [row["example_id"] for row in rows.examples] == sorted(written)
@@ -351,7 +349,7 @@ def test_every_row_of_the_csv_files_is_an_example(rows, members):
         split, record = written[row["example_id"]]
         assert (row["split"], row["answer"], row["label"]) == (split, record["answer"], int(record["label"]))
         assert texts[row["text_id"]] == record["text"]
-        assert row["data_type"] == release.DATA_TYPES[record["data_type"]]
+        assert row["data_type"] == raw.DATA_TYPES[record["data_type"]]
         assert row["contract"] == (None if row["data_type"] == "rare" else record["contract_name"])
         assert (row["subquestion"] or "<NONE>") == record["subquestion"]
         head = heads[row["head_id"]]
@@ -466,7 +464,7 @@ def test_a_row_that_stands_twice(altered, members, kind):
     begins = where_of(content, place)
     path = altered("MAUD_dev.csv", edited(lambda found: found.insert(place + 1, found[place])))
     with pytest.raises(
-        BadInput, match=rf"the row stands twice \(first at MAUD_dev.csv, row {begins}\); drop one"
+        BadInput, match=rf"the row appears twice \(first at MAUD_dev.csv, row {begins}\); drop one"
     ):
         released(path)
 
@@ -492,7 +490,7 @@ def line(content, number, new):
     return b"\n".join(lines)
 
 
-@pytest.mark.parametrize("column", release.COLUMNS)
+@pytest.mark.parametrize("column", raw.COLUMNS)
 def test_a_missing_column(altered, column):
     def rename(content):
         return line(content, 1, lambda header: header.replace(column.encode(), b"other", 1))
@@ -572,7 +570,7 @@ def test_a_missing_file(altered):
 
 
 def contracts(path, rows):
-    return list(release.contract_rows(path, rows.examples))
+    return list(raw.contract_rows(path, rows.examples))
 
 
 def test_contracts_have_their_text_and_examples(rows, members):
@@ -608,7 +606,7 @@ def test_a_contract_with_a_fault(altered, rows, suffix, change, sentence):
 
 
 def extraction(files=SQUAD):
-    return release.read_squad_release(files, CATALOGUE, PRINTED)
+    return raw.read_squad_release(files, CATALOGUE, PRINTED)
 
 
 def test_extraction_rows_fit_their_schemas(tmp_path):
@@ -693,7 +691,7 @@ def spans_file(tmp_path, edit=lambda tests: None):
 
 
 def test_spans_of_legalbench_rag_are_mapped_onto_the_contracts(tmp_path):
-    found = release.read_legalbench_rag(spans_file(tmp_path), ZIP, CATALOGUE, QUERIES)
+    found = raw.read_legalbench_rag(spans_file(tmp_path), ZIP, CATALOGUE, QUERIES)
     whole = extraction()
     same = {
         (row["question_id"], row["start"], row["end"])
@@ -717,7 +715,7 @@ def another_file(tests):
     [
         (
             lambda tests: tests[0]["snippets"][0].update(answer="elsewhere"),
-            "stand in no contract; take the spans",
+            "no contract has the spans of",
         ),
         (
             lambda tests: tests.append(tests[0]),
@@ -729,15 +727,15 @@ def another_file(tests):
 )
 def test_spans_with_a_fault(tmp_path, edit, sentence):
     with pytest.raises(BadInput) as error:
-        release.read_legalbench_rag(spans_file(tmp_path, edit), ZIP, CATALOGUE, QUERIES)
+        raw.read_legalbench_rag(spans_file(tmp_path, edit), ZIP, CATALOGUE, QUERIES)
     assert sentence in str(error.value)
 
 
 def test_contracts_are_dealt_80_10_10_whatever_their_order():
     contracts = [f"contract_{number}" for number in range(152)]
-    splits = release.split_contracts(contracts)
+    splits = raw.split_contracts(contracts)
     assert Counter(splits.values()) == {"train": 122, "dev": 15, "test": 15}
-    assert release.split_contracts(reversed(contracts)) == splits
+    assert raw.split_contracts(reversed(contracts)) == splits
 
 
 # The two data sets

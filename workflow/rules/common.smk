@@ -59,7 +59,7 @@ from lextables.models.resolve import API, MIRROR, load_models, places
 from lextables.models.weights import PACKAGE, PLACES, place
 from lextables.pipeline.run import Run, versions
 from lextables.sources import registry as sources
-from lextables.sources.fetch import standing
+from lextables.sources.fetch import content_key
 from lextables.tables import published
 from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 from lextables.tasks.plan import Context

@@ -8,11 +8,10 @@ from functools import cache
 
 from lextables.papers.cuad import reviewer
 from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
-from lextables.papers.cuad.asking import name_of as review_name
 
 # `snakemake review --config contract=path.txt`.  The review is named after the contract's file and a digest of its
 # content, so that contracts with the same file name do not collide.
-REVIEWED = review_name(CONFIG.contract)
+REVIEWED = reviewer.review_name(CONFIG.contract)
 REVIEW = f"{RESULTS}/review/{REVIEWED}"
 
 

@@ -15,7 +15,7 @@ import yaml
 
 from lextables.papers.registry import Shown, TableEntry
 from lextables.pipeline.version import words
-from lextables.sources.registry import reworded
+from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 from lextables.tables.cells import Line, from_csv
 from lextables.tables.comparison import Pair
@@ -139,7 +139,7 @@ def read_part(
 ) -> Part | None:
     """Read what the report shows of the paper ``name``; ``registry`` is its file in resources/papers.
 
-    ``words`` is what the registry of sources says today of theirs (`sources.registry.words`).  What an
+    ``words`` is what the registry of sources says today of theirs (`registry_texts`).  What an
     ``earlier`` run left may be some of its tables, or none: then there is no part.
     """
     results = Path(results)
@@ -181,7 +181,7 @@ def _census(results: Path, dataset: str) -> Path:
 def _counts(census: Path, words: Mapping[str, Any] | None) -> dict[str, Any]:
     """A data set's census with its sources in ``words``."""
     counts = json.loads(census.read_text(encoding="utf-8"))
-    return counts | {"sources": reworded(counts["sources"], words or {})}
+    return counts | {"sources": with_registry_texts(counts["sources"], words or {})}
 
 
 def _tasks(name: str, registry: Mapping[str, Any]) -> dict[str, str]:

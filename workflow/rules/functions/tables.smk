@@ -78,4 +78,4 @@ def sources_of(paper):
 def source_words(paper):
     """What the registry says of a paper's sources, and of those that are no paper's own; all pages show it."""
     owned = set().union(*map(sources_of, PAPERS))
-    return sources.words(SOURCES, sorted(sources_of(paper) | (SOURCES.keys() - owned)))
+    return sources.registry_texts(SOURCES, sorted(sources_of(paper) | (SOURCES.keys() - owned)))

@@ -15,7 +15,7 @@ import urllib3
 from lextables.corpora.edgar.pace import LONGEST_HOLD, Pace, locked
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
-from lextables.sources.bounded import OverBounds
+from lextables.sources.archives import OverBounds
 from lextables.sources.transfer import retry_after
 
 BASE = "https://www.sec.gov/Archives/"

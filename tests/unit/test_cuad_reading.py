@@ -9,7 +9,9 @@ from transformers import BertForQuestionAnswering
 
 import marked_contracts
 from lextables.models.loading import save
-from lextables.papers.cuad.contract_reading import Read, question_id, read_contract
+from lextables.papers.cuad.reading import WindowCount as Count
+from lextables.papers.cuad.reading import read_with_fine_tuned_model as read_contract
+from lextables.papers.cuad.reviewer import question_id
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.reading import RECORD, Reading, read_contracts
@@ -73,7 +75,11 @@ def run(weights, tmp_path_factory):
 # Behind three special tokens and two of a question a window holds 27 words, and one starts every 16.
 @pytest.mark.parametrize(
     ("most", "expected"),
-    [(None, Read(24, 24, None, 12)), (2, Read(24, 4, 2, 12)), (50, Read(24, 24, 50, 12))],
+    [
+        (None, Count(24, 24, None, 12)),
+        (2, Count(24, 4, 2, 12)),
+        (50, Count(24, 24, 50, 12)),
+    ],
 )
 def test_the_contract_is_read_as_in_the_run(most, expected, run, weights, tmp_path):
     theirs, reading = run(most)
