@@ -30,7 +30,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables.metrics.spans import METRICS, STRICT, scores
+from lextables.metrics import STRICT
+from lextables.metrics.spans import METRICS, scores
 from lextables.papers import packages
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.spans.linear import read_contracts, train

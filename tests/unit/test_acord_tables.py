@@ -337,7 +337,7 @@ def test_rows_are_compared_by_their_queries_and_by_those_of_a_category(data):
     scores = {place: cell.score for place, cell in computed(data, "table3", bm25, ours).items()}
     assert scores["Ours / None", "NDCG@5"] == Score("NDCG@5", "Ours / None", "NDCG@5", "all", "queries", 100)
     # A printed row that did not run takes part by its printed value; a stricter reading does not.
-    assert scores["BM25 / GPT4o", "NDCG@5"].contest == "NDCG@5"
+    assert scores["BM25 / GPT4o", "NDCG@5"].measure == "NDCG@5"
     assert not any(score for (_, column), score in scores.items() if ", strict" in column)
     cells = computed(data, "table_d1", ours)
     place = next(place for place, cell in cells.items() if cell.value is not None and place[1] == "NDCG@5")

@@ -14,10 +14,10 @@ from lextables.papers.acord.registry import Acord
 from lextables.papers.registry import DataSet, Paper
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
-from lextables.tables.cells import build
+from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
-from lextables.tables.scored import score_cells
+from lextables.tables.scored import score_cell
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
@@ -206,7 +206,10 @@ def test_the_retrieval_task_of_the_documentation_has_the_rows_that_it_says(tmp_p
     assert all(f"`{row}`" in text for row in rows)
 
     inputs = Inputs(tmp_path, tmp_path, [row | {"runs": {}, "reason": "not here"} for row in found], [], None)
-    cells = [cell for row in inputs.rows for cell in score_cells(inputs, row, {"NDCG@10": "NDCG@10"})]
+    cells = [
+        score_cell(inputs, row, row["row"], "NDCG@10", Score("NDCG@10", row["row"], "NDCG@10"))
+        for row in inputs.rows
+    ]
 
     def lines(row):
         return build([PublishedCell("table1", row, "NDCG@10", "0.5", 1, "Section 3")], cells, True)

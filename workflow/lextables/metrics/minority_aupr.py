@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lextables.metrics import classification
+from lextables.metrics import STRICT, classification
 from lextables.metrics.classification import (
     NAN,
     Jackknife,
@@ -43,7 +43,6 @@ from lextables.metrics.classification import (
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
-STRICT = ", strict"
 DATA_TYPES = ("main", "abridged")
 
 

@@ -41,19 +41,19 @@ NOTHING = "a model that answers nothing"
 
 @dataclass(frozen=True)
 class Score:
-    """Which score of its runs a cell shows, and in which contest (`comparison`).
+    """A score of a system's runs, and how systems are compared by it (`comparison`).
 
-    ``contest`` names the measure that systems are compared by, and ``system`` the system, both as the reader
-    sees them.  ``metric`` and ``group`` are as in `units.UNITS`; their values times ``scale`` are in the
-    table's unit.  ``units`` is the kind of test unit, in the plural (`queries`).  ``lower``: a lower score is
-    better.
+    ``measure`` is what systems are compared by and ``system`` the system, both named as in the table.
+    ``metric`` and ``group`` are as in `scores.parquet` and `units.parquet`; their values times ``scale`` are
+    in the table's unit.  ``units`` is the kind of test unit, in the plural (`queries`).  ``lower``: a lower
+    score is better.
     """
 
-    contest: str
+    measure: str
     system: str
     metric: str
-    group: str
-    units: str
+    group: str = "all"
+    units: str = "examples"
     scale: float = 1
     lower: bool = False
 

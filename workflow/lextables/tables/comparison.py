@@ -172,7 +172,7 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
     contests: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         if cell.score:
-            contests[cell.score.contest].append(cell)
+            contests[cell.score.measure].append(cell)
     numbers = {(cell.row, cell.column): cell.number for cell in published if cell.number is not None}
     once = cache(of_run)  # a run may be in many contests
     return [pair for found in contests.values() for pair in _contest(found, numbers, once)]
@@ -182,7 +182,7 @@ def _contest(
     cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_run: OfRun
 ) -> Iterator[Pair]:
     if len({cell.score.system for cell in cells}) < len(cells):
-        raise ValueError(f"two cells of the contest {cells[0].score.contest!r} name one system")
+        raise ValueError(f"two cells of the contest {cells[0].score.measure!r} name one system")
     ran = [
         cell for cell in cells if cell.runs and isinstance(cell.value, float) and not math.isnan(cell.value)
     ]
@@ -261,7 +261,7 @@ def _pair(one: _Entrant, other: _Entrant, p: float, adjusted: float, units: str,
     if not score.lower and found > score.scale:  # from 0 to 1 before it is scaled, but for a loss
         found = math.inf
     return Pair(
-        score.contest,
+        score.measure,
         one.name,
         other.name,
         mean,
@@ -277,7 +277,7 @@ def _pair(one: _Entrant, other: _Entrant, p: float, adjusted: float, units: str,
 def _untested(one: _Entrant, other: _Entrant, units: str, why: str) -> Pair:
     nothing = dict.fromkeys(("low", "high", "p", "adjusted", "detectable"), math.nan)
     return Pair(
-        one.cell.score.contest,
+        one.cell.score.measure,
         one.name,
         other.name,
         one.value - other.value,

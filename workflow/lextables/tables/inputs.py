@@ -13,7 +13,6 @@ from lextables.papers.registry import Paper, TableEntry
 from lextables.pipeline import not_run
 from lextables.pipeline.dataset import Row, read
 from lextables.sources.registry import reworded
-from lextables.tables.cells import Score
 from lextables.tables.published import PublishedCell
 
 Scores = Mapping[tuple[str, str], tuple[float, int]]
@@ -88,16 +87,3 @@ def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
 def by_name(rows: Iterable[Row]) -> Scores:
     """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN over nothing."""
     return {(row["metric"], row["group"]): (row["value"] if row["n"] else math.nan, row["n"]) for row in rows}
-
-
-def about(system: Mapping[str, Any], measure: str, name: str, score: Score | None = None) -> dict[str, Any]:
-    """What a score's cell says of the system called ``name``, which a plan's row describes.
-
-    ``measure`` is what systems are compared by, and ``score`` by what a test compares them; see `cells.Cell`.
-    """
-    return {
-        "averages": system["averages"],
-        "measure": measure,
-        "score": score,
-        "baseline": name if system["baseline"] and not system["lenient"] else "",
-    }

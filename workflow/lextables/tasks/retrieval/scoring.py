@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 
-from lextables.metrics.ranking import STRICT, by_name, strict_reading
+from lextables.metrics import STRICT
+from lextables.metrics.ranking import by_name, strict_reading
 from lextables.pipeline.dataset import Row
 from lextables.tasks.retrieval.collection import Collection
 
