@@ -374,7 +374,7 @@ class Report:
 
 
 def table(about: Mapping[str, Any]) -> str:
-    """The measurements in Markdown, as docs/gpu.md shows them."""
+    """The measurements in Markdown, as docs/cluster.md shows them."""
     rates = ", ".join(f"{name} {rate / 1e12:.4g}" for name, rate in about["rates"].items())
     libraries = ", ".join(f"{name} {number}" for name, number in about["libraries"].items())
     columns = ("tokens_per_second", "padding_share", "model_flops_share", "peak_gpu_memory_mib")
