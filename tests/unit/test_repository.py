@@ -15,9 +15,9 @@ def loaded(name):
     return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
 
 
-def test_the_readme_gives_the_licence_of_every_source_and_model():
-    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Licences and citation")[1]
-    rows = re.findall(r"^\| (`.+`) \| (.+) \|$", section, re.M)
+def test_the_documentation_gives_the_licence_of_every_source_and_model():
+    page = (ROOT / "docs/licences.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+`) \| (.+) \|$", page, re.M)
     given = {name: licence for names, licence in rows for name in re.findall(r"`([^`]+)`", names)}
     registered = loaded("resources/sources.yaml") | loaded("resources/models.yaml")
     for path in (ROOT / "resources/papers").glob("*.yaml"):
