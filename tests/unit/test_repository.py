@@ -68,3 +68,24 @@ def test_every_program_that_a_page_names_is_there():
     named = {name for page in pages for name in names.findall(page.read_text(encoding="utf-8"))}
     assert len(named) >= 10
     assert {name for name in named if not (ROOT / name).is_file()} == set()
+
+
+def test_every_link_of_the_documentation_leads_somewhere():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    texts = {
+        page: re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for page in pages
+    }
+    anchors = {
+        page: {
+            re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ (.+)", text, re.M)
+        }
+        for page, text in texts.items()
+    }
+    for page, text in texts.items():
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            assert target.exists(), (page.name, link)
+            assert not anchor or anchor in anchors[target], (page.name, link)
