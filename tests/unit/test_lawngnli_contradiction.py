@@ -350,7 +350,7 @@ def test_clauses_joined_by_or_are_left():
     assert apply(COMPOUND.format(joiner="or")) == Rejected("no independent clause")
 
 
-# What the released code does by mistake (docs/lawngnli-contradiction.md); each must come out otherwise.
+# What the released code does by mistake (docs/lawngnli.md); each must come out otherwise.
 MISTAKES = [
     ("(S (NP (DT some) (NNS courts)) (VP (VBP disagree)))", "no courts disagree"),
     ("(S (NP (NN nothing)) (VP (VBZ bars) (NP (DT the) (NN suit))))", "something bars the suit"),
@@ -526,7 +526,7 @@ def test_the_documented_accuracy_is_that_of_the_readings():
     assert {row["judgement"] for row in rows} == {"right", "wrong"}
     assert all(bool(row["note"]) == (row["judgement"] == "wrong") for row in rows)
     low, high = proportion_confint(len(right), len(rows), method="wilson")
-    page = (ROOT / "docs/lawngnli-contradiction.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/lawngnli.md").read_text(encoding="utf-8")
     share = f"{100 * len(right) / len(rows):.1f} %; {100 * low:.1f} to {100 * high:.1f}"
     assert f"{len(right)} of {len(rows)} ({share})" in page
 

@@ -1,7 +1,6 @@
 """A paper's file: how it is checked, which files its data sets read, and the plan that comes of it."""
 
 import re
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -193,14 +192,10 @@ def test_what_a_mirror_has_instead_is_taken_where_it_lacks_the_files(tmp_path):
     assert entry.named(mirrors) == named
 
 
-def test_the_retrieval_task_of_the_documentation_has_the_rows_that_it_says(tmp_path):
+def test_the_paper_of_the_documentation_has_the_rows_that_it_says(tmp_path):
     text = (ROOT / "docs/adding.md").read_text(encoding="utf-8")
-    (block,) = (part for part in re.findall(r"(?:^ {8}.*\n)+", text, re.M) if "task: retrieval" in part)
-    table = {"title": "Hits", "where": "Section 3", "of": "clauses", "rows": [{}]}
-    content = yaml.safe_load(textwrap.dedent(block)) | {
-        "title": "A paper", "citation": "Someone, 2026.", "tables": {"table1": table},
-    }  # fmt: skip
-    found = laid_out(packages.load(written(tmp_path, content, "clauses"))).rows["table1"]
+    (block,) = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.DOTALL)
+    found = laid_out(packages.load(written(tmp_path, block, "leasesearch"))).rows["table1"]
     rows = [row["row"] for row in found]
     assert rows == ["BM25 / None", "MiniLM / None", "MiniLM / Cross-Encoder"]
     assert all(f"`{row}`" in text for row in rows)

@@ -483,8 +483,8 @@ def test_the_parentheticals_are_those_of_all_volumes_each_with_its_pages(finishe
     assert all(row["pincite"] and row["pages"] and row["short_premise"] for row in rows)
 
 
-@pytest.mark.parametrize("program", blocks("bundles.md", "python"))
-def test_the_page_on_bundles_is_true_of_other_tools(finished, published, tmp_path, program):
+@pytest.mark.parametrize("program", blocks("exports.md", "python"))
+def test_the_page_on_exports_is_true_of_other_tools(finished, published, tmp_path, program):
     offline = {"HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     run = subprocess.run(
         [sys.executable, "-c", program],
@@ -499,7 +499,7 @@ def test_a_second_publish_does_nothing(finished, published):
 
 
 def test_a_bundles_predictions_are_taken_back_and_score_the_same(finished, published):
-    back = [command for command in blocks("bundles.md", "") if "extra_predictions" in command]
+    back = [command for command in blocks("exports.md", "") if "extra_predictions" in command]
     (arguments,) = [shlex.split(command)[3:] for command in back]
     run = snakemake(finished, *arguments)
     assert run.returncode == 0, run.stderr[-3000:]

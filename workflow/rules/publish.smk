@@ -1,4 +1,4 @@
-# Bundles: data sets and predictions in the forms that other tools read, with cards and metadata (docs/bundles.md).
+# Exports: data sets and predictions in the formats of other tools, with cards and metadata (docs/exports.md).
 #
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
 #   out   {RESULTS}/publish/<bundle>/    one for each paper, and for each data set that its file sets apart

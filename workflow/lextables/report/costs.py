@@ -148,7 +148,7 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
         kinds = ", ".join(f"{number} {rule}" for rule, number in unknown.items())
         parts.append(f"> means at least: {unknown.sum()} jobs have no record and are in no sum ({kinds}).")
     parts.append(
-        "Jobs that several tables need are counted in each, and once in the last line (docs/costs.md)."
+        "Jobs that several tables need are counted in each, and once in the last line (docs/reference.md)."
     )
     return "\n".join(parts)
 
