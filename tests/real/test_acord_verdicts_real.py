@@ -1,7 +1,7 @@
-"""Verdicts have power on the real queries: broken and other rankings come out off on Table D-3's metrics.
+"""Verdicts have power on the real queries: wrong rankings are off on Table D-3's metrics.
 
-The sampling interval over the 57 queries holds the printed value in most of these cases, which is why it
-judges nothing.
+In most of these cases the published value lies in the sampling interval over the 57 queries, so that interval
+decides no verdict.
 """
 
 from pathlib import Path
@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from acord_rows import METRICS, collected, judged, without_first_hits
-from lextables.papers.acord.raw import read_release
-from lextables.papers.acord.schema import TABLES
 from lextables.papers.packages import load
-from lextables.pipeline.dataset import write_all
 from lextables.tables.published import load as load_published
 from lextables.tasks.retrieval.lexical import retrieve
 
@@ -25,11 +22,8 @@ BM25 = "BM25 / None"
 
 
 @pytest.fixture(scope="module")
-def data(mirror, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("acord")
-    file = mirror / PAPER.data["acord"].files["release"]
-    write_all(TABLES["acord"], vars(read_release(file, PAPER.categories, PAPER.query_aliases)), folder)
-    return folder
+def data(release_results):
+    return release_results / "data/acord"
 
 
 @pytest.fixture(scope="module")
