@@ -14,11 +14,18 @@ import forked
 ROOT = Path(__file__).parents[1]
 # Programs that tests start import the package and the logger plugin from here, not an installed plugin.
 os.environ["PYTHONPATH"] = str(ROOT / "workflow")
+# Run first, in this order, so that no worker is left with one of them at the end.
+LONG_FILES = ("test_sample.py", "test_acord_real.py", "test_reruns.py", "test_slurm.py", "test_faults.py")
 # ACORD's tables that need no training.
 ACORD_TABLES = (
     *("table2", "table_c1", "table_c2", "table_c3", "figure_c1"),
     *("table_d3", "table_d5", "table3", "table_e1", "table_e2"),
 )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {name: number for number, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
 
 
 @pytest.fixture(scope="session")
@@ -60,14 +67,6 @@ def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
     return folder_of
 
 
-def snakemake(folder: Path, *arguments: str) -> None:
-    """Run the pipeline with results in ``folder``; it must succeed."""
-    profile = ("--workflow-profile", str(ROOT / "profiles/default"))
-    where = ("--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder))
-    run = forked.snakemake(folder, *where, *profile, "--cores", "2", *arguments)
-    assert run.returncode == 0, run.stderr[-4000:]
-
-
 @pytest.fixture(scope="session")
 def sample_run(shared) -> Path:
     """The folder of a finished run of the whole sample.
@@ -76,7 +75,8 @@ def sample_run(shared) -> Path:
     """
 
     def build(folder: Path) -> None:
-        snakemake(folder)
+        run = forked.pipeline(folder)
+        assert run.returncode == 0, run.stderr[-4000:]
         digests = faults.Place(folder, ()).outputs()
         folder.with_suffix(".json").write_text(json.dumps(digests), encoding="utf-8")
 
@@ -96,6 +96,7 @@ def release_results(shared, mirror) -> Path:
     targets = [*(f"acord_{name}" for name in ACORD_TABLES), "results/data/cuad/census.json"]
 
     def build(folder: Path) -> None:
-        snakemake(folder, *targets, "--config", *config)
+        run = forked.pipeline(folder, *targets, "--config", *config)
+        assert run.returncode == 0, run.stderr[-4000:]
 
     return shared("release", build) / "results"

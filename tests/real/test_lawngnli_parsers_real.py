@@ -5,6 +5,8 @@
 import json
 import re
 import zipfile
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from brackets import to_brackets
 from lextables.papers.lawngnli import parsers
 from lextables.papers.lawngnli.contradiction import Contradiction, contradict
 from lextables.papers.lawngnli.parsers import UNPARSED, Benepar, Dependencies
-from lextables.papers.lawngnli.tree import well_formed
+from lextables.papers.lawngnli.tree import Tree, well_formed
 from lextables.pipeline.errors import BadInput
 
 pytest.importorskip(parsers.SPACY_MODEL, reason="the spaCy pipeline is not installed")
@@ -289,7 +291,7 @@ def dependencies() -> Dependencies:
 
 
 @pytest.fixture(scope="session")
-def opinions(mirror: Path) -> list[str]:
+def opinions(mirror: Path) -> tuple[str, ...]:
     """Sentences of 40 to 300 characters from one volume, cut at full stops: rough, as parentheticals are."""
     volume = mirror / "caselaw/us/510.zip"
     if not volume.is_file():
@@ -298,21 +300,26 @@ def opinions(mirror: Path) -> list[str]:
         case = json.loads(archive.read(sorted(n for n in archive.namelist() if n.startswith("json/"))[2]))
     text = " ".join(opinion["text"] for opinion in case["casebody"]["opinions"])
     found = [re.sub(r"\s+", " ", part).strip() for part in text.split(". ")]
-    return [part for part in found if 40 <= len(part) <= 300][:120]
+    return tuple([part for part in found if 40 <= len(part) <= 300][:120])
 
 
-def brackets(parser: parsers.Parser, texts: list[str]) -> list[list[str]]:
-    return [[to_brackets(tree) for tree in trees] for trees in parser.parse(texts)]
+@cache
+def parsed(parser: parsers.Parser, texts: tuple[str, ...]) -> list[tuple[Tree, ...]]:
+    return list(parser.parse(texts))
+
+
+def in_brackets(parsed: Iterable[tuple[Tree, ...]]) -> list[list[str]]:
+    return [[to_brackets(tree) for tree in trees] for trees in parsed]
 
 
 @pytest.mark.parametrize(("text", "expected"), BENEPAR, ids=[text for text, _ in BENEPAR])
 def test_benepar_trees_are_as_pinned(benepar, text, expected):
-    assert brackets(benepar, [text]) == [expected]
+    assert in_brackets(benepar.parse([text])) == [expected]
 
 
 @pytest.mark.parametrize(("text", "expected"), DEPENDENCIES, ids=[text for text, _ in DEPENDENCIES])
 def test_dependency_trees_are_as_pinned(dependencies, text, expected):
-    assert brackets(dependencies, [text]) == [expected]
+    assert in_brackets(dependencies.parse([text])) == [expected]
 
 
 @pytest.fixture(params=["benepar", "dependencies"])
@@ -321,18 +328,18 @@ def parser(request) -> parsers.Parser:
 
 
 def test_texts_come_back_as_they_were(parser, opinions):
-    for text, trees in zip(opinions, parser.parse(opinions), strict=True):
+    for text, trees in zip(opinions, parsed(parser, opinions), strict=True):
         assert "".join(tree.text for tree in trees) == text
 
 
 def test_trees_are_well_formed(parser, opinions):
-    assert all(well_formed(tree) for trees in parser.parse(opinions) for tree in trees)
+    assert all(well_formed(tree) for trees in parsed(parser, opinions) for tree in trees)
 
 
 def test_trees_do_not_depend_on_the_batch_or_the_order(parser, opinions):
-    together = brackets(parser, opinions)
-    assert [brackets(parser, [text])[0] for text in opinions[:30]] == together[:30]
-    assert brackets(parser, opinions[::-1])[::-1] == together
+    together = in_brackets(parsed(parser, opinions))
+    assert [in_brackets(parser.parse([text]))[0] for text in opinions[:30]] == together[:30]
+    assert in_brackets(parser.parse(opinions[59::-1]))[::-1] == together[:60]
 
 
 def test_spacy_gives_the_same_bits_in_any_batch(dependencies, opinions):
@@ -344,7 +351,7 @@ def test_spacy_gives_the_same_bits_in_any_batch(dependencies, opinions):
 
 def test_padded_batches_give_the_same_trees_here(mirror, benepar, opinions):
     padded = Benepar(str(mirror / "models/benepar_en_gum"), subbatch_tokens=500)
-    assert brackets(padded, opinions) == brackets(benepar, opinions)
+    assert in_brackets(padded.parse(opinions[:60])) == in_brackets(parsed(benepar, opinions)[:60])
 
 
 @pytest.mark.parametrize(
@@ -386,7 +393,7 @@ def test_the_two_parsers_agree_on_most_outcomes(benepar, dependencies, opinions)
     outcomes = [
         (contradict(ours, example=text, seed=0), contradict(fast, example=text, seed=0))
         for text, ours, fast in zip(
-            opinions, benepar.parse(opinions), dependencies.parse(opinions), strict=True
+            opinions, parsed(benepar, opinions), parsed(dependencies, opinions), strict=True
         )
     ]
     agreed = [isinstance(ours, Contradiction) == isinstance(fast, Contradiction) for ours, fast in outcomes]

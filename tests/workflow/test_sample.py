@@ -24,20 +24,7 @@ ROOT = Path(__file__).parents[2]
 SEARCHED = "results/sample/runs/acord/search/minilm-fresh-head/sample-lr1e-04/seed0"
 
 
-def command(folder, *arguments):
-    """A call of snakemake that reads this project and writes to ``folder``."""
-    return [sys.executable, "-m", "snakemake", *words(folder, *arguments)]
-
-
-def words(folder, *arguments):
-    return [
-        *("--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder)),
-        *("--workflow-profile", str(ROOT / "profiles/default"), "--cores", "2", *arguments),
-    ]
-
-
-def snakemake(folder, *arguments):
-    return forked.snakemake(folder, *words(folder, *arguments))
+snakemake = forked.pipeline
 
 
 def table(folder, name, paper="acord"):
@@ -46,12 +33,9 @@ def table(folder, name, paper="acord"):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished(sample_run):
     """The folder of a finished run of everything."""
-    folder = tmp_path_factory.mktemp("sample")
-    run = snakemake(folder)
-    assert run.returncode == 0, run.stderr[-4000:]
-    return folder
+    return sample_run
 
 
 def test_a_second_run_does_nothing(finished):
@@ -318,7 +302,8 @@ def bm25_trainings(said):
 
 
 def test_a_killed_training_goes_on_where_it_was(finished, tmp_path):
-    call = command(tmp_path, "--nolock", f"{SEARCHED}/predictions.parquet")
+    call = [sys.executable, "-m", "snakemake", *map(str, forked.PIPELINE), "--directory", str(tmp_path)]
+    call += ["--nolock", f"{SEARCHED}/predictions.parquet"]
     silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     victim = subprocess.Popen(call, **silence, start_new_session=True)
     deadline = time.monotonic() + 300
@@ -409,24 +394,6 @@ def test_predictions_that_a_user_has_score_as_the_run_that_made_them(finished, t
     assert told["Theirs", "AUPR"]["ours"]
     assert table(finished, "table12", "maud")["Overall", "Theirs (AUPR)"]["ours"]
     assert table(finished, "table4", "maud")["Overall", "Theirs"]["ours"]
-
-
-def test_a_fault_in_the_config_is_one_sentence(tmp_path):
-    run = snakemake(tmp_path, "--config", "modles=paper")
-    assert run.returncode != 0
-    assert "config: modles is not a known key (nearest: models)" in run.stderr
-    assert "Traceback" not in run.stderr
-
-
-def test_wrong_bytes_stop_all_that_would_be_built_from_them(tmp_path):
-    (tmp_path / "mirror/acord").mkdir(parents=True)
-    (tmp_path / "mirror/acord/ACORD.zip").write_bytes(b"PK not the release")
-    run = snakemake(tmp_path, "acord", "--config", "data=release", f"mirror={tmp_path / 'mirror'}")
-    assert run.returncode != 0
-    assert "ACORD.zip" in run.stderr
-    assert "Traceback" not in run.stderr
-    assert not list(tmp_path.glob("results/data/**/*.parquet"))
-    assert not list(tmp_path.glob("results/tables/**/*"))
 
 
 def blocks(page, fence):
