@@ -62,10 +62,12 @@ def test_a_link_that_does_not_hold_would_be_seen(results):
     bad = '<p id="how"><a href="nowhere.html">a</a><a href="#no">b</a><img src="https://example.org/x.png">'
     page.write_text(page.read_text().replace("</main>", f"{bad}</main>") + " " * 300_000)
     found = [fault.partition(": ")[2] for fault in site_pages.faults(results / "report")]
-    assert found[0] == "an id twice" and found[1].endswith(" bytes")
+    assert found[0] == "a repeated id" and found[1].endswith(" bytes")
     assert found[2:] == [
-        "nowhere.html is not there", "#no names no place", "https://example.org/x.png is on a network"
-    ]  # fmt: skip
+        "nowhere.html does not exist",
+        "#no has no target in the page",
+        "https://example.org/x.png is on a network",
+    ]
 
 
 def test_texts_names_and_files_are_never_markup(results):
