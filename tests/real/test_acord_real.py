@@ -29,7 +29,7 @@ def verdicts(table):
     return {line["verdict"] for line in table.values() if line["published"]}
 
 
-def test_every_cell_of_c2_and_c3_is_had_again(tables):
+def test_every_cell_of_c2_and_c3_matches(tables):
     for name, cells in (("table_c2", 25), ("table_c3", 70)):
         assert len(tables[name]) == cells
         assert verdicts(tables[name]) == {"match"}
@@ -54,11 +54,11 @@ def test_the_explained_clause_lengths_are_those_of_the_data(release_results):
     def lengths(least):
         return sorted(words[clause] for clause in {name for name, stars in rated if stars >= least})
 
-    found = {least: (round(fmean(lengths(least))), round(median(lengths(least)))) for least in (2, 3, 4)}
+    computed = {least: (round(fmean(lengths(least))), round(median(lengths(least)))) for least in (2, 3, 4)}
     pairs = [words[clause] for clause, stars in rated if stars >= 2]
-    said = PAPER.tables["figure_c1"].why_off("words a clause", "Mean")
-    for mean, middle in (*found.values(), (round(fmean(pairs)), round(median(pairs)))):
-        assert f"({mean}, {middle})" in said
+    explanation = PAPER.tables["figure_c1"].why_off("words a clause", "Mean")
+    for mean, middle in (*computed.values(), (round(fmean(pairs)), round(median(pairs)))):
+        assert f"({mean}, {middle})" in explanation
     assert [n for n in lengths(2) if n < 13] == [1, 7, 9, 11, 11, 12, 12]
     assert min(lengths(4)) == 13
 
@@ -76,7 +76,7 @@ def test_the_queries_are_those_of_table_c1(tables):
 
 @pytest.mark.parametrize("row", ["BM25 / None", "Bi-Encoder-MiniLM / None"])
 @pytest.mark.parametrize("table", ["table_d3", "table3"])
-def test_two_rows_to_the_last_digit(tables, table, row):
+def test_two_rows_match_to_the_last_digit(tables, table, row):
     if table == "table3" and row.startswith("Bi-"):
         assert (row, "NDCG@5") not in tables[table]  # the paper's Table 3 leaves the bi-encoder out
         return
@@ -86,10 +86,10 @@ def test_two_rows_to_the_last_digit(tables, table, row):
 
 
 def test_baselines_mark_values_and_not_verdicts(tables):
-    found = tables["table_d3"]
+    of_d3 = tables["table_d3"]
     for row in ("BM25 / None", "Bi-Encoder-MiniLM / None"):
         for column in D3:
-            line = found[row, column]
+            line = of_d3[row, column]
             assert (line["verdict"], line["reason"]) == ("match", "") and line["baselines"]
     # Of the rerankers that are language models, these are reached, and no pointwise GPT4o.
     of_d5 = tables["table_d5"]
@@ -99,10 +99,10 @@ def test_baselines_mark_values_and_not_verdicts(tables):
         pairwise = {column for column in D3 if of_d5[f"BM25 / {model} / pairwise", column]["baselines"]}
         assert pairwise == {"NDCG@5", "NDCG@10", "3-star prec@5"}
         assert not any(of_d5[f"BM25 / {model} / pointwise", column]["baselines"] for column in D3)
-        assert not any(found[f"Bi-Encoder-MiniLM / {model}", column]["baselines"] for column in D3)
+        assert not any(of_d3[f"Bi-Encoder-MiniLM / {model}", column]["baselines"] for column in D3)
 
 
-def test_bm25_over_the_whole_corpus_is_a_row_of_our_own(tables):
+def test_bm25_over_the_whole_corpus_is_an_additional_row(tables):
     values = [tables["table3"]["BM25, one index over the corpus / None", column] for column in D3]
     assert [line["ours"] for line in values] == ["47.6", "49.1", "47.4", "34.7", "9.0"]
     assert {line["verdict"] for line in values} == {""}

@@ -51,8 +51,7 @@ def test_bm25_as_the_paper_has_it_matches(data, ranked):
 def test_bm25_without_its_first_hits_is_off(data, ranked):
     lines = verdicts(data, BM25, without_first_hits(ranked[0.9, 0.4]))
     assert [line.verdict for line in lines.values()] == ["off"] * 5
-    held = [line for line in lines.values() if float(line.low) <= float(line.published) <= float(line.high)]
-    assert held == list(lines.values())
+    assert all(float(line.low) <= float(line.published) <= float(line.high) for line in lines.values())
 
 
 def test_bm25_with_other_parameters_is_off(data, ranked):

@@ -48,7 +48,7 @@ def test_the_labeled_shares_are_those_of_the_explanation(data):
         ("figure2", 4, 3),
     ],
 )
-def test_what_is_had_again(data, name, match, off):
+def test_verdicts(data, name, match, off):
     printed = [cell for cell in PRINTED if cell.table == name]
     inputs = Inputs(data=data, root=data, rows=[], published=printed, paper=PAPER, name=name)
     entry = PAPER.tables[name]
