@@ -19,8 +19,8 @@ from lextables.pipeline.errors import BadInput
 
 pytest.importorskip(parsers.SPACY_MODEL, reason="the spaCy pipeline is not installed")
 
-# Sentences written for this test with their trees: `benepar` by benepar_en_gum with benepar 0.2.0 (the same with
-# transformers 4.57 and 5.23) and spaCy 3.8 for the tokens, `dependencies` by en_core_web_sm 3.8.
+# Sentences written for this test with their trees: `benepar` by benepar_en_gum with benepar 0.2.0 (the same
+# with transformers 4.57 and 5.23) and spaCy 3.8 for the tokens, `dependencies` by en_core_web_sm 3.8.
 GOLDEN = Path(__file__).parents[1] / "golden/parser_trees.jsonl"
 TREES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
