@@ -1,17 +1,23 @@
 """ACORD from the released zip: the paper's tables of the data, and the two rows that can be reproduced."""
 
 import csv
+import shutil
 from pathlib import Path
 from statistics import fmean, median
 
 import pytest
 
+from acord_rows import METRICS as D3
+from acord_rows import collected, judged, without_first_hits
+from bench import measure_acord_split
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import read
+from lextables.tables.published import load as load_published
+from lextables.tasks.retrieval.lexical import retrieve
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
-D3 = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")
+PUBLISHED = load_published(ROOT / "resources/published/acord.csv")
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +139,53 @@ def test_c1_mean_and_median_are_off_and_both_counts_are_shown(tables):
     assert [table["words a clause", c]["reproduced"] for c in ("Mean", "Median")] == ["180", "108"]
     pairs = [table["words a clause, each query-clause pair", c]["ours"] for c in ("Mean", "Median")]
     assert pairs == ["198", "130"]
+
+
+def test_queries_of_the_official_splits_share_relevant_clauses(release_results):
+    data = measure_acord_split.load(release_results / "data/acord")
+    # Of the relevant test clauses, two in five are relevant to a training or validation query too.
+    assert measure_acord_split.shared(data) == (254, 620)
+    assert round(measure_acord_split.by_other_queries(data, "NDCG@5"), 2) == 0.40
+
+
+# Verdicts have power: wrong rankings are off on Table D-3's metrics.
+
+
+@pytest.fixture(scope="module")
+def data(release_results, tmp_path_factory):
+    return shutil.copytree(release_results / "data/acord", tmp_path_factory.mktemp("acord") / "data")
+
+
+@pytest.fixture(scope="module")
+def hits(data):
+    """{"k1 b": hits of BM25 with an index a query}."""
+    settings = {"index": "query", "pool": "judged", "top": PAPER.tasks["acord"].top, "queries": None}
+    parameters = {f"{k1} {b}": {"k1": k1, "b": b} for k1, b in ((0.9, 0.4), (3, 1))}
+    collection = collected(data, PAPER)
+    return {name: retrieve(collection, {"short": settings | k})["short"] for name, k in parameters.items()}
+
+
+def verdict_lines(data, row, hits):
+    cells = [cell for cell in PUBLISHED if (cell.table, cell.row) == ("table_d3", row) and cell.column in D3]
+    assert len(cells) == len(D3)
+    return judged(data, PAPER, cells, row, hits).values()
+
+
+def test_bm25_without_its_first_hits_is_off(data, hits):
+    lines = verdict_lines(data, "BM25 / None", without_first_hits(hits["0.9 0.4"]))
+    assert [line.verdict for line in lines] == ["off"] * 5
+    # The sampling interval over queries has the published value, so that interval decides no verdict.
+    assert all(float(line.low) <= float(line.published) <= float(line.high) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("row", "parameters"),
+    [
+        ("BM25 / None", "3 1"),
+        ("Bi-Encoder-MiniLM / None", "0.9 0.4"),
+        ("OpenAI embeddings (small) / None", "0.9 0.4"),
+        ("BM25 / Cross-Encoder-MiniLM", "0.9 0.4"),
+    ],
+)
+def test_bm25_with_other_parameters_or_in_the_row_of_another_system_is_off(data, hits, row, parameters):
+    assert [line.verdict for line in verdict_lines(data, row, hits[parameters])] == ["off"] * 5
