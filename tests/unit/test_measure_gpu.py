@@ -96,10 +96,9 @@ def test_every_case_is_measured_and_a_failure_stops_no_other_case(
     ]
     # Worker processes of the data loaders take seconds to start.
     monkeypatch.setattr(script, "cases", lambda: [replace(case, workers=0) for case in cases])
-    # Dynamic shapes take a minute to compile.
-    monkeypatch.setattr(torch._dynamo.config, "automatic_dynamic_shapes", False)
     options = ["--device", "cpu", "--steps", "1", "--warm", "1", "--seconds", "60"]
-    assert script.main(["measure", str(carried), str(tmp_path), *options]) == 1
+    with torch._dynamo.config.patch(automatic_dynamic_shapes=False):  # they take a minute to compile
+        assert script.main(["measure", str(carried), str(tmp_path), *options]) == 1
     about = json.loads((tmp_path / "measured.json").read_text())
     rows = {(row["work"], row["case"]): row for row in about["measured"]}
     assert about["rates"].keys() == {"bfloat16", "float32"}
