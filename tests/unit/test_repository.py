@@ -1,4 +1,4 @@
-"""What stands beside the code agrees with it: licences, citation, pins, checks."""
+"""Files beside the code agree with it: licences, citation, pins, checks."""
 
 import re
 import tomllib
@@ -18,14 +18,14 @@ def loaded(name):
 def test_the_documentation_gives_the_licence_of_every_source_and_model():
     page = (ROOT / "docs/licences.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.+`) \| (.+) \|$", page, re.M)
-    given = {name: licence for names, licence in rows for name in re.findall(r"`([^`]+)`", names)}
+    listed = {name: licence for names, licence in rows for name in re.findall(r"`([^`]+)`", names)}
     registered = loaded("resources/sources.yaml") | loaded("resources/models.yaml")
     for path in (ROOT / "resources/papers").glob("*.yaml"):
         registered |= loaded(path).get("sources", {})
-    assert given == {name: entry["licence"] for name, entry in registered.items()}
+    assert listed == {name: entry["licence"] for name, entry in registered.items()}
 
 
-def test_the_licence_is_whole_and_the_same_everywhere():
+def test_the_licence_is_complete_and_the_same_everywhere():
     text = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "Version 2.0, January 2004" in text
     assert "END OF TERMS AND CONDITIONS" in text
@@ -34,7 +34,7 @@ def test_the_licence_is_whole_and_the_same_everywhere():
     assert all((ROOT / name).is_file() for name in (project["readme"], *project["license-files"]))
 
 
-def test_the_citation_has_what_its_format_wants():
+def test_the_citation_has_what_its_format_requires():
     citation = loaded("CITATION.cff")
     assert citation["cff-version"] == "1.2.0"
     assert citation["authors"] == [{"name": "The lextables authors"}]
@@ -52,16 +52,16 @@ def test_a_commit_is_checked_with_the_pinned_versions():
         assert pin.startswith(f"{hook['entry'].split()[0]}==")
 
 
-def test_every_python_that_make_takes_is_tested_and_named():
+def test_every_supported_python_is_tested_and_listed():
     matrix = loaded(".github/workflows/test.yaml")["jobs"]["test"]["strategy"]["matrix"]["python"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["requires-python"] == ">=3.11,<3.14"
-    named = [line.split(" :: ")[-1] for line in project["classifiers"] if ":: Python ::" in line]
-    assert matrix == named == ["3.11", "3.12", "3.13"]
+    listed = [line.split(" :: ")[-1] for line in project["classifiers"] if ":: Python ::" in line]
+    assert matrix == listed == ["3.11", "3.12", "3.13"]
     assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def test_every_program_that_a_page_names_is_there():
+def test_every_script_named_on_a_page_exists():
     pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.py"), ROOT / "README.md"]
     # A script that was removed is cited with its commit: `git show <commit>:bench/…`.
     names = re.compile(r"(?<!:)\b(?:bench|tests)/[\w/]+\.py")
