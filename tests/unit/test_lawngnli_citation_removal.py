@@ -233,8 +233,8 @@ CASES = {
     ),
     "a string in which not every citation is known": (
         "The rule is old. See Poe v. Hill; Doe v. Bolton, 410 U.S. 179 (1973). See Act of June 24, 1948, "
-        "62 Stat. 602, 603. So be it. Affirmed.",
-        "The rule is old. So be it. Affirmed.",
+        "62 Stat. 602, 603. The Court of Appeals affirmed, 12 F.2d 3 (1927).",
+        "The rule is old. The Court of Appeals affirmed.",
     ),
     "nothing to remove": ("The tenant | held over, and paid; rent (in 1973) was due.",) * 2,
     "empty": ("", ""),

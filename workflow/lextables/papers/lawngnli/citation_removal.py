@@ -148,12 +148,25 @@ _ARTICLE = re.compile(
     re.IGNORECASE,
 )
 
-_IN_STRINGS = frozenset(word.strip(",") for phrase in (*_SIGNALS, *_JOINTS) for word in phrase.split())
+_IN_STRINGS = frozenset(word.strip(",") for phrase in _SIGNALS for word in phrase.split())
 _NAME_JOINTS = frozenset("v. vs. of the and for ex rel rel. parte re de la du von van et al. & on".split())
-_LOWER_CASE = _NAME_JOINTS | _IN_STRINGS | {"in"}
+# Small words in a string of citations, of which none is a verb.
+_LOWER_CASE = (
+    _NAME_JOINTS
+    | _IN_STRINGS
+    | frozenset(
+        "aff'd aff’d at c. cert. cited citing denied in n. nn. no. nom. pending quoting rev'd rev’d sub".split()
+    )
+)
 _COMPANY = re.compile(r"(?:Inc|Ltd|Co|Corp|LLC|L\.L\.C|LLP|S\.A|N\.A|P\.C|Jr|Sr|II|III)\.?,?$")
 # "Atchison, T. & S. F. R. Co.", "Chicago, M., St. P. & P. R. Co."
 _INITIALS = re.compile(r"[A-Z]\.,?$|St\.$")
+# Abbreviations before numbers and dates, and what begins a sentence: no number and no small letter.
+_BEFORE_NUMBERS = re.compile(
+    r"(?:^|[.(\[])(?:Arts?|Tit|[Cc]h|[Cc]|[Cc]ls?|nn?|pp?|[Pp]ts?|[Ss]ecs?|Stat|seq|Vol|Jan|Feb|Mar|Apr|Aug|Sept?"
+    r"|Oct|Nov|Dec|Supp|Rev|Ann|App|Cas|Doc|Reps?|Sens?|L)\.$"
+)
+_OPENS_SENTENCE = re.compile(r"[\"“‘'(\[]*[A-Z](?![IVXLC]*[.,;]?$)|[IA]$|[*§]")
 # A word that ends in a full stop and yet does not end a sentence: initials, and what names abbreviate.
 _ABBREVIATION = re.compile(
     r"(?:[A-Z]\.)+$|(?:Inc|Ltd|Co|Corp|Cos|Bros|Assn|Ass[’']n|Dept|Dep[’']t|Comm|Comm[’']n|Commr|Comm[’']r"
@@ -268,8 +281,9 @@ def _names_alone(paragraph: str, citations: Sequence[tuple[int, int]]) -> Iterat
     shorter = "".join(map(paragraph.__getitem__, kept))
     gaps = {at for at in range(1, len(kept)) if kept[at] != kept[at - 1] + 1}
     for start, end in _sentences(shorter):
-        words = shorter[start:end].split()
-        if all(map(_is_name, words)) and not gaps.isdisjoint(range(start + 1, end)):
+        text = shorter[start:end]
+        balanced = all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]"))
+        if balanced and all(map(_is_name, text.split())) and not gaps.isdisjoint(range(start + 1, end)):
             before = len(shorter[:start].rstrip())
             yield kept[before] if before else 0, kept[end - 1] + 1
 
@@ -277,11 +291,13 @@ def _names_alone(paragraph: str, citations: Sequence[tuple[int, int]]) -> Iterat
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the sentences of ``text`` that have a full stop begin and end."""
     start = None
-    for word in re.finditer(r"\S+", text):
+    words = list(re.finditer(r"\S+", text))
+    for word, following in pairwise([*words, None]):
         start = word.start() if start is None else start
         bare = word.group().rstrip(_CLOSERS)
-        abbreviated = _ABBREVIATION.search(bare) and bare[-2:] != ".."
-        if bare[-1:] in _ENDS and not abbreviated and bare.lower() not in _IN_STRINGS:
+        abbreviated = bare[-2:] != ".." and (_ABBREVIATION.search(bare) or _BEFORE_NUMBERS.search(bare))
+        ends = bare[-1:] in _ENDS and len(bare) > 1 and bare.lower() not in _IN_STRINGS and not abbreviated
+        if ends and (following is None or _OPENS_SENTENCE.match(following.group())):
             yield start, word.end()
             start = None
 
@@ -289,7 +305,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 def _is_name(word: str) -> bool:
     """Return whether ``word`` can stand in a string of citations: a capital, a number, a signal or "of"."""
     bare = word.strip("\"“”'‘’()[],;.")
-    return not bare or not bare[0].islower() or {bare, f"{bare}."} & _LOWER_CASE
+    return not bare[:1].islower() or not _LOWER_CASE.isdisjoint((bare, f"{bare}."))
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:

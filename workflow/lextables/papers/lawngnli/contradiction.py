@@ -105,7 +105,9 @@ _NEGATIVE_ADVERBS = frozenset(
 )
 # "Often must" and "often must not" may both be true, and so may "perhaps" and "perhaps not".
 _PARTIAL = frozenset({"often", "frequently", "occasionally"})
-_POSSIBLY = frozenset({"maybe", "perhaps", "possibly"})
+_POSSIBLY = frozenset(
+    "allegedly arguably maybe perhaps possibly presumably purportedly reportedly supposedly".split()
+)
 # Quantifiers Q for which "Q are" and "Q are not" may both be true; a share only where it ends its phrase,
 # "30 percent of voters", and not in "a 30 percent limit".
 _WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
@@ -124,6 +126,8 @@ _PRONOUNS = {
     "none": "some",
 }
 _NEGATIVE_PRONOUNS = frozenset({"nobody", "nothing", "none"})
+_NEGATIVES = _NEGATIVE_PRONOUNS | {"no", "neither", "nor", "nowhere"}
+_QUOTES = frozenset({'"', "'", "''", "``", "`", "“", "”", "‘", "’", "[", "]"})
 # Words that stand only under a negation, and what they become without it; None is dropped.
 _UNDER_NEGATION = {
     "any": "some",
@@ -212,6 +216,28 @@ _REPORTS = frozenset(
 _LIKE_PREPOSITIONS = frozenset({"relative", "prior", "subsequent", "pursuant", "due", "such", "same"})
 
 
+# Verbs of which a clause with "that" may be the object, other words between.
+_STATING = frozenset(
+    "acknowledge add admit agree allege argue assert assume believe claim conclude contend decide declare "
+    "determine emphasize ensure establish explain feel find hold imply indicate insist know make mean note "
+    "observe order point prove provide realize reason recognize require rule say see show state stress "
+    "suggest think understand".split()
+)
+# Participles that tell what was decided; others only describe: "money paid for a grove".
+_VERDICTS = _DISPOSITIONS - {"find", "impose", "limit", "set", "strike", "toll"} | frozenset(
+    "adjudge authorize bind construe consider disallow estop foreclose immunize moot need permit pre-empt "
+    "preempt read reinstate revoke satisfy warrant".split()
+)
+# Adjectives that judge; of others a phrase may only describe: "provisions consistent with the Act".
+_JUDGING = frozenset(
+    "adequate appropriate constitutional discretionary effective enough excessive exempt guilty immaterial "
+    "immune improper inadequate inappropriate ineffective insufficient invalid irrelevant lawful mandatory "
+    "moot necessary overbroad premature proper sufficient unclear unconstitutional unlawful unnecessary "
+    "valid void".split()
+)
+_DESCRIBING = frozenset("attributable comparable possible right subject traceable".split())
+
+
 def _auxiliary(word: str, following: str) -> bool:
     """Tell whether a verb is the auxiliary of a verb with the tag ``following``."""
     if word in _BE:
@@ -224,8 +250,10 @@ def _auxiliary(word: str, following: str) -> bool:
 
 
 def _like(model: str, words: str) -> tuple[str, ...]:
-    """Return ``words``, the first with a capital if ``model`` has one."""
-    return tuple((words[0].upper() + words[1:] if model[:1].isupper() else words).split(" "))
+    """Return ``words``, the first with a capital or with a letter in brackets if ``model`` has one."""
+    bracketed = model[:1] == "[" and model[2:3] == "]"
+    first = words[0].upper() if model[bracketed : bracketed + 1].isupper() else words[0]
+    return tuple((f"[{first}]" * bracketed + first * (not bracketed) + words[1:]).split(" "))
 
 
 def _above(node: Node, i: int) -> set[str]:
@@ -279,7 +307,43 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
         return Rejected("verb phrase without a subject")
     if _starts_as_report(tree, clause):
         return Rejected("verb phrase without a subject")
+    if _after_noun_phrase(tree, start):
+        return Rejected("structure unclear")
+    if _opened(tree, clause.predicate.start):
+        return Rejected("subordinate clause")
     return None
+
+
+def _after_noun_phrase(tree: Tree, start: int) -> bool:
+    """Tell whether a noun stands right before the subject: "nothing we say precludes relief".
+
+    The clause is then a relative one without "that".
+    """
+    before = tree.tokens[:start]
+    while before and before[-1].lower in _QUOTES:
+        before = before[:-1]
+    if not before or not before[-1].tag.startswith(("NN", "PRP", "DT")):
+        return False
+    commas = [i for i, token in enumerate(before) if token.text in (",", ";", ":")]
+    return not any(token.tag in ("IN", "TO") for token in before[commas[-1] + 1 if commas else 0 :])
+
+
+def _opened(tree: Tree, end: int) -> bool:
+    """Tell whether a subordinator before token ``end`` has no verb yet.
+
+    The verb at ``end`` is then that of the subordinate clause: "the fact that a firm performs a function".
+    """
+    tokens, opened = tree.tokens, 0
+    for i in range(end):
+        token, following = tokens[i], tokens[i + 1]
+        if token.lower in _OPENERS and token.tag in ("IN", "WDT", "WP", "WP$", "WRB"):
+            # "Where appropriate", "while waiting", "whether or not".
+            opened += following.tag not in ("JJ", "TO", "VBG", "VBN") and following.lower != "or"
+        elif token.text == ",":
+            opened = 0
+        elif opened and (token.tag in ("VBD", "VBN") or _is_finite(token, tokens[i - 1])):
+            opened -= 1
+    return opened > 0
 
 
 def _starts_as_report(tree: Tree, clause: Clause) -> bool:
@@ -292,6 +356,8 @@ def _starts_as_report(tree: Tree, clause: Clause) -> bool:
         return True
     if start and tokens[start - 1].text == ",":
         return False
+    if first in _REPORTS and tokens[start - 1].lower in _QUOTES and "," in [t.text for t in tokens[:start]]:
+        return True  # noting of a clause, "[w]hatever is said"
     verb_first = tokens[0].tag == "VBG" and (start > 0 or _participle_of(tree, clause) is not None)
     return verb_first or first in _REPORTS
 
@@ -317,6 +383,9 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
         own = [before, *own]
     if before > 0 and (tokens[before - 1].lower, tokens[before].lower) == ("not", "only"):
         return Rejected("not only")
+    group = _group(tree, clause)
+    if group is None and clause.predicate.label != "ADJP":
+        return None
     for i in sorted({clause.subject.start, *own}):
         word = tokens[i].text
         following = tokens[i + 1].lower if i + 1 < len(tokens) else ""
@@ -333,10 +402,14 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
                 edit = Edit(i, i + 2, _like(word, "someone"))
             case "no":
                 edit = replace(i, *_like(word, "some"))
+            case "none" if following == "of" and group and _is_singular_verb(tokens[group.first]):
+                edit = replace(i, *_like(word, "one"))
             case "none" | "nobody" | "nothing" as negative:
                 edit = replace(i, *_like(word, _PRONOUNS[negative]))
             case "not" if following in _FOCUS:
                 return Rejected("not only")
+            case "not" if following == "guilty":
+                continue
             case "not":
                 return Change(
                     (delete(i), *_without_negation(tree, clause, i)), "not in the subject removed", True
@@ -347,6 +420,10 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
                 i and tokens[i - 1].lower in _FOCUS
             ):
                 return Rejected("some and others")
+            case "some" | "any" if i > base.start and tokens[i - 1].tag.startswith("NN"):
+                return Rejected("structure unclear")
+            case "some" | "any" if {"a", "an", "the"} & {tokens[j].lower for j in own if j > i}:
+                return Rejected("structure unclear")  # "any damages the complainant can prove"
             case "some" | "any" if not joined:
                 edit = replace(i, *_like(word, "no" if i + 1 < base.end else "none"))
                 return _negative_subject(tree, clause, edit)
@@ -358,6 +435,10 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
         repairs = _without_negation(tree, clause, clause.subject.end - 1)
         return Change((edit, *repairs), "negative subject removed", True)
     return None
+
+
+def _is_singular_verb(token: Token) -> bool:
+    return token.tag == "VBZ" or token.lower == "was"
 
 
 def _joined(tree: Tree, i: int, end: int) -> bool:
@@ -509,7 +590,11 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
     """Return the reading of a form that can be past tense and participle; ``head`` is the subject's noun."""
     base = morphology.lemma(tree.tokens[verb].text, "VBD")
     beside = path_to(clause.node, verb)[-2].children
-    after = [node for node in beside if node.start > verb and node.label not in _BESIDE]
+    after = [
+        node
+        for node in beside
+        if node.start > verb and node.label not in _BESIDE and tree.tokens[node.start].lower not in _QUOTES
+    ]
     following = after[0] if after else None
     word = tree.tokens[following.start].lower if following is not None else ""
     if base in morphology.INTRANSITIVE:
@@ -535,6 +620,8 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
         return Reading.FINITE
     if label in ("ADJP", "JJ"):
         return Reading.FINITE if base in morphology.LINKING else Reading.PARTICIPLE
+    if label in ("VP", "VBN") and base in morphology.PREDICATING:
+        return Reading.PARTICIPLE  # "ordinance found authorized"
     if label == "S" and word == "to":
         meant = acts and base in morphology.INTENDING
         return Reading.FINITE if meant or base in morphology.ATTEMPTING else Reading.PARTICIPLE
@@ -548,7 +635,7 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
         told = base in morphology.TELLING and word in ("that", "whether") and not grants
         return Reading.PARTICIPLE if told else Reading.FINITE
     if any(node.label == "SBAR" and tree.tokens[node.start].lower == "that" for node in after):
-        return Reading.FINITE
+        return Reading.FINITE if base in _STATING else Reading.UNCLEAR  # "impressed with the idea that"
     if _object_later(tree, after):
         return Reading.UNCLEAR
     if base in morphology.ABSOLUTE:
@@ -626,7 +713,10 @@ def _negation(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | Non
     closing = next((j for j in range(i + 1, min(i + 5, end)) if tokens[j].text == ","), None)
     if i < end and tokens[i].text == "," and closing is not None:
         i = closing + 1
-    while i < end and tokens[i].tag.startswith("RB") and tokens[i].lower not in NOT | {"no", "neither"}:
+    while i < end and (
+        tokens[i].lower in _QUOTES
+        or (tokens[i].tag.startswith("RB") and tokens[i].lower not in NOT | {"no", "neither"})
+    ):
         i += 1
     if i >= end:
         return None
@@ -651,7 +741,8 @@ def _is_comparative(tree: Tree, i: int) -> bool:
     if i >= len(tree.tokens):
         return False
     words = ("different", "less", "more", "fewer", "better")
-    return tree.tokens[i].tag in ("JJR", "RBR") or tree.tokens[i].lower in words
+    than = "than" in [token.lower for token in tree.tokens[i + 1 : i + 3]]
+    return than or tree.tokens[i].tag in ("JJR", "RBR") or tree.tokens[i].lower in words
 
 
 def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Change | Rejected:
@@ -726,6 +817,9 @@ def _no_object(tree: Tree, clause: Clause, group: Verbs, i: int) -> Edit:
 def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     """Return the change that negates the verb, which has no negation."""
     tokens, end = tree.tokens, clause.node.end
+    before = [i for i in _outside(clause, clause.node.start, "SBAR") if i < group.first]
+    if any(tokens[i].lower in _NEGATIVES for i in before):
+        return Rejected("double negation")
     first = tokens[group.first]
     beside = [*range(clause.subject.end, group.main), *([group.main + 1] if first.lower in _BE else [])]
     for i in beside:
@@ -783,7 +877,8 @@ def _only_if(tree: Tree, clause: Clause, start: int) -> bool:
 def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     """Return the edit that puts "not" after an auxiliary, so that what it says is denied.
 
-    "May" allows where one who acts is the subject, or a passive; else it says what is possible.
+    "May" with a verb of action allows where one who acts is the subject; else it says what is possible, and
+    "may not be violated" would deny either.
     """
     word = tree.tokens[group.first]
     chain = [tree.tokens[i].lower for i in group.chain]
@@ -792,12 +887,8 @@ def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     if word.lower == "might" or (possible and len(chain) > 2 and chain[1] == "have"):
         return replace(group.first, *_like(word.text, "could not"))
     head = _head_noun(tree, clause.subject)
-    allowed = (
-        "be" in chain[1:]
-        or tree.tokens[head].tag.startswith(("NNP", "PRP"))
-        or _acts(tree, head, morphology.AGENTS)
-    )
-    if word.lower == "can" or (possible and (chain[-1] in _STATES or not allowed)):
+    acts = tree.tokens[head].tag.startswith(("NNP", "PRP")) or _acts(tree, head, morphology.AGENTS)
+    if word.lower == "can" or (possible and ("be" in chain or chain[-1] in _STATES or not acts)):
         return replace(group.first, *_like(word.text, "cannot"))
     return insert(group.first + 1, "not")
 
@@ -810,8 +901,10 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
         return Rejected("not a verb")
     if _misses_its_verb(tree, clause, group):
         return Rejected("no verb after an auxiliary")
-    bare = tag == "VBP" and not morphology.is_past(form) and _singular(tree, clause.subject)
-    if bare or (tag == "VB" and not _plural(tree, clause.subject)):
+    present = morphology.finite_tag(form, tag) == "VBP" and not morphology.is_past(form)
+    bare = tag == "VBP" and present and _singular(tree, clause.subject)
+    modal = form.lower() in ("need", "dare") and any(t.tag == "VB" for t in tokens[group.main + 1 :][:1])
+    if bare or modal or (tag == "VB" and not _plural(tree, clause.subject)):
         return Rejected("bare verb")
     tense = morphology.finite_tag(form, tag)
     peers = [i for i in group.peers if tokens[i].tag == tag and tokens[i].lower not in _BE | _HAVE | _DO]
@@ -862,6 +955,8 @@ def _singular(tree: Tree, subject: Node) -> bool:
     if any(child.label == "CC" for child in subject.children):
         return False
     noun = tree.tokens[_head_noun(tree, subject)]
+    if noun.tag == "NNP":
+        return True
     return noun.tag == "NN" and noun.lower not in _COLLECTIVES and not noun.lower.endswith("s")
 
 
@@ -923,6 +1018,8 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         return Rejected("present participle")
     if tokens[0].tag == "CC" or tokens[head].lower in _LIKE_PREPOSITIONS:
         return Rejected("no independent clause")
+    if tree.text.rstrip("\"'”’ ").endswith(("...", ". . .", ". .", "…")):
+        return Rejected("end left out")  # the predicate may be in what follows
     if head > 0 and (tokens[head].text[:1].isupper() or tokens[head].lower == "cited"):
         return Rejected("title")
     start = head if clause.predicate.label == "VP" else clause.predicate.start
@@ -932,10 +1029,13 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         len(negations) > 1
         or (start and (tokens[start - 1].text == "," or not tokens[start - 1].space))
         or not tokens[start].tag.startswith(("JJ", "RB", "VB", "DT"))
+        or tokens[start - 1].lower in _BE | {"and", "or", "but"}
         or _acts_before(tree, clause, start)
         or _predicate_after(tree, clause, head)
     ):
         return Rejected("structure unclear")
+    if not _states(tree, clause, head, bool(negations)):
+        return Rejected("noun phrase that states nothing")
     subject = [token.lower for token in tokens[clause.subject.start : start]]
     after = [tokens[i].lower for i in _outside(clause, head + 1, "SBAR")]
     if negations:
@@ -954,6 +1054,30 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     if "still" in words:
         return Change((replace(start + words.index("still"), "no", "longer"),), "still to no longer", False)
     return Change((insert(start, "not"),), "not added", False)
+
+
+def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
+    """Tell whether a participle or adjective is a predicate, and does not only describe its noun.
+
+    It is one if a clause of reason or condition follows, if it tells what was decided or judges, and, a
+    participle, if its subject is one who acts: "defendant questioned in jail".
+    """
+    tokens = tree.tokens
+    token = tokens[head]
+    if token.lower in _DESCRIBING:
+        return False
+    after = tokens[head + 1 : clause.node.end]
+    if any(word.lower in _ADVERBIAL and word.tag in ("IN", "WRB") for word in after):
+        return True
+    if token.tag.startswith("VB"):
+        if _acts(tree, _head_noun(tree, clause.subject), morphology.AGENTS):
+            return True
+        by = not negated and bool(after) and after[0].lower == "by"
+        verdicts = _VERDICTS | morphology.RECEIVING | morphology.PREDICATING
+        return morphology.lemma(token.text, "VBN") in verdicts and not by
+    if token.tag in ("JJR", "JJS") or not after or after[0].tag in (".", ",", ":"):
+        return tokens[head - 1].lower not in ("less", "more")
+    return token.lower in _JUDGING or token.lower.endswith(("able", "ible"))
 
 
 def _phrase_start(tree: Tree, clause: Clause, start: int) -> int:
