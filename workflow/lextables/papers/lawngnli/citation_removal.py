@@ -154,9 +154,7 @@ _NAME_JOINTS = frozenset("v. vs. of the and for ex rel rel. parte re de la du vo
 _LOWER_CASE = (
     _NAME_JOINTS
     | _IN_STRINGS
-    | frozenset(
-        "aff'd aff’d at c. cert. cited citing denied in n. nn. no. nom. pending quoting rev'd rev’d sub".split()
-    )
+    | frozenset("aff'd at c. cert. cited citing denied in n. nn. no. nom. pending quoting rev'd sub".split())
 )
 _COMPANY = re.compile(r"(?:Inc|Ltd|Co|Corp|LLC|L\.L\.C|LLP|S\.A|N\.A|P\.C|Jr|Sr|II|III)\.?,?$")
 # "Atchison, T. & S. F. R. Co.", "Chicago, M., St. P. & P. R. Co."

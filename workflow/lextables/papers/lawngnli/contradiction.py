@@ -179,9 +179,15 @@ _LINKS = frozenset(
     "accordingly consequently hence here however instead likewise moreover nevertheless nonetheless now "
     "otherwise similarly then there therefore thus".split()
 )
+# Adverbs that are said of a whole sentence; a negation comes after them.
+_SENTENCE_ADVERBS = frozenset(
+    "apparently certainly clearly evidently likely obviously plainly probably surely undoubtedly "
+    "unquestionably".split()
+)
 _SUBORDINATORS = frozenset(
     "although because if that though unless when where whether which while who".split()
 )
+_CONDITIONS = frozenset("although because if once though unless until when where while".split())
 _ADVERBIAL = frozenset(
     "after although as because before if since so though unless until when where while".split()
 )
@@ -225,8 +231,8 @@ _STATING = frozenset(
 )
 # Participles that tell what was decided; others only describe: "money paid for a grove".
 _VERDICTS = _DISPOSITIONS - {"find", "impose", "limit", "set", "strike", "toll"} | frozenset(
-    "adjudge authorize bind construe consider disallow estop foreclose immunize moot need permit pre-empt "
-    "preempt read reinstate revoke satisfy warrant".split()
+    "adjudge authorize bind construe consider declare disallow estop foreclose immunize moot need permit "
+    "pre-empt preempt read reinstate revoke satisfy warrant".split()
 )
 # Adjectives that judge; of others a phrase may only describe: "provisions consistent with the Act".
 _JUDGING = frozenset(
@@ -284,12 +290,14 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
     subject = core(clause.subject)
     start, end = clause.subject.start, clause.subject.end
     before = tokens[start - 1].lower if start else ""
-    if tokens[-1].text == "?":
+    if next((token.text for token in reversed(tokens) if token.text not in _QUOTES), "") == "?":
         return Rejected("question")
     if tokens[0].tag == "CC" and start > 1 and tokens[0].lower in ("and", "or", "but"):
         return Rejected("no independent clause")
     if before in _SUBORDINATORS:
         return Rejected("subordinate clause")
+    if before in _MODALS | _BE | _HAVE | _DO:
+        return Rejected("inverted clause")
     if tokens[0].lower == "not" and len(tokens) > 1 and tokens[1].lower in _FOCUS:
         return Rejected("not only")  # of two clauses: "not only did he err, but …"
     if any(token.tag in ("WDT", "WP", "WRB") for token in tokens[subject.start : subject.end]):
@@ -333,15 +341,17 @@ def _opened(tree: Tree, end: int) -> bool:
 
     The verb at ``end`` is then that of the subordinate clause: "the fact that a firm performs a function".
     """
-    tokens, opened = tree.tokens, 0
+    tokens, opened, opener = tree.tokens, 0, 0
     for i in range(end):
-        token, following = tokens[i], tokens[i + 1]
-        if token.lower in _OPENERS and token.tag in ("IN", "WDT", "WP", "WP$", "WRB"):
+        token, following, before = tokens[i], tokens[i + 1], tokens[max(0, i - 1)]
+        opens = token.lower in _OPENERS and token.tag in ("IN", "WDT", "WP", "WP$", "WRB")
+        if opens or (token.lower == "as" and before.lower in ("far", "insofar", "long", "soon")):
             # "Where appropriate", "while waiting", "whether or not".
             opened += following.tag not in ("JJ", "TO", "VBG", "VBN") and following.lower != "or"
-        elif token.text == ",":
+            opener = i
+        elif token.text == "," and i > opener + 1:
             opened = 0
-        elif opened and (token.tag in ("VBD", "VBN") or _is_finite(token, tokens[i - 1])):
+        elif opened and (token.tag in ("VBD", "VBN") or _is_finite(token, before)):
             opened -= 1
     return opened > 0
 
@@ -384,20 +394,30 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     if before > 0 and (tokens[before - 1].lower, tokens[before].lower) == ("not", "only"):
         return Rejected("not only")
     group = _group(tree, clause)
-    if group is None and clause.predicate.label != "ADJP":
-        return None
+    if group is None or _reading(tree, clause, group) is Reading.PARTICIPLE:
+        head = _predicate_head(tree, clause)
+        if head is None or not _states(tree, clause, head, True):
+            return None
     for i in sorted({clause.subject.start, *own}):
         word = tokens[i].text
         following = tokens[i + 1].lower if i + 1 < len(tokens) else ""
         match word.lower():
             case "neither" | "either" as word_ if i == before and not _joined(tree, i, clause.subject.end):
                 return Rejected(f"{word_} of two clauses")
+            case "neither" | "either" if tokens[i + 1].tag.startswith(_VERBAL):
+                return Rejected("inverted clause")
             case "neither" | "either":
                 return _either(tree, i, clause.subject.end)
             case "no" | "none" | "nobody" | "nothing" if joined:
                 return Rejected("negation in a coordinated subject")
             case "no" if _is_comparative(tree, i + 1):
                 return Rejected("comparison in the subject")
+            case "no" | "any" if following in ("doubt", "wonder", "number"):
+                return Rejected(f"{word.lower()} {following}")
+            case "something" | "anything" | "some" | "any" if i and tokens[i - 1].lower == "even":
+                return Rejected("even some")
+            case "none" if following != "of" and group and _is_singular_verb(tokens[group.first]):
+                return Rejected("none alone")
             case "no" if following == "one":
                 edit = Edit(i, i + 2, _like(word, "someone"))
             case "no":
@@ -410,6 +430,8 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
                 return Rejected("not only")
             case "not" if following == "guilty":
                 continue
+            case "not" if i > base.start:
+                return Rejected("contrast in the subject")
             case "not":
                 return Change(
                     (delete(i), *_without_negation(tree, clause, i)), "not in the subject removed", True
@@ -544,7 +566,7 @@ def _verb_in_subject(tree: Tree, clause: Clause) -> bool:
     return any(
         token.tag in ("NNS", "NNPS")
         and (_is_finite(token, before) or before.lower in ("amendment", "clause", "section"))
-        and morphology.is_verb(token.text)
+        and morphology.is_verb(token.lower)
         for before, token in pairwise(tree.tokens[base.start : base.end])
     )
 
@@ -573,10 +595,10 @@ def _reading(tree: Tree, clause: Clause, group: Verbs) -> Reading:
         return Reading.FINITE
     head = _head_noun(tree, clause.subject)
     nominative = tree.tokens[head].lower in _NOMINATIVE
-    past, participle = morphology.is_past(token.text), morphology.is_participle(token.text)
+    past, participle = morphology.is_past(token.lower), morphology.is_participle(token.lower)
     if not past and not participle:
         present = (
-            morphology.finite_tag(token.text, token.tag) == "VBZ" or tree.tokens[head].lower in _NOMINATIVE
+            morphology.finite_tag(token.lower, token.tag) == "VBZ" or tree.tokens[head].lower in _NOMINATIVE
         )
         return Reading.FINITE if present and token.tag != "VBG" else Reading.PARTICIPLE
     if not participle or nominative:
@@ -588,7 +610,7 @@ def _reading(tree: Tree, clause: Clause, group: Verbs) -> Reading:
 
 def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
     """Return the reading of a form that can be past tense and participle; ``head`` is the subject's noun."""
-    base = morphology.lemma(tree.tokens[verb].text, "VBD")
+    base = morphology.lemma(tree.tokens[verb].lower, "VBD")
     beside = path_to(clause.node, verb)[-2].children
     after = [
         node
@@ -794,7 +816,7 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
 
 def _undo(tree: Tree, group: Verbs, i: int) -> list[Edit]:
     """Return the edits that take away "do" and "not" and give their tense to the verbs under them."""
-    tag = morphology.tense_of(tree.tokens[group.first].text)
+    tag = morphology.tense_of(tree.tokens[group.first].lower)
     words = [(j, tree.tokens[j].lower) for j in (group.main, *group.main_peers)]
     bare = [(j, word) for j, word in words if morphology.lemma(word, tree.tokens[j].tag) == word]
     inflected = [replace(j, morphology.inflect(word, tag)) for j, word in bare]
@@ -890,13 +912,16 @@ def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     acts = tree.tokens[head].tag.startswith(("NNP", "PRP")) or _acts(tree, head, morphology.AGENTS)
     if word.lower == "can" or (possible and ("be" in chain or chain[-1] in _STATES or not acts)):
         return replace(group.first, *_like(word.text, "cannot"))
-    return insert(group.first + 1, "not")
+    place = group.first + 1
+    while place < clause.node.end and tree.tokens[place].lower in _SENTENCE_ADVERBS:
+        place += 1
+    return insert(place, "not")
 
 
 def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> Change | Rejected:
     """Return the change that puts "do not" before the main verb, with its tense."""
     tokens = tree.tokens
-    form, tag = tokens[group.first].text, tokens[group.first].tag
+    form, tag = tokens[group.first].lower, tokens[group.first].tag
     if not morphology.is_verb(form):
         return Rejected("not a verb")
     if _misses_its_verb(tree, clause, group):
@@ -913,7 +938,9 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
     place = group.first
     while place > clause.subject.start + 1 and tokens[place - 1].tag.startswith("RB"):
         adverb = tokens[place - 1].lower
-        if adverb in _LINKS or (place <= clause.subject.end and not adverb.endswith("ly")):
+        if adverb in _LINKS | _SENTENCE_ADVERBS or (
+            place <= clause.subject.end and not adverb.endswith("ly")
+        ):
             break
         place -= 1
     do, base = (morphology.DO[tense], "not"), morphology.lemma(form, tense)
@@ -921,7 +948,7 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
         edits = [replace(group.first, *do, base)]
     else:
         edits = [insert(place, *do), replace(group.first, base)]
-    edits += [replace(i, morphology.lemma(tokens[i].text, tense)) for i in peers]
+    edits += [replace(i, morphology.lemma(tokens[i].lower, tense)) for i in peers]
     return Change((*edits, *polar), "do not added", False)
 
 
@@ -1008,10 +1035,7 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     adverbs.
     """
     tokens = tree.tokens
-    head = _participle_of(tree, clause)
-    if head is None and clause.predicate.label == "ADJP":
-        places = range(clause.predicate.start, clause.predicate.end)
-        head = next((i for i in places if tokens[i].tag in ("JJ", "JJR", "JJS", "VBN", "VBD")), None)
+    head = _predicate_head(tree, clause)
     if head is None:
         return None
     if tokens[head].tag.startswith("VB") and tokens[head].lower.endswith("ing"):
@@ -1020,6 +1044,9 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         return Rejected("no independent clause")
     if tree.text.rstrip("\"'”’ ").endswith(("...", ". . .", ". .", "…")):
         return Rejected("end left out")  # the predicate may be in what follows
+    joined = tokens[head + 1].lower if head + 1 < len(tokens) else ""
+    if joined in ("and", "or") and tokens[min(head + 2, len(tokens) - 1)].tag == "VBD":
+        return Rejected("past tense or participle")  # "defendant planned and intended to kill"
     if head > 0 and (tokens[head].text[:1].isupper() or tokens[head].lower == "cited"):
         return Rejected("title")
     start = head if clause.predicate.label == "VP" else clause.predicate.start
@@ -1038,6 +1065,8 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         return Rejected("noun phrase that states nothing")
     subject = [token.lower for token in tokens[clause.subject.start : start]]
     after = [tokens[i].lower for i in _outside(clause, head + 1, "SBAR")]
+    if (_PARTIAL | _POSSIBLY) & {token.lower for token in tokens[clause.node.start : head]}:
+        return Rejected("adverb of some cases")
     if negations:
         if tokens[negations[0] + 1].lower in _FOCUS:
             return Rejected("not only")
@@ -1056,6 +1085,16 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     return Change((insert(start, "not"),), "not added", False)
 
 
+def _predicate_head(tree: Tree, clause: Clause) -> int | None:
+    """Return the adjective or participle of a predicate without a finite verb, or None."""
+    head = _participle_of(tree, clause)
+    if head is None and clause.predicate.label == "ADJP":
+        places = range(clause.predicate.start, clause.predicate.end)
+        tags = ("JJ", "JJR", "JJS", "VBN", "VBD")
+        return next((i for i in places if tree.tokens[i].tag in tags), None)
+    return head
+
+
 def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
     """Tell whether a participle or adjective is a predicate, and does not only describe its noun.
 
@@ -1067,14 +1106,20 @@ def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
     if token.lower in _DESCRIBING:
         return False
     after = tokens[head + 1 : clause.node.end]
-    if any(word.lower in _ADVERBIAL and word.tag in ("IN", "WRB") for word in after):
+    if any(word.lower in _CONDITIONS and word.tag in ("IN", "WRB") for word in after):
         return True
     if token.tag.startswith("VB"):
-        if _acts(tree, _head_noun(tree, clause.subject), morphology.AGENTS):
+        following = after[0].lower if after else ""
+        by = not negated and following == "by"
+        noun = _head_noun(tree, clause.subject)
+        people = morphology.AGENTS - morphology.AUTHORITIES if by else morphology.AGENTS
+        beside = not any(t.tag.startswith("NN") for t in tokens[noun + 1 : head])
+        if beside and _acts(tree, noun, people) and not (by and tokens[noun].tag.startswith("NNP")):
             return True
-        by = not negated and bool(after) and after[0].lower == "by"
-        verdicts = _VERDICTS | morphology.RECEIVING | morphology.PREDICATING
-        return morphology.lemma(token.text, "VBN") in verdicts and not by
+        base = morphology.lemma(token.lower, "VBN")
+        if base in morphology.PREDICATING:  # "found invalid", and not "note held in trust"
+            return bool(after) and after[0].tag in ("DT", "JJ", "TO", "VBN")
+        return base in _VERDICTS | morphology.RECEIVING and not by
     if token.tag in ("JJR", "JJS") or not after or after[0].tag in (".", ",", ":"):
         return tokens[head - 1].lower not in ("less", "more")
     return token.lower in _JUDGING or token.lower.endswith(("able", "ible"))
@@ -1143,7 +1188,7 @@ def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
         if token.lower in NOT and before.lower not in _OPENERS | {"or"}:
             return True
         verb = token.tag in ("VBD", "VBN")
-        if _is_finite(token, before) or (verb and not morphology.is_participle(token.text)):
+        if _is_finite(token, before) or (verb and not morphology.is_participle(token.lower)):
             if not opened:
                 return True
             opened -= 1
@@ -1158,7 +1203,7 @@ def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
             past = token.tag == "VBD" and not agent and "SBAR" not in below
             if opened:
                 opened -= token.tag == "VBD"
-            elif past or morphology.lemma(token.text, "VBN") in _DISPOSITIONS:
+            elif past or morphology.lemma(token.lower, "VBN") in _DISPOSITIONS:
                 return True
         elif (
             token.tag in ("JJ", "JJR")
@@ -1190,7 +1235,7 @@ def _is_finite(token: Token, before: Token) -> bool:
     if token.tag in ("MD", "VBZ", "VBP") or token.lower in _FINITE | {"has", "had", "have"} | _DO:
         return before.lower != "to"
     plural = token.tag in ("NNS", "NNPS") and token.text.islower()
-    return plural and morphology.lemma(token.text, "VBZ") in morphology.VERBS_ALONE
+    return plural and morphology.lemma(token.lower, "VBZ") in morphology.VERBS_ALONE
 
 
 RULES: tuple[Rule, ...] = (indefinite_pronoun, verb_phrase, adjective_phrase)
