@@ -161,7 +161,7 @@ use rule base as lawngnli_examples with:
         parser=LAWNGNLI.parser["found"],
         seed=PAPERS["lawngnli"].seed,
         filtered=CONFIG.difficulty_filters,
-        test_share=CONFIG.test_share,
+        test_share=None if CONFIG.test_share == "auto" else CONFIG.test_share,
         device=CONFIG.device,
     message:
         "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
@@ -209,6 +209,32 @@ use rule base as lawngnli_pairs with:
         **script("lawngnli_pairs"),
     message:
         "Preparing whole and BM25-filtered premises as model input (Section 4.1)."
+
+
+# Pairs with matched overlap, and what linear models answer (does training on short premises suffice?).
+rule lawngnli_matched:
+    input:
+        examples=f"{RESULTS}/data/lawngnli_nli/examples.parquet",
+        texts=f"{RESULTS}/data/lawngnli_nli/texts.parquet",
+        census=f"{RESULTS}/data/lawngnli_nli/census.json",
+    output:
+        pairs=f"{RESULTS}/data/lawngnli_matched/pairs.parquet",
+        answers=f"{RESULTS}/data/lawngnli_matched/answers.parquet",
+        census=f"{RESULTS}/data/lawngnli_matched/census.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/matched.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/matched.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        settings=PAPERS["lawngnli"].tasks["lawngnli_nli"].linear.model_dump(),
+        seed=PAPERS["lawngnli"].seed,
+        code=code("lawngnli_matched.py"),
+    message:
+        "Comparing training on short and on long premises over pairs with matched overlap."
+    script:
+        "../scripts/lawngnli_matched.py"
 
 
 # A sheet for blind readings. Rows filled in by two readers go into resources/readings/lawngnli.csv.
