@@ -13,7 +13,7 @@ from bench import measure_acord_split
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import read
 from lextables.tables.published import load as load_published
-from lextables.tasks.retrieval.lexical import retrieve
+from lextables.tasks.retrieval.lexical import retrieve_bm25
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
