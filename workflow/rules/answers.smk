@@ -130,7 +130,7 @@ use rule base_score as answers_score with:
         highlights=highlights_scored,
     wildcard_constraints:
         dataset=ANSWERED,
-        experiment=any_of(registry.PLANNERS["answers"].STAGES),
+        experiment=any_of(planning.PLANNERS["answers"].STAGES),
     params:
         **script("answers_score"),
         task=lambda wildcards: ANSWERS[wildcards.dataset].model_dump(

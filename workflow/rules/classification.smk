@@ -213,7 +213,7 @@ use rule base_score as classification_score with:
         data=examples_and_heads,
     wildcard_constraints:
         dataset=CLASSIFIED,
-        experiment=any_of(registry.PLANNERS["classification"].STAGES),
+        experiment=any_of(planning.PLANNERS["classification"].STAGES),
     params:
         **script("classification_score"),
         splits=splits_of("test"),

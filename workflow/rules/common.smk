@@ -42,7 +42,7 @@ os.environ.update(
 )
 
 try:
-    from lextables.papers import auxiliary, packages, registry, submitted
+    from lextables.papers import auxiliary, modules, packages, planning, submitted
     from lextables.pipeline import library_versions, user_rows
 except ModuleNotFoundError as error:
     sys.exit(
@@ -107,7 +107,7 @@ def check_own_names():
         taken += user_rows.rows_of(entry.model_dump())
     without = CONFIG.model_copy(update={"extra_models": ()})
     for paper in CONFIG.papers:
-        plan = registry.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU, absent=ABSENT))
+        plan = planning.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU, absent=ABSENT))
         taken += user_rows.rows_of(list(plan.rows.values()))
     for key in ("extra_models", "extra_predictions"):
         user_rows.check_free((extra.name for extra in getattr(CONFIG, key)), taken, key)
@@ -121,8 +121,8 @@ GIVEN = or_exit(submitted.find, CONFIG, PAPERS, CONTENTS)
 os.environ[SUBMITTED_PLACES] = json.dumps(GIVEN.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows, ABSENT)
 # What a paper lacks stops no other: only those that are asked for are planned.
-PLANS = {name: or_exit(registry.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
-or_exit(registry.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
+PLANS = {name: or_exit(planning.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
+or_exit(planning.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
 RESULTS = CONFIG.results
 # Models use a GPU where there is one; profiles/default lets one job have it at a time.
@@ -177,10 +177,9 @@ def fingerprint_of(script, *computed):
     return CODE.fingerprint(str(ROOT / "workflow/scripts" / script), *computed)
 
 
-def package_code(script, package, *modules):
-    """`code` of a script that imports these modules of a paper package, where the package has them."""
-    place = packages.place(package)
-    return code(script, *(f"lextables.{place}.{name}" for name in modules if packages.has(package, name)))
+def package_modules(package, *names):
+    """The dotted names of these modules of a paper package, if it has them."""
+    return [f"lextables.{modules.place(package)}.{name}" for name in names if modules.has(package, name)]
 
 
 # Params that are compared are short: what a job is given whole goes by its input or output, which Snakemake does not

@@ -28,7 +28,7 @@ REPORTED = {
 
 
 # Modules of paper packages with sections beside their tables.
-EXHIBITS = [f"lextables.papers.{paper}.exhibits" for paper in PAPER_FILES if packages.has(paper, "exhibits")]
+EXHIBITS = [name for paper in PAPER_FILES for name in package_modules(paper, "exhibits")]
 
 
 localrules:

@@ -194,7 +194,7 @@ use rule base_score as retrieval_score with:
         predictions=f"{RUN}/predictions.parquet",
     wildcard_constraints:
         dataset=RETRIEVED,
-        experiment=any_of(registry.PLANNERS["retrieval"].STAGES),
+        experiment=any_of(planning.PLANNERS["retrieval"].STAGES),
     params:
         **script("retrieval_score"),
         queries=lambda wildcards: settings(wildcards).get("queries"),

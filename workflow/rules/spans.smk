@@ -271,7 +271,7 @@ use rule base_score as spans_score with:
         data=data("{dataset}", "questions", "answers"),
     wildcard_constraints:
         dataset=SPANNED,
-        experiment=any_of(registry.PLANNERS["spans"].STAGES),
+        experiment=any_of(planning.PLANNERS["spans"].STAGES),
     params:
         **script("spans_score"),
         relaxed=lambda wildcards: SPANS[wildcards.dataset].relaxed,

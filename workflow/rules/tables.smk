@@ -44,7 +44,7 @@ TABLE_PARAMS = {
     "sources_digest": lambda wildcards: digest_of(source_words(wildcards.paper)),
     "files_digest": table_content,
     "script": "table",
-    "code": lambda wildcards: package_code("table.py", wildcards.paper, "registry", "tables")(wildcards),
+    "code": table_code,
 }
 
 

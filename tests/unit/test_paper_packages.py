@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from lextables.models.resolve import Model
-from lextables.papers import packages
+from lextables.papers import modules, packages, planning
 from lextables.papers import registry as papers
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
@@ -50,7 +50,7 @@ def context(folder, **values):
 
 
 def test_a_paper_without_a_registry_of_its_own_is_planned_whole(tmp_path):
-    plan = papers.plan(packages.load(written(tmp_path)), context(tmp_path))
+    plan = planning.plan(packages.load(written(tmp_path)), context(tmp_path))
     assert plan.rows["table1"] == []
     assert [row["row"] for row in plan.rows["table2"]] == ["BERT", "Ours"]
     assert [row["row"] for row in plan.rows["table3"]] == ["Ours"]
@@ -65,7 +65,7 @@ def test_a_paper_without_a_registry_of_its_own_is_planned_whole(tmp_path):
 
 
 def test_other_settings_leave_the_printed_row_empty(tmp_path):
-    plan = papers.plan(packages.load(written(tmp_path)), context(tmp_path, grid="small"))
+    plan = planning.plan(packages.load(written(tmp_path)), context(tmp_path, grid="small"))
     first, second, _ = plan.rows["table2"]
     assert (first["row"], first["runs"]) == ("BERT", {})
     assert first["reason"] == "the paper's settings want grid=paper"
@@ -96,8 +96,8 @@ def test_what_a_file_cannot_say_is_one_sentence(tmp_path, changes, sentence):
 
 def test_a_package_that_lacks_a_module_says_which():
     with pytest.raises(BadInput, match=r"lextables/papers/somepaper: the package has no raw; write raw\.py"):
-        packages.module("somepaper", "raw")
-    assert packages.model_of("somepaper") is papers.Paper
+        modules.module("somepaper", "raw")
+    assert issubclass(packages.model_of("somepaper"), papers.Paper)
 
 
 def test_a_file_that_stands_in_is_taken_where_a_mirror_has_it_alone(tmp_path):
