@@ -25,8 +25,8 @@ import yaml
 
 from lextables.metrics.ranking import by_name
 from lextables.models import multiple_choice, prompts
-from lextables.models.asked import opened
-from lextables.models.limits import Limits
+from lextables.models.cached_model import open_language_model
+from lextables.models.spending import Limits
 from lextables.models.weights import PLACES
 from lextables.tasks.answers import collection as answers
 from lextables.tasks.answers.asking import Asker
@@ -72,7 +72,7 @@ def measure(
     for name, of_model in models(arguments).items():
         with TemporaryDirectory() as kept:
             for again in ("", ", again"):
-                model = opened(of_model | CHAT, kept, Limits(concurrency=1), "cpu")
+                model = open_language_model(of_model | CHAT, kept, Limits(concurrency=1), "cpu")
                 start = time.perf_counter()
                 asked = asking.rerank(found, hits, settings, model)
                 print(
@@ -104,7 +104,7 @@ def measure_answers(arguments: Namespace) -> None:
     given = {}
     for name, of_model in models(arguments).items():
         with TemporaryDirectory() as kept:
-            model = opened(of_model | CHAT, kept, Limits(concurrency=1), "cpu")
+            model = open_language_model(of_model | CHAT, kept, Limits(concurrency=1), "cpu")
             asker = Asker(model, settings | {"samples": 1, "orders": 2})
             each = [(text, known.questions[pair[1]]) for pair, text in asked]
             start = time.perf_counter()

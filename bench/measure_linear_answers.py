@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lextables.models.soft_labels import binary_cross_entropy, smoothed
+from lextables.metrics.soft_labels import binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import read
 from lextables.tasks.answers.collection import Paragraph, Question, Shares
 from lextables.tasks.answers.learning import Answers, answers

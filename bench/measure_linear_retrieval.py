@@ -79,7 +79,7 @@ def main() -> None:
         model = bi_encoder.load(place(PACKAGE + known.package), torch.device("cpu"), known.max_length)
         settings = {"model": given.model, "weights": known.package, "revision": known.revision}
         encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
-        encoders = tuple(bi_encoder.kept(each, model, settings, given.vectors) for each in encode)
+        encoders = tuple(bi_encoder.cached(each, model, settings, given.vectors) for each in encode)
     for topics in given.topics:
         for penalty in given.penalty:
             form = {"pool": entry.pool, "top": entry.top, "k1": 0.9, "b": 0.4, "queries": None}

@@ -1,6 +1,7 @@
 """Where the real data and the papers are, for the tests that need them, and this project's code for all."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,12 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def serve():
+    """Start a server that answers by a function (`language_model_server.serving`) until the test ends."""
+    from language_model_server import serving
+
+    with ExitStack() as stack:
+        yield lambda answer: stack.enter_context(serving(answer))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import load_tokenizer
 from lextables.papers.cuad.asking import CONTRACT, question_id
 from lextables.pipeline.dataset import write
 from lextables.tasks.spans import window_ranking

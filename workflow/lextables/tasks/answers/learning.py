@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lextables.metrics.soft_labels import binary_cross_entropy, smoothed
 from lextables.models.linear import Linear, fit_shares
-from lextables.models.soft_labels import binary_cross_entropy, smoothed
 from lextables.tasks.answers.collection import Shares
 from lextables.tasks.answers.folds import fold
 from lextables.tasks.answers.space import Space

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lextables.models.soft_labels import smoothed
+from lextables.metrics.soft_labels import smoothed
 from lextables.tasks.answers.collection import Shares
 
 Answers = dict[tuple[str, str], np.ndarray]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import load_tokenizer
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.shares import held_out_contracts

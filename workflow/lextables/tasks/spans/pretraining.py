@@ -22,8 +22,7 @@ from transformers import (
 
 from lextables.models.checkpoints import arguments, train
 from lextables.models.in_parts import InParts
-from lextables.models.loading import check_whole, fresh_encoder, quiet, save
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import check_whole, fresh_encoder, load_tokenizer, quiet, save
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput, loading_weights
 
