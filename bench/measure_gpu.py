@@ -47,14 +47,13 @@ from lextables.models import (
     cross_encoder,
     in_parts,
     loading,
-    span_head,
     throughput,
     unpadding,
 )
 from lextables.models.device import describe
 from lextables.models.in_parts import InParts
-from lextables.models.precision import in_words, tf32
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import load_tokenizer
+from lextables.models.precision import precision_name, tf32
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read
 from lextables.tasks.classification import training as classification
@@ -165,7 +164,7 @@ def now(device: torch.device) -> float:
 @contextmanager
 def trained(case: Case, watch: Watch) -> Iterator[None]:
     """In this context the project's trainings run as in the case, and ``watch`` measures them."""
-    settle = unpadding.settle
+    unpad_on = unpadding.unpad_on
 
     def train(self: InParts, resume_from_checkpoint: None = None) -> Any:
         self.args.optim = "adamw_torch_fused" if case.fused else "adamw_torch"
@@ -175,7 +174,7 @@ def trained(case: Case, watch: Watch) -> Iterator[None]:
         body = throughput.encoder(self.model)
         watch.cost = throughput.cost(body)
         if case.unpadded:
-            watch.said = settle(body, watch.device)
+            watch.said = unpad_on(body, watch.device)
         if case.compiled:
             body.compile(backend=case.compiler)
         self.add_callback(watch)
@@ -184,7 +183,7 @@ def trained(case: Case, watch: Watch) -> Iterator[None]:
     with (
         patch.object(checkpoints, "mixed", lambda *_: case.bf16),
         patch.object(checkpoints, "tf32", lambda device, wanted: tf32(device, wanted=case.tf32)),
-        patch.object(unpadding, "settle", lambda *_: "padded: not in this case"),
+        patch.object(unpadding, "unpad_on", lambda *_: "padded: not in this case"),
         patch.object(in_parts, "count", watch.count),
         patch.object(InParts, "train", train),
     ):
@@ -206,7 +205,7 @@ def cuad(data: Path, tokenizer: Any, scratch: Path, longest: int) -> Work:
 
     def work(folder: str, device: torch.device, scratch: Path) -> None:
         spans.finetune(
-            span_head.load(folder, device),
+            loading.load_span_model(folder, device),
             dataset,
             Collator.of(tokenizer),
             **{
@@ -293,7 +292,7 @@ def reading(tokens: Path, device: torch.device) -> dict[str, Callable[[str], dic
                 begun = now(device)
                 for batch in given:
                     model(**{name: part.to(device) for name, part in batch.items()})
-            seconds, precision = now(device) - begun, in_words(torch.float32, device)
+            seconds, precision = now(device) - begun, precision_name(torch.float32, device)
             rate = throughput.matrix_rate(device, torch.float32, precision)
         return {
             "tokens_per_second": round(int(lengths.sum()) / seconds),
@@ -316,7 +315,7 @@ def one(case: Case, work: Work, folder: str, watch: Watch) -> dict[str, Any]:
         work(folder, device, Path(scratch))
     seconds, dtype = watch.ended - watch.begun, torch.bfloat16 if case.bf16 else torch.float32
     with tf32(device, wanted=case.tf32):
-        precision = in_words(dtype, device)
+        precision = precision_name(dtype, device)
         rate = throughput.matrix_rate(device, dtype, precision)
     peak = torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None
     return {
@@ -406,7 +405,7 @@ def measure(options: argparse.Namespace) -> int:
     report = Report(options.to, about | {"rates": {}, "measured": []}, begun + 60 * options.minutes)
     for dtype, wanted in ((torch.bfloat16, False), (torch.float32, True), (torch.float32, False)):
         with tf32(device, wanted=wanted):
-            precision = in_words(dtype, device)
+            precision = precision_name(dtype, device)
             report.about["rates"][precision] = throughput.matrix_rate(device, dtype, precision)
     with tempfile.TemporaryDirectory() as scratch:
         for name, folder in encoders(options, Path(scratch)).items():

@@ -206,7 +206,7 @@ def our_side(
     import pyarrow.parquet as pq
     import torch
 
-    from lextables.models.tokenizer import load_tokenizer
+    from lextables.models.loading import load_tokenizer
     from lextables.tasks.spans.features import spans, write_features
     from lextables.tasks.spans.final_text import FinalText, Spelling
     from lextables.tasks.spans.reading import Best, nbest, top

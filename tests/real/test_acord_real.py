@@ -162,7 +162,9 @@ def hits(data):
     settings = {"index": "query", "pool": "judged", "top": PAPER.tasks["acord"].top, "queries": None}
     parameters = {f"{k1} {b}": {"k1": k1, "b": b} for k1, b in ((0.9, 0.4), (3, 1))}
     collection = collected(data, PAPER)
-    return {name: retrieve(collection, {"short": settings | k})["short"] for name, k in parameters.items()}
+    return {
+        name: retrieve_bm25(collection, {"short": settings | k})["short"] for name, k in parameters.items()
+    }
 
 
 def verdict_lines(data, row, hits):

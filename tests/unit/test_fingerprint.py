@@ -466,7 +466,7 @@ def test_the_package_itself_can_be_laid_out_anew(tmp_path, monkeypatch):
         "lextables.pipeline.dataset": "lextables.data.dataset",
         "lextables.pipeline.content": "lextables.pipeline.digests",
         "lextables.tables.render": "lextables.tables.writing",
-        "lextables.models.span_head": "lextables.models.heads.spans",
+        "lextables.models.loading": "lextables.models.weights_loading",
     }.items():
         renamed(old, new)(tmp_path / "workflow")
         for name, named in scripts.items():

@@ -77,7 +77,7 @@ def laid_out(paper, **values):
 
 def test_a_papers_file_is_all_where_its_room_adds_no_key(paper):
     assert type(paper).__bases__ == (Paper,)
-    assert type(packages.load(ROOT / "resources/papers/acord.yaml")) .__bases__ == (Acord,)
+    assert type(packages.load(ROOT / "resources/papers/acord.yaml")).__bases__ == (Acord,)
 
 
 @pytest.mark.parametrize(

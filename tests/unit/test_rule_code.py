@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from snakemake.rules import Rule
 
-from lextables.models.limits import Limits
+from lextables.models.spending import Limits
 from lextables.pipeline import fingerprint
 from lextables.pipeline.config import Config
 from lextables.pipeline.fingerprint import INFRASTRUCTURE, digests

@@ -10,7 +10,7 @@ import torch
 from transformers import BertForQuestionAnswering
 
 import marked_contracts
-from lextables.models import span_head
+from lextables.models import loading
 from lextables.models.loading import save
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
@@ -58,7 +58,7 @@ def learnt(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(encoder, learnt, tokenizer, tmp_path_factory) -> BertForQuestionAnswering:
-    model = span_head.load(encoder, CPU, seed=0)
+    model = loading.load_span_model(encoder, CPU, seed=0)
     windows = open_windows(learnt[0])
     rows = balanced(windows.start_positions, windows.end_positions, seed=0)
     training.finetune(
@@ -290,7 +290,7 @@ def test_bfloat16_reads_the_same_spans_and_leaves_the_model_as_it_was(prediction
 
 
 def test_logits_that_are_not_numbers_are_an_error(encoder, learnt, tokenizer):
-    model = span_head.load(encoder, CPU)
+    model = loading.load_span_model(encoder, CPU)
     model.qa_outputs.bias.data[:] = torch.nan
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(2))
     with pytest.raises(BadInput, match="not numbers"):

@@ -9,8 +9,8 @@ import torch
 from transformers import BertForQuestionAnswering
 
 import marked_contracts
-from lextables.models import span_head
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models import loading
+from lextables.models.loading import load_tokenizer
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training
 from lextables.tasks.spans.features import write_features
@@ -132,7 +132,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(learnt, tokenizer, tmp_pa
     settings = {"learning_rate": 1e-3, "epochs": 3, "batch_size": 8, "seed": 5, "save_every": 3}
 
     def train(dataset, work):
-        model = span_head.load(str(folder), CPU)
+        model = loading.load_span_model(str(folder), CPU)
         resumed = finetune(model, dataset, Collator.of(tokenizer), work=work, **settings)
         return resumed, weights(model)
 
@@ -148,7 +148,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(learnt, tokenizer, tmp_pa
     resumed, got = train(whole, tmp_path / "broken")
     assert resumed == 6
     assert equal(got, expected)
-    assert not equal(got, weights(span_head.load(str(folder), CPU)))
+    assert not equal(got, weights(loading.load_span_model(str(folder), CPU)))
 
 
 def test_a_batch_in_parts_is_the_batch_and_bfloat16_is_near_it(encoder, learnt, tokenizer, tmp_path):
@@ -156,7 +156,7 @@ def test_a_batch_in_parts_is_the_batch_and_bfloat16_is_near_it(encoder, learnt, 
     batch = Collator.of(tokenizer)([dataset[item] for item in range(4)])
     losses = []
     for number, how in enumerate(({}, {"accumulation": 4}, {"bf16": True})):
-        model = span_head.load(encoder, CPU)
+        model = loading.load_span_model(encoder, CPU)
         finetune(
             model,
             dataset,
@@ -192,7 +192,7 @@ def test_empty_windows_weigh_what_they_are_told(encoder, learnt, tokenizer, tmp_
     windows = open_windows(learnt[0])
     answered = windows.start_positions[:60] > 0
     weight = empty_weight(windows.start_positions[:60], windows.end_positions[:60])
-    model = span_head.load(encoder, CPU).eval()
+    model = loading.load_span_model(encoder, CPU).eval()
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(60))
     collator = Collator.of(tokenizer)
     losses = []
@@ -277,7 +277,7 @@ def run(data, encoder, folder, *, seed=0, search=False, identity=(), **settings)
         identity=dict(identity),
         output=folder / "weights",
     )
-    return record, weights(span_head.load(str(folder / "weights"), CPU, trained=True))
+    return record, weights(loading.load_span_model(str(folder / "weights"), CPU, trained=True))
 
 
 def test_a_training_leaves_weights_with_a_tokenizer_and_says_what_it_did(data, encoder, tmp_path):
@@ -296,7 +296,7 @@ def test_a_training_leaves_weights_with_a_tokenizer_and_says_what_it_did(data, e
     assert load_tokenizer(tmp_path / "one/weights").get_vocab() == load_tokenizer(encoder).get_vocab()
     again, same = run(data, encoder, tmp_path / "two")
     assert again == record and equal(trained, same)
-    assert not equal(trained, weights(span_head.load(encoder, CPU)))
+    assert not equal(trained, weights(loading.load_span_model(encoder, CPU)))
     _, other = run(data, encoder, tmp_path / "three", seed=1)
     assert not equal(trained, other)
 

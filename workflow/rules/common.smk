@@ -54,8 +54,8 @@ from lextables.pipeline.content import Contents, sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import Code, load_cache, save_cache
 from lextables.models import device, inspection
-from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
+from lextables.models.files import model_files
 from lextables.models.weights import PACKAGE, PLACES, place
 from lextables.pipeline.run import Run, versions
 from lextables.sources import registry as sources

@@ -58,7 +58,7 @@ def read_with_fine_tuned_model(
     ``weights`` is the model's folder.
     """
     # torch takes seconds to load, and linear models do not need it.
-    from lextables.models.tokenizer import load_tokenizer
+    from lextables.models.loading import load_tokenizer
     from lextables.tasks.spans import window_ranking
     from lextables.tasks.spans.features import write_features
     from lextables.tasks.spans.reading import RANKER, RECORD, read_windows

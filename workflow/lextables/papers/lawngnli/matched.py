@@ -38,8 +38,8 @@ from lextables.pipeline.dataset import Column, Row, Table, read
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
 from lextables.tasks.classification import linear
-from lextables.tasks.classification.texts import Text, texts_of
-from lextables.tasks.classification.views import linear_features, rarity, sides_of
+from lextables.tasks.classification.examples import Text, texts_of
+from lextables.tasks.classification.linear import linear_features, rarity, sides_of
 
 REPETITIONS, FOLDS = 10, 5
 STRATUM = 0.1  # width of the strata of overlap
