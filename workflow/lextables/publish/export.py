@@ -1,6 +1,6 @@
-"""What a bundle is made from: the tables of its data sets, their provenance, and predictions of runs.
+"""What an export is made from: the tables of its data sets, their provenance, and predictions of runs.
 
-A bundle is a folder for one paper, or for one of its data sets that stands alone.  The data set that it is
+A export is a folder for one paper, or for one of its data sets that stands alone.  The data set that it is
 named after lies at its top, and each other one in a folder of its own name:
 
     README.md, croissant.json, CITATION.bib, LICENSE.md
@@ -27,7 +27,7 @@ TABLES = "data"  # the folder of a data set's tables
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table of a data set: where it lies, what `load_dataset` calls it, and its ``file`` in the bundle."""
+    """A table of a data set: where it lies, what `load_dataset` calls it, and its ``file`` in the export."""
 
     name: str
     config: str
@@ -61,13 +61,13 @@ def said(metadata: Mapping[bytes, bytes] | None) -> str:
 
 
 def config_name(table: str, folder: str) -> str:
-    """What `load_dataset` calls a table of the data set in ``folder`` of a bundle (empty: at its top)."""
+    """What `load_dataset` calls a table of the data set in ``folder`` of an export (empty: at its top)."""
     return f"{folder}-{table}" if folder else table
 
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """A run whose predictions are in the bundle: its folder's parts, and the rows of tables that it fills."""
+    """A run whose predictions are in the export: its folder's parts, and the rows of tables that it fills."""
 
     folder: Path
     rows: Sequence[str]
@@ -95,9 +95,9 @@ class PublishedRun:
 
 @dataclass(frozen=True)
 class PublishedSet:
-    """A data set of the bundle: its tables, its census, its task if it has one, and the runs on it.
+    """A data set of the export: its tables, its census, its task if it has one, and the runs on it.
 
-    ``folder`` is where its files lie in the bundle, empty for the one that the bundle is named after.
+    ``folder`` is where its files lie in the export, empty for the one that the export is named after.
     """
 
     name: str
@@ -133,8 +133,8 @@ class Form(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bundle:
-    """What one bundle holds.
+class Export:
+    """What one export holds.
 
     ``made_by`` is the version of lextables in words and ``command`` what makes it again.  ``title`` is the
     paper's, or that of the data set that stands alone.
@@ -172,7 +172,7 @@ class Bundle:
 
 
 class About(Entry):
-    """What a paper's file says that a bundle shows; of each task the settings that its form goes by."""
+    """What a paper's file says that an export shows; of each task the settings that its form goes by."""
 
     title: str
     citation: str
@@ -189,8 +189,8 @@ def gather(
     *,
     made_by: str,
     command: str,
-) -> Bundle:
-    """Put together what the bundle ``name`` holds.
+) -> Export:
+    """Put together what the export ``name`` holds.
 
     ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today
     (`sources.registry.words`).
@@ -209,7 +209,7 @@ def gather(
         )
         for one, path in sorted(zip(names, census, strict=True), key=lambda found: (found[0] != top, found))
     ]
-    return Bundle(
+    return Export(
         name,
         alone.title if alone else about.title,
         about.citation,
