@@ -95,7 +95,7 @@ def test_the_first_page_counts_the_printed_values_and_says_what_it_was_made_of(r
 def test_what_is_made_of_other_data_is_counted_as_that_and_points_nowhere(results):
     write_results(results, {"variant": "sample", "comparable": False})
     files = site.files(material(results, {"data": "sample", "models": "sample"}))
-    assert "Of 44 printed values, 42 have a value of ours here." in said(files, "index.html")
+    assert "Of 44 printed values, 42 have a reproduced value here." in said(files, "index.html")
     assert "0 match" not in said(files, "index.html")
     assert "the sample written for this project, which says nothing about any paper" in said(
         files, "index.html"
@@ -141,7 +141,7 @@ def test_a_table_says_its_values_reasons_runs_and_commands(results):
     text = said(files, "tables/acord-table3.html")
     for words_of_it in (
         "ACORD · Section 4.2", "Table 3. Retrieval <i>", "1 match, 1 not run.",
-        "printed 52.5 → ours 52.5 ✓ match [51.0, 54.0]", "Precision as printed in k .",
+        "printed 52.5 → reproduced 52.5 ✓ match [51.0, 54.0]", "Precision as printed in k .",
         "at most 15 min 3 s on H100, up to 5,000 MiB, 3 runs", f"{EVIL} no weights",
     ):  # fmt: skip
         assert words_of_it in text
@@ -326,7 +326,7 @@ def test_the_picture_has_a_mark_for_each_printed_value_of_a_shape_of_its_own():
     assert outcomes.in_words(counts) == "30 match, 20 not run"
     assert outcomes.in_words(outcomes.count([])) == "no printed value to compare"
     own = build([], [Cell("a", "c", 1.0), Cell("b", "c", None, reason="no")], True)
-    assert outcomes.of_table(own) == "1 value of ours, none printed"
+    assert outcomes.of_table(own) == "1 value in additional rows, none published"
 
 
 def test_values_without_a_verdict_are_told_by_their_data():

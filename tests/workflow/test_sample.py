@@ -124,7 +124,7 @@ def test_the_report_draws_no_printed_value_as_if_the_sample_answered_it(finished
         assert "→" not in words.split("How to read a cell")[0], page.name
         assert not re.search(r"[✓≈✗] (match|near|off)", words), page.name
     first = site_pages.read(finished / SITE / "index.html").words
-    assert re.search(r"Of [\d,]+ printed values, [\d,]+ have a value of ours here.", first)
+    assert re.search(r"Of [\d,]+ printed values, [\d,]+ have a reproduced value here.", first)
     assert "0 match" not in first
 
 

@@ -57,12 +57,12 @@ def in_words(counts: Counts) -> str:
 
 
 def of_table(lines: Iterable[Line]) -> str:
-    """Return in words how a table came out; of one that prints no value how many it has of ours."""
+    """Return the outcome of a table in words; without published values the number of its values."""
     lines = list(lines)
     if any(line.published for line in lines):
         return in_words(count(lines))
     n = sum(bool(line.reproduced or line.ours) for line in lines)
-    return f"{n:,} value{'' if n == 1 else 's'} of ours, none printed"
+    return f"{n:,} value{'' if n == 1 else 's'} in additional rows, none published"
 
 
 def picture(counts: Counts) -> Markup:
