@@ -17,7 +17,7 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
 from lextables.pipeline.version import snakemake_path
-from lextables.report import again, exhibits, layout, leaderboard, outcomes, site, tables, words
+from lextables.report import commands, exhibits, layout, leaderboard, outcomes, site, tables, wording
 from lextables.report import results as material_of
 from lextables.report.exhibits import Piece
 from lextables.report.leaderboard import BEST, Benchmark, Model, Row
@@ -157,7 +157,7 @@ def test_rows_of_the_same_runs_have_one_command(results):
     (line, *_) = [line for line in part.exhibits[0].lines if line.runs]
     lines = [replace(line, row=f"Question {n}") for n in range(5)]
     exhibit = replace(part.exhibits[0], lines=lines)
-    (row,) = tables.rows_again(exhibit, {run.folder: run for run in found.runs}, found.config, "results")
+    (row,) = tables.row_commands(exhibit, {run.folder: run for run in found.runs}, found.config, "results")
     assert row.name == "Question 0; Question 1; Question 2; and 2 more rows"
     assert row.command.count("scores.parquet") == 3
 
@@ -288,7 +288,7 @@ def test_a_command_brings_back_the_configuration(changed, tmp_path):
     from snakemake.cli import parse_config
 
     config = Config(papers=("acord",), **changed)
-    words_of_it = shlex.split(again.command(config.model_dump(mode="json"), "acord_table3"))
+    words_of_it = shlex.split(commands.command(config.model_dump(mode="json"), "acord_table3"))
     assert words_of_it[:3] == [snakemake_path(), "--cores", "4"] and words_of_it[-1] == "acord_table3"
     keys = words_of_it[words_of_it.index("--config") + 1 : -2] if changed else []
     assert load_config(parse_config(keys) | {"papers": ["acord"]}, ["acord"], tmp_path) == config
@@ -385,14 +385,14 @@ def test_the_leaderboard_is_a_page_of_the_site(results):
 
 def test_a_variant_is_named_with_its_note():
     source = SOURCE | {"variant": "rebuilt", "note": "made from the texts"}
-    assert words.data_in_words("release", [source]) == "the release (acord as the variant “rebuilt”)"
-    (sentence,) = words.sources_in_words([source])
+    assert wording.data_in_words("release", [source]) == "the release (acord as the variant “rebuilt”)"
+    (sentence,) = wording.sources_in_words([source])
     assert "the variant “rebuilt”, 3,131,196 bytes" in sentence and sentence.endswith("Made from the texts.")
 
 
 def test_versions_that_all_share_come_first_and_in_one_line(results):
     run = "read, bi+encoder, short, seed"
-    assert words.versions(material(results).runs) == [
+    assert wording.versions(material(results).runs) == [
         ([("python", "3.11.2")], "All runs"),
         ([("torch", "2.13.0")], f"{run} 0; {run} 1"),
         ([("torch", "2.12.1")], f"{run} 2"),
