@@ -163,6 +163,9 @@ def hits(data):
     parameters = {f"{k1} {b}": {"k1": k1, "b": b} for k1, b in ((0.9, 0.4), (3, 1))}
     collection = collected(data, PAPER)
     return {
+        name: retrieve_bm25(collection, {"short": settings | each})["short"]
+        for name, each in parameters.items()
+    }
         name: retrieve_bm25(collection, {"short": settings | k})["short"] for name, k in parameters.items()
     }
 

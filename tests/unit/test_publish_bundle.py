@@ -155,7 +155,7 @@ def test_the_same_inputs_give_the_same_bytes(made):
 
 def test_a_card_says_what_is_in_each_column_and_what_was_counted(made):
     card = (made() / "README.md").read_text(encoding="utf-8")
-    assert "The clauses \\| of all contracts. 2 rows; a row is known by `clause_id`." in card
+    assert "The clauses \\| of all contracts. 2 rows; a row is identified by `clause_id`." in card
     assert "| `share` | double, or null | of its `<contract>` \\| as a share &lt;of> one |" in card
     assert "| `spans` | list of struct(start, end) | where it stands |" in card
     assert "- `quill`, clauses cut: 3" in card
@@ -168,7 +168,7 @@ def test_a_sample_says_so_before_anything_else(made):
     card = (place / "README.md").read_text(encoding="utf-8")
     _, first, *_ = card.partition("\n# ")[2].split("\n\n")
     assert first.startswith("> **This is a sample.**")
-    assert "This is said of the paper's own data, and not of the sample:\n\n- **Collection.**" in card
+    assert "This describes the paper's own data, not the sample:\n\n- **Collection.**" in card
     # It is of our own writing, whatever the licence of the release is.
     assert DatasetCard.load(place / "README.md").data.license == "apache-2.0"
     assert "sample" in DatasetCard.load(place / "README.md").data.tags
@@ -201,7 +201,7 @@ def test_what_is_not_the_papers_data_says_so(made, variant):
         f"> **Not the paper's data.** No number may be compared that comes of `quill/all.zip` ({variant})"
         in card
     )
-    assert "no number from these tables may be set beside a printed one" in card
+    assert "no number from these tables may be compared with a published one" in card
     assert f"| `quill/all.zip` | {variant} | 7 |" in card and "| other texts |" in card
 
 

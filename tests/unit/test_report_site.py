@@ -17,7 +17,7 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
 from lextables.pipeline.version import snakemake_path
-from lextables.report import again, exhibits, layout, leaderboard, outcomes, site, tables, words
+from lextables.report import commands, exhibits, layout, leaderboard, outcomes, site, tables, wording
 from lextables.report import results as material_of
 from lextables.report.exhibits import Piece
 from lextables.report.leaderboard import BEST, Benchmark, Model, Row
@@ -97,7 +97,7 @@ def test_the_first_page_counts_the_printed_values_and_says_what_it_was_made_of(r
 def test_what_is_made_of_other_data_is_counted_as_that_and_points_nowhere(results):
     write_results(results, {"variant": "sample", "comparable": False})
     files = site.files(material(results, {"data": "sample", "models": "sample"}))
-    assert "Of 44 printed values, 42 have a value of ours here." in said(files, "index.html")
+    assert "Of 44 printed values, 42 have a reproduced value here." in said(files, "index.html")
     assert "0 match" not in said(files, "index.html")
     assert "the sample written for this project, which says nothing about any paper" in said(
         files, "index.html"
@@ -143,7 +143,7 @@ def test_a_table_says_its_values_reasons_runs_and_commands(results):
     text = said(files, "tables/acord-table3.html")
     for words_of_it in (
         "ACORD · Section 4.2", "Table 3. Retrieval <i>", "1 match, 1 not run.",
-        "printed 52.5 → ours 52.5 ✓ match [51.0, 54.0]", "Precision as printed in k .",
+        "printed 52.5 → reproduced 52.5 ✓ match [51.0, 54.0]", "Precision as printed in k .",
         "at most 15 min 3 s on H100, up to 5,000 MiB, 3 runs", f"{EVIL} no weights",
     ):  # fmt: skip
         assert words_of_it in text
@@ -159,7 +159,7 @@ def test_rows_of_the_same_runs_have_one_command(results):
     (line, *_) = [line for line in part.exhibits[0].lines if line.runs]
     lines = [replace(line, row=f"Question {n}") for n in range(5)]
     exhibit = replace(part.exhibits[0], lines=lines)
-    (row,) = tables.rows_again(exhibit, {run.folder: run for run in found.runs}, found.config, "results")
+    (row,) = tables.row_commands(exhibit, {run.folder: run for run in found.runs}, found.config, "results")
     assert row.name == "Question 0; Question 1; Question 2; and 2 more rows"
     assert row.command.count("scores.parquet") == 3
 
@@ -290,7 +290,7 @@ def test_a_command_brings_back_the_configuration(changed, tmp_path):
     from snakemake.cli import parse_config
 
     config = Config(papers=("acord",), **changed)
-    words_of_it = shlex.split(again.command(config.model_dump(mode="json"), "acord_table3"))
+    words_of_it = shlex.split(commands.command(config.model_dump(mode="json"), "acord_table3"))
     assert words_of_it[:3] == [snakemake_path(), "--cores", "4"] and words_of_it[-1] == "acord_table3"
     keys = words_of_it[words_of_it.index("--config") + 1 : -2] if changed else []
     assert load_config(parse_config(keys) | {"papers": ["acord"]}, ["acord"], tmp_path) == config
@@ -328,7 +328,7 @@ def test_the_picture_has_a_mark_for_each_printed_value_of_a_shape_of_its_own():
     assert outcomes.in_words(counts) == "30 match, 20 not run"
     assert outcomes.in_words(outcomes.count([])) == "no printed value to compare"
     own = build([], [Cell("a", "c", 1.0), Cell("b", "c", None, reason="no")], True)
-    assert outcomes.of_table(own) == "1 value of ours, none printed"
+    assert outcomes.of_table(own) == "1 value in additional rows, none published"
 
 
 def test_values_without_a_verdict_are_told_by_their_data():
@@ -387,14 +387,14 @@ def test_the_leaderboard_is_a_page_of_the_site(results):
 
 def test_a_variant_is_named_with_its_note():
     source = SOURCE | {"variant": "rebuilt", "note": "made from the texts"}
-    assert words.data_in_words("release", [source]) == "the release (acord as the variant “rebuilt”)"
-    (sentence,) = words.sources_in_words([source])
+    assert wording.data_in_words("release", [source]) == "the release (acord as the variant “rebuilt”)"
+    (sentence,) = wording.sources_in_words([source])
     assert "the variant “rebuilt”, 3,131,196 bytes" in sentence and sentence.endswith("Made from the texts.")
 
 
 def test_versions_that_all_share_come_first_and_in_one_line(results):
     run = "read, bi+encoder, short, seed"
-    assert words.versions(material(results).runs) == [
+    assert wording.versions(material(results).runs) == [
         ([("python", "3.11.2")], "All runs"),
         ([("torch", "2.13.0")], f"{run} 0; {run} 1"),
         ([("torch", "2.12.1")], f"{run} 2"),

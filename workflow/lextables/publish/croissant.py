@@ -1,6 +1,6 @@
-"""Croissant metadata of a bundle, with the vocabulary of responsible AI, through mlcroissant.
+"""Croissant metadata of an export, with the vocabulary of responsible AI, through mlcroissant.
 
-Each table is a record set whose fields are its columns, read from the bundle's own parquet files.
+Each table is a record set whose fields are its columns, read from the export's own parquet files.
 """
 
 import hashlib
@@ -14,39 +14,39 @@ import pyarrow as pa
 
 from lextables import __version__
 from lextables.pipeline.version import RELEASED
-from lextables.publish.export import Bundle, PublishedTable, licences_of, said
+from lextables.publish.export import Export, PublishedTable, licences_of, said
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 SAMPLE_WORDS = "This is a sample of our own writing; what else is said is of the paper's own data."
 
 
-def croissant(bundle: Bundle, description: str, keywords: Sequence[str]) -> str:
+def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
     """Return the metadata as JSON, its keys in mlcroissant's order.
 
     Raises `mlcroissant.ValidationError` for metadata that are not valid.
     """
     metadata = mlc.Metadata(
-        name=bundle.name,
+        name=export.name,
         description=description,
         version=__version__,
         date_published=datetime.fromisoformat(RELEASED),
         conforms_to=list(CONFORMS_TO),
-        distribution=[_file_object(table) for table in bundle.tables],
-        record_sets=[_record_set(table) for table in bundle.tables],
-        license=[licence.url or licence.words for licence in licences_of(bundle.sources)],
-        cite_as=bundle.publication.bibtex or bundle.citation,
-        url=None if bundle.sample else bundle.sources[0]["homepage"],
+        distribution=[_file_object(table) for table in export.tables],
+        record_sets=[_record_set(table) for table in export.tables],
+        license=[licence.url or licence.words for licence in licences_of(export.sources)],
+        cite_as=export.publication.bibtex or export.citation,
+        url=None if export.sample else export.sources[0]["homepage"],
         keywords=list(keywords),
         in_language=["en"],
-        **responsible(bundle),
+        **responsible(export),
     )
     return json.dumps(metadata.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
-def responsible(bundle: Bundle) -> dict[str, Any]:
+def responsible(export: Export) -> dict[str, Any]:
     """The paper's statements about its data; for a sample, with a sentence that they are not about it."""
-    fields = bundle.responsible.model_dump(exclude_defaults=True)
-    if bundle.sample:
+    fields = export.responsible.model_dump(exclude_defaults=True)
+    if export.sample:
         fields["data_limitations"] = (SAMPLE_WORDS, *fields.get("data_limitations", ()))
         fields["data_collection"] = f"{SAMPLE_WORDS} {fields.get('data_collection', '')}".strip()
     return {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}

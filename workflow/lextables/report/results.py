@@ -1,7 +1,4 @@
-"""What the report is made from: every table and figure of the papers, and the record of every run.
-
-The pages themselves are in `lextables.report`.
-"""
+"""Reads what the report shows: the tables and figures of the papers, and the records of the runs."""
 
 import hashlib
 import json
@@ -24,10 +21,9 @@ from lextables.tables.comparison import from_csv as pairs_from_csv
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A table or figure: its entry in the registry, its lines, its drawing, its files, its compared rows.
+    """A table or figure: its entry in the registry, lines, drawing, files, and compared pairs.
 
-    ``files`` are paths below the results, by their kind, and ``sources`` the provenance of the files that its
-    data set was made from.
+    ``files`` are paths below the results, by kind, and ``sources`` the provenance of its data set.
     """
 
     name: str
@@ -43,8 +39,8 @@ class Exhibit:
 class Part:
     """A paper's part of the report; ``census`` is its `census.json`.
 
-    ``earlier`` is the day of an earlier run that left it, empty if this run made it.  ``tasks`` says to which
-    kind of task each of its data sets is given, empty for one that is given to none.
+    ``earlier`` is the day of the earlier run that it is from, empty if it is from this run.  ``tasks`` maps
+    its data sets to the kind of their task, empty without a task.
     """
 
     name: str
@@ -69,7 +65,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run's `run.json`, and the parts of its folder; ``earlier``: this run's settings do not ask for it."""
+    """A run: its `run.json` and the parts of its folder; ``earlier``: the current settings do not plan it."""
 
     paper: str
     experiment: str
@@ -96,14 +92,14 @@ class RunRecord:
 
     @property
     def given(self) -> str:
-        """Where predictions come from that a user had already; empty for a run that made its own."""
+        """The file of submitted predictions; empty for other runs."""
         found = self.record.get("submitted")
         digest = self.record["settings"]["content"][: len("sha256:") + 12] if found else ""
         return f"submitted predictions: {found['file']} ({digest})" if found else ""
 
     @property
     def weights(self) -> str:
-        """The model whose weights it used and where they were found; empty for a run without any."""
+        """The model whose weights it used and where they were found; empty without weights."""
         model, found = (self.record["settings"].get(key) for key in ("model", "found"))
         return f"{model} ({found})" if model and found else model or ""
 
@@ -115,9 +111,9 @@ class RunRecord:
 
 
 def left_over(results: str | Path, made: Iterable[str]) -> dict[str, str]:
-    """Return what earlier runs left in ``results`` of what the report shows, but for the files ``made``.
+    """Return {path below ``results``: digest} of results of earlier runs; ``made`` are the files of this run.
 
-    Maps each path below ``results`` to its digest, so that the report is made again when one changes.
+    The digests are a param of the report, which is remade if one changes.
     """
     results, made = Path(results), set(made)
     kinds = ("data/*/census.json", "tables/*/*.csv", "tables/*/*.svg", "runs/*/*/*/*/seed*/run.json")
@@ -137,10 +133,10 @@ def read_part(
     *,
     earlier: bool = False,
 ) -> Part | None:
-    """Read what the report shows of the paper ``name``; ``registry`` is its file in resources/papers.
+    """Read the part of the paper ``name``; ``registry`` is its file in resources/papers.
 
-    ``words`` is what the registry of sources says today of theirs (`registry_texts`).  What an
-    ``earlier`` run left may be some of its tables, or none: then there is no part.
+    ``words`` are the current texts of the sources' registry (`registry_texts`).  An ``earlier`` run
+    may have left some of its tables, or none: then it returns None.
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The whole site: which pages there are, and how they come to lie in one folder."""
+"""The whole site: its pages, and how they are written to one folder."""
 
 import json
 import re
@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from lextables.pipeline.atomic import replacing_folder
-from lextables.report import datasets, layout, overview, papers, runs, tables
+from lextables.report import datasets, layout, overview, runs, tables
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section
 from lextables.report.layout import HOME, Page
 from lextables.report.results import Part, RunRecord
-from lextables.report.words import banner
+from lextables.report.wording import banner
 from lextables.tables import render
 
-# A drawing in a file of its own takes its ink from the reader's screen.
+# A drawing in a separate file takes its colour from the reader's screen.
 INK = "<style>svg{color:#1b1d20}@media(prefers-color-scheme:dark){svg{color:#e6e4df}}</style>"
 
 
 @dataclass(frozen=True)
 class Material:
-    """All that the pages show.
+    """What the pages show.
 
-    ``root`` is the folder of the results as a command names it.  ``made_by`` is the version of lextables that
-    puts the pages together, in words, and ``date`` the day of its commit.  ``sections`` are what a room shows
-    of its paper beside the tables, and ``leaderboard`` its page, if there is one.
+    ``root`` is the folder of the results as commands name it.  ``made_by`` is the version of lextables and
+    ``date`` the day of its commit.  ``sections`` are what a paper package shows beside the tables, and
+    ``leaderboard`` its page, if there is one.
     """
 
     config: Mapping[str, Any]
@@ -41,7 +41,7 @@ class Material:
 
 
 def write(folder: str | Path, material: Material) -> None:
-    """Write the site to ``folder``, whole or not at all; what lay there before is gone."""
+    """Write the site to ``folder``, which it replaces as a whole."""
     with replacing_folder(folder) as new:
         for path, text in files(material).items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def files(material: Material) -> dict[str, str]:
     around = {
         "menu": [
             ("Overview", HOME),
-            *((part.short, papers.path(part)) for part in material.parts),
+            *((part.short, overview.paper_path(part)) for part in material.parts),
             *((page.title, page.path) for page in material.leaderboard),
         ],
         "made_by": material.made_by,
@@ -67,19 +67,21 @@ def files(material: Material) -> dict[str, str]:
         all_pages.extend(pages)
         texts.update((page.path, layout.html(page, around)) for page in pages)
 
-    add([overview.page(material.config, material.parts, material.runs, material.made_by, material.date)])
+    add(
+        [overview.first_page(material.config, material.parts, material.runs, material.made_by, material.date)]
+    )
     by_folder = {run.folder: run for run in material.runs}
     for part in material.parts:
         sections = material.sections.get(part.name, ())
-        add([papers.page(part, material.datasets, material.runs, sections, material.config)])
+        add([overview.paper_page(part, material.datasets, material.runs, sections, material.config)])
         for exhibit in part.exhibits:
             add([tables.page(part, exhibit, by_folder, material.config, material.root)])
     add(material.leaderboard)
     add(datasets.pages(material.datasets, material.parts, material.root))
-    shown, reads = runs.shown_in(material.parts), runs.gone_by(material.runs)
+    shown, reads = runs.shown_in(material.parts), runs.runs_read(material.runs)
     for run in material.runs:
         part = datasets.owner(run.paper, material.parts)
-        trail = [(part.short, papers.path(part))] if part else []
+        trail = [(part.short, overview.paper_path(part))] if part else []
         add([runs.page(run, by_folder, shown, reads, trail, material.config, material.root)])
     texts |= {
         f"figures/{part.name}-{exhibit.name}.svg": _drawing(exhibit.svg)
@@ -94,13 +96,13 @@ def files(material: Material) -> dict[str, str]:
 
 
 def _drawing(svg: str) -> str:
-    """A drawing as a file of its own, in numbers no finer than a screen shows."""
+    """A drawing as a separate file, with two decimals."""
     svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
     return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + INK, svg, count=1)
 
 
 def search(pages: Sequence[Page]) -> str:
-    """Return what the search of the first page reads: [name, kind, place] of all that it finds."""
+    """Return the index of the first page's search: [name, kind, place] of each entry."""
     found = [(page.title, page.kind, page.path) for page in pages]
     found += [(each.name, each.kind, each.place) for page in pages for each in page.found]
     addresses = [(name, kind, layout.relative(HOME, place)) for name, kind, place in dict.fromkeys(found)]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lextables.report import again, outcomes
+from lextables.report import commands, outcomes
 from lextables.report.layout import Found, Page
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.report.runs import place
@@ -44,8 +44,8 @@ def page(
         "key": render.key(exhibit.lines),
         "reasons": list(numbers),
         "grids": [render.laid_out(grid, numbers) for grid in render.pivot(exhibit.lines)],
-        "command": again.command(config, f"{part.name}_{exhibit.name}"),
-        "rows": rows_again(exhibit, runs, config, root),
+        "command": commands.command(config, f"{part.name}_{exhibit.name}"),
+        "rows": row_commands(exhibit, runs, config, root),
         "place": place,
         "comparisons": comparisons(exhibit),
         "drawing": f"figures/{part.name}-{exhibit.name}.svg" if exhibit.svg else "",
@@ -70,9 +70,9 @@ def comparisons(exhibit: Exhibit) -> Sequence[Comparison]:
     return [each for each in comparison.comparisons(exhibit.pairs) if len(each.systems) > 1]
 
 
-def rows_again(
+def row_commands(
     exhibit: Exhibit, runs: Mapping[str, RunRecord], config: Mapping[str, Any], root: str
-) -> list[again.Again]:
+) -> list[commands.RowCommand]:
     """Return for each row that has runs the command that makes them, and what they took.
 
     Rows of the same runs are made by one command.
@@ -88,5 +88,7 @@ def rows_again(
         here = [runs[folder] for folder in needed if folder in runs]
         if here:
             targets = [f"{root}/{folder}/scores.parquet" for folder in needed]
-            found.append(again.Again(of_them, here, again.command(config, *targets), again.cost(here)))
+            found.append(
+                commands.RowCommand(of_them, here, commands.command(config, *targets), commands.cost(here))
+            )
     return found

@@ -1,4 +1,4 @@
-"""What makes a table, a row or a run again, and what it took the last time."""
+"""The commands that reproduce a table, a row or a run, and what its runs took."""
 
 import json
 import shlex
@@ -16,9 +16,9 @@ NAMED = 3  # rows
 
 
 def command(config: Mapping[str, Any], *targets: str) -> str:
-    """Return the command that makes ``targets``, or all that there is, under this configuration.
+    """Return the command that reproduces ``targets`` (default: everything) under this configuration.
 
-    It says the keys that are not the default, and the papers where it is all of theirs.
+    It names the keys that are not the default and, without targets, the papers.
     """
     changed = _changed(config)
     if not targets:
@@ -32,10 +32,7 @@ def command(config: Mapping[str, Any], *targets: str) -> str:
 
 
 def _changed(config: Mapping[str, Any]) -> list[str]:
-    """The keys as `key=value` that differ from what they are by default.
-
-    Without the papers, which have no default: a target is of one, and what is left out makes nothing else.
-    """
+    """The keys, as `key=value`, whose value is not the default; without the papers, which have no default."""
     usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
     return [
         f"{name}={_value(config[name])}" for name in usual if config.get(name, usual[name]) != usual[name]
@@ -47,7 +44,7 @@ def _value(value: Any) -> str:
         return str(value)
     if len(value) == 1 and isinstance(value[0], str):
         return value[0]
-    # On the command line null would be a text.
+    # On the command line null would be read as a text.
     entries = [
         {name: said for name, said in entry.items() if said is not None} if isinstance(entry, dict) else entry
         for entry in value
@@ -56,8 +53,8 @@ def _value(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Again:
-    """Rows of a table, the runs that they show, and the command that makes them; ``cost`` is in words."""
+class RowCommand:
+    """Rows of a table, their runs, and the command that reproduces them; ``cost`` is in words."""
 
     rows: Sequence[str]
     runs: Sequence[RunRecord]
@@ -66,15 +63,15 @@ class Again:
 
     @property
     def name(self) -> str:
-        """The rows in words, three of them at the most."""
+        """The rows in words, at most `NAMED` of them."""
         some, more = "; ".join(self.rows[:NAMED]), len(self.rows) - NAMED
         return some if more <= 0 else f"{some}; and {more} more rows"
 
 
 def cost(runs: Iterable[RunRecord]) -> str:
-    """Say what runs took together, with the trainings whose weights they read.
+    """What runs took together, with the trainings whose weights they read.
 
-    Runs of one job carry the whole job's time each, so that a sum is the most that it was.
+    Each run of a job has the time of the whole job, so a sum is an upper bound.
     """
     runs = list(runs)
     if any(run.given for run in runs):

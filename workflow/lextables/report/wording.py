@@ -1,4 +1,4 @@
-"""What several pages say in the same words: sources, models, data, library versions."""
+"""Texts on sources, models, data and library versions that several pages share."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +17,10 @@ PANELS = {
 
 
 def banner(config: Mapping[str, Any], runs: Iterable[RunRecord]) -> str:
-    """Return what stands above every page of the sample's results; empty for results of released data."""
+    """Return the banner of the sample's pages; empty for results of released data."""
     if config["data"] != SAMPLE:
         return ""
-    # The model that pretraining makes is no other's stand-in.
+    # The result of pretraining is no stand-in of another model.
     settings = [run.record["settings"] for run in runs if run.experiment != "pretrain"]
     names = sorted({each["model"] for each in settings if each.get("found") == STANDS_IN})
     models = f" Tiny models with random weights replace {' and '.join(names)}." if names else ""
@@ -31,7 +31,7 @@ def banner(config: Mapping[str, Any], runs: Iterable[RunRecord]) -> str:
 
 
 def sources_in_words(sources: Iterable[Mapping[str, Any]]) -> list[str]:
-    """One sentence a source and variant: how many bytes from where, under which licence, and its note."""
+    """One sentence per source and variant: bytes, origin, licence and note."""
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for source in sources:
         groups[tuple(source[key] for key in ("source", "variant", "licence", "note"))].append(source)
@@ -50,7 +50,7 @@ def sources_in_words(sources: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def data_in_words(choice: str, sources: Iterable[Mapping[str, Any]]) -> str:
-    """Return which data the tables are made of, by the config's ``data`` and the variants of the sources."""
+    """Describe the data of the tables by the config's ``data`` and the variants of the sources."""
     if choice == "sample":
         return "the sample written for this project, which says nothing about any paper"
     variants: dict[str, dict[str, None]] = defaultdict(dict)
@@ -64,7 +64,7 @@ def data_in_words(choice: str, sources: Iterable[Mapping[str, Any]]) -> str:
 
 
 def models_in_words(config: Mapping[str, Any], runs: Iterable[RunRecord]) -> str:
-    """Return which models were wanted, and which ran."""
+    """Describe the models that were requested and those that ran."""
     # In the sample other weights may stand in for a model's own.
     stands_in = config["models"] == "sample"
     names = {run.weights if stands_in else run.record["settings"].get("model") for run in runs}
