@@ -166,8 +166,6 @@ def hits(data):
         name: retrieve_bm25(collection, {"short": settings | each})["short"]
         for name, each in parameters.items()
     }
-        name: retrieve_bm25(collection, {"short": settings | k})["short"] for name, k in parameters.items()
-    }
 
 
 def verdict_lines(data, row, hits):

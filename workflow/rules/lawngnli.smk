@@ -212,7 +212,7 @@ use rule base as lawngnli_pairs with:
 
 
 # Pairs with matched overlap, and what linear models answer (does training on short premises suffice?).
-rule lawngnli_matched:
+rule lawngnli_matched_pairs:
     input:
         examples=f"{RESULTS}/data/lawngnli_nli/examples.parquet",
         texts=f"{RESULTS}/data/lawngnli_nli/texts.parquet",

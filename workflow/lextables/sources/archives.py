@@ -81,6 +81,19 @@ def member(archive: zipfile.ZipFile, name: str) -> str:
     return paths[0]
 
 
+def text(archive: zipfile.ZipFile, name: str) -> str:
+    """Return a member as text; raises `BadInput` if it is not UTF-8."""
+    content = archive.read(name)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"the byte 0x{content[error.start]:02x} at {error.start} is not UTF-8",
+            where=name,
+            do="restore the file from the release",
+        ) from None
+
+
 def _declared_size(archive: zipfile.ZipFile) -> int:
     return sum(info.file_size for info in archive.infolist())
 

@@ -58,6 +58,20 @@ def csv_rows(lines: Iterable[bytes], name: str, delimiter: str = ",") -> Iterato
         raise BadInput("the file is empty", where=name, do="fetch it again")
 
 
+def csv_records(
+    lines: Iterable[bytes], name: str, columns: Iterable[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (place, {column: cell}) for each row below the header, which must have all ``columns``."""
+    rows = csv_rows(lines, name)
+    where, header = next(rows)
+    for column in columns:
+        if column not in header:
+            do = f"the columns are {', '.join(columns)}"
+            raise BadInput(f"the column {column!r} is missing", where=where, do=do)
+    for where, cells in rows:
+        yield where, dict(zip(header, cells, strict=True))
+
+
 def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]]:
     """Yield (place, object) for each line that is not blank; the place is ``name`` and the 1-based line."""
     for number, text in enumerate(_decoded(lines, name, "line"), 1):

@@ -8,15 +8,14 @@ question is CUAD's.
 """
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
-
+from lextables.corpora.snippets import Snippet, match_files, read_queries
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
@@ -24,27 +23,6 @@ from lextables.tasks.spans.squad import Document, read_squad
 
 CONTRACTS = "CUADv1.json"
 Span = tuple[int, int]  # first character, and the one after the last
-
-
-class Snippet(BaseModel):
-    """A span of a file and its text."""
-
-    file_path: str
-    span: Span
-    answer: str
-
-
-class Test(BaseModel):
-    """A query and its snippets, all from one file."""
-
-    query: str = Field(min_length=1)
-    snippets: list[Snippet] = Field(min_length=1)
-
-
-class Benchmark(BaseModel):
-    """A released file of queries."""
-
-    tests: list[Test]
 
 
 @dataclass(frozen=True)
@@ -71,12 +49,12 @@ def read(name: str, published: Published) -> Rows:
     }[name]
     contracts, texts, notes = cuad(published.file("cuad"), settings["unasked"], settings["titles"])
     queries = mini(contracts, settings["queries"])
-    released, answers = maud(published.file("maud"))
+    released, snippets = maud(published.file("maud"))
     queries += mini(released, settings["queries"])
     used = {query.file for query in queries}
-    marked = {file: answers[file] for file in sorted(used & answers.keys())}
+    snippets = {file: snippets[file] for file in sorted(used & snippets.keys())}
     texts = {file: text for file, text in texts.items() if file in used}
-    texts |= agreements(published.file("agreements"), marked, published.file("maud").name)
+    texts |= agreements(published.file("agreements"), snippets, published.file("maud").name)
     notes |= {"files": len(texts), "characters": sum(map(len, texts.values()))}
     passages = {file: [*_passages(place, texts[file], cut)] for place, file in enumerate(sorted(texts), 1)}
     queries.sort(key=lambda query: query.query_id)
@@ -103,27 +81,17 @@ def mini(queries: Iterable[Query], most: int) -> list[Query]:
     return sorted(queries, key=lambda query: random.Random(query.file).random())[:most]
 
 
-def maud(path: Path) -> tuple[list[Query], dict[str, dict[Span, str]]]:
-    """Return the released queries, and {file: {span: its text}}."""
-    try:
-        tests = Benchmark.model_validate_json(path.read_bytes()).tests
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ", ".join(map(str, first["loc"]))
-        raise BadInput(f"{place}: {first['msg']}", where=path.name, do="fetch the file again") from None
+def maud(path: Path) -> tuple[list[Query], dict[str, list[Snippet]]]:
+    """Return the released queries, and {file: snippets}."""
     queries: list[Query] = []
-    marked: dict[str, dict[Span, str]] = {}
-    for number, test in enumerate(tests, 1):
-        where, files = f"{path.name}, test {number}", {snippet.file_path for snippet in test.snippets}
-        if len(files) != 1:
-            raise BadInput(f"has spans of {len(files)} files where there should be one", where=where)
-        (file,) = files
-        spans = tuple(sorted(snippet.span for snippet in test.snippets))
+    snippets_of: dict[str, list[Snippet]] = defaultdict(list)
+    for number, (where, text, file, snippets) in enumerate(read_queries(path), 1):
+        spans = tuple(sorted(snippet.span for snippet in snippets))
         if not _apart(spans):
             raise BadInput("has spans that are empty, overlap or touch", where=where)
-        queries.append(Query("maud", number, test.query, file, spans))
-        marked.setdefault(file, {}).update({snippet.span: snippet.answer for snippet in test.snippets})
-    return queries, marked
+        queries.append(Query("maud", number, text, file, spans))
+        snippets_of[file] += snippets
+    return queries, snippets_of
 
 
 def _apart(spans: Sequence[Span]) -> bool:
@@ -132,38 +100,13 @@ def _apart(spans: Sequence[Span]) -> bool:
     return all(before < start < end for before, (start, end) in zip(ends, spans, strict=False))
 
 
-def agreements(path: Path, marked: Mapping[str, Mapping[Span, str]], spans: str) -> dict[str, str]:
-    """Return {file: its text}, the only contract of the zip that has all its spans at their offsets.
-
-    ``spans`` is the name of the file with the spans, for messages.
-    """
-    texts: dict[str, str] = {}
+def agreements(path: Path, snippets: Mapping[str, Sequence[Snippet]], name: str) -> dict[str, str]:
+    """Return {file: its text}, from the contracts of the zip; see `match_files`."""
     with archives.opened(path) as archive:
-        for member in sorted(name for name in archive.namelist() if name.endswith(".txt")):
-            text = _decoded(archive.read(member), member)
-            for file in (file for file, answers in marked.items() if _holds(text, answers)):
-                if file in texts:
-                    what = f"the spans of {file} do not identify its contract: they also match {member}"
-                    raise BadInput(what, where=spans)
-                texts[file] = text
-    if missing := sorted(marked.keys() - texts.keys()):
-        raise BadInput(
-            f"no contract of {path.name} has the spans of {missing[0]}",
-            where=spans,
-            do="take the spans and the contracts from one release",
-        )
-    return texts
-
-
-def _decoded(content: bytes, where: str) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"byte {error.start + 1} is not UTF-8", where=where, do="fetch it again") from None
-
-
-def _holds(text: str, answers: Mapping[Span, str]) -> bool:
-    return all(text[start:end] == answer for (start, end), answer in answers.items())
+        members = sorted(member for member in archive.namelist() if member.endswith(".txt"))
+        contracts = ((member, archives.text(archive, member)) for member in members)
+        matched = match_files(snippets, contracts, name)
+        return {file: archives.text(archive, member) for file, member in matched.items()}
 
 
 def cuad(

@@ -9,7 +9,6 @@ The catalogue is built from the released csv files, whose rows have question, ca
 answer and label.  The recorded list (resources/facts) is used if the files have only a part of the questions.
 """
 
-import csv
 import io
 import re
 from collections import Counter, defaultdict
@@ -21,12 +20,14 @@ import yaml
 
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
+from lextables.sources.records import csv_records
 
 SPLITS = ("train", "dev", "test")
 # The three parts of the data, as named in the release and in Table 2.
 DATA_TYPES = {"main": "main", "abridged": "abridged", "rare_answers": "rare"}
 OTHER = "<OTHER>"  # the released name of any other answer than the head's
 NO_SUBQUESTION = "<NONE>"
+_COLUMNS = ("spec_id", "partial", "model_name", "lr", "update_num", "aupr")  # of the authors' settings
 
 
 @dataclass(frozen=True)
@@ -287,7 +288,12 @@ def read_author_settings(
     multi-task settings, whether the abridged data were used too).  Raises `BadInput` with file and row for
     the first error.
     """
-    records = [record for name, content in single.items() for record in _settings(content, name)]
+    # Numbers are strings, because question 10.1 is not question 10.10.
+    records = [
+        record
+        for name, content in single.items()
+        for record in csv_records(io.BytesIO(content), name, _COLUMNS)
+    ]
     heads = {number: head_id for head_id, number in _author_numbers(records, catalogue).items()}
     rows: dict[tuple[str, float, str], dict[str, Any]] = {}
     for where, record in records:
@@ -324,22 +330,6 @@ def read_author_settings(
 def author_number(written: str) -> str:
     """Return the authors' number of a head, ``10.3`` in their result files and ``10-3`` in their code."""
     return written.strip().replace("-", ".")
-
-
-def _settings(content: bytes, name: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, record).  Numbers are strings, because question 10.1 is not question 10.10."""
-    reader = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""), strict=True)
-    columns = ("spec_id", "partial", "model_name", "lr", "update_num", "aupr")
-    missing = [column for column in columns if column not in (reader.fieldnames or ())]
-    if missing:
-        raise BadInput(f"the column {missing[0]!r} is missing", where=f"{name}, row 1")
-    for record in reader:
-        where = f"{name}, row {reader.line_num}"
-        if None in record or None in record.values():
-            raise BadInput(
-                f"has another number of cells than the {len(reader.fieldnames)} of row 1", where=where
-            )
-        yield where, record
 
 
 def _number(record: Mapping[str, str], column: str, where: str) -> float:

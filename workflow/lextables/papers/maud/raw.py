@@ -11,15 +11,12 @@ import logging
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
-import orjson
-
+from lextables.corpora.snippets import Snippet, match_files, read_queries
 from lextables.papers.maud import constraints
 from lextables.papers.maud.catalogue import (
     DATA_TYPES,
@@ -37,7 +34,7 @@ from lextables.papers.maud.catalogue import (
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
-from lextables.sources.records import csv_rows
+from lextables.sources.records import csv_records
 from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.spans import squad
 
@@ -200,12 +197,15 @@ def read_catalogue(path: str | Path, recorded: Catalogue) -> tuple[Catalogue, di
 
 
 def _all_records(path: str | Path) -> Iterator[tuple[str, int, str, dict[str, str]]]:
-    """Yield (split, 1-based place in its file, place for messages, record) of the three csv files."""
+    """Yield (split, 1-based place in its file, place for messages, record) of the csv files.
+
+    Columns may have any order; the string "None" is an answer.
+    """
     with archives.opened(path) as archive:
         for split in sorted(SPLITS):
             name = f"MAUD_{split}.csv"
             with archive.open(archives.member(archive, name)) as lines:
-                for place, (where, record) in enumerate(_records(lines, name), 1):
+                for place, (where, record) in enumerate(csv_records(lines, name, COLUMNS), 1):
                     yield split, place, where, record
 
 
@@ -327,23 +327,6 @@ class _ExampleRows:
         return int(expected)
 
 
-def _records(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, record) of a csv file, with columns in any order; "None" is an answer."""
-    header: list[str] | None = None
-    for where, cells in csv_rows(lines, name):
-        if header is None:
-            header = cells
-            missing = [column for column in COLUMNS if column not in header]
-            if missing:
-                raise BadInput(
-                    f"the column {missing[0]!r} is missing",
-                    where=where,
-                    do=f"the columns are {', '.join(COLUMNS)}",
-                )
-        else:
-            yield where, dict(zip(header, cells, strict=True))
-
-
 def contract_rows(path: str | Path, examples: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows of `contracts`, one text in memory at a time.
 
@@ -371,15 +354,7 @@ def _contract_files(archive: zipfile.ZipFile, zip_name: str) -> dict[str, str]:
 
 
 def _contract_text(archive: zipfile.ZipFile, name: str) -> str:
-    content = archive.read(name)
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(
-            f"the byte 0x{content[error.start]:02x} at {error.start} is not UTF-8",
-            where=name,
-            do="restore the file from the release",
-        ) from None
+    text = archives.text(archive, name)
     if not text.strip():
         raise BadInput("the contract is empty", where=name, do="restore the file from the release")
     return text
@@ -473,33 +448,34 @@ def read_legalbench_rag(
     The split is ours, see `split_contracts`.
     """
     name = Path(spans).name
-    files: dict[str, dict[str, tuple[_Span, ...]]] = {}
+    files: dict[str, dict[str, list[Snippet]]] = {}
     notes: Counter[str] = Counter(annotations=0, spans=0, annotations_of_no_type=0, spans_of_no_type=0)
     type_of = {collapse_space(query): text_type for query, text_type in queries.items()}
-    for number, test in enumerate(_legalbench_tests(Path(spans).read_bytes(), name), 1):
-        where = f"{name}, test {number}"
-        query, file, marked = _annotation(test, where)
+    for where, text, file, snippets in read_queries(Path(spans)):
+        query = collapse_space(text.partition(";")[2])  # after "Consider the <agreement>;"
         notes["annotations"] += 1
-        notes["spans"] += len(marked)
+        notes["spans"] += len(snippets)
         if query in files.setdefault(file, {}):
             raise BadInput(f"asks {query!r} of {file} again", where=where, do="drop one of the two")
-        files[file][query] = marked
+        files[file][query] = snippets
         if query not in type_of:
             notes["annotations_of_no_type"] += 1
-            notes["spans_of_no_type"] += len(marked)
+            notes["spans_of_no_type"] += len(snippets)
     with archives.opened(path) as archive:
         members = _contract_files(archive, Path(path).name)
-        contract_of = _contracts_of_files(files, members, partial(_contract_text, archive), name)
+        contracts = ((contract, _contract_text(archive, members[contract])) for contract in sorted(members))
+        all_snippets = {file: [*itertools.chain(*files[file].values())] for file in sorted(files)}
+        contract_of = match_files(all_snippets, contracts, name)
         splits = split_contracts(contract_of.values())
         rows = _ExtractionRows()
         for file, contract in contract_of.items():
-            of_type = {type_of[query]: marked for query, marked in files[file].items() if query in type_of}
+            of_type = {type_of[query]: found for query, found in files[file].items() if query in type_of}
             questions = tuple(
                 squad.Question(
                     f"{contract}__{text_type}",
                     text_type,
                     QUESTION.format(text_type),
-                    tuple(squad.Answer(span.start, span.text) for span in of_type[text_type]),
+                    tuple(squad.Answer(s.span[0], s.answer) for s in of_type[text_type]),
                 )
                 for text_type in catalogue.text_types
                 if text_type in of_type
@@ -507,62 +483,6 @@ def read_legalbench_rag(
             document = squad.Document(contract, _contract_text(archive, members[contract]), questions)
             rows.add(splits[contract], document)
     return rows.sorted(dict(notes))
-
-
-@dataclass(frozen=True)
-class _Span:
-    start: int
-    end: int
-    text: str
-
-
-def _legalbench_tests(content: bytes, name: str) -> list[Any]:
-    try:
-        return orjson.loads(content)["tests"]
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"not JSON ({error})", where=name, do="fetch the file again") from None
-    except (KeyError, TypeError):
-        raise BadInput("has no list called tests", where=name, do="fetch the file again") from None
-
-
-def _annotation(test: Any, where: str) -> tuple[str, str, tuple[_Span, ...]]:
-    """Return a test's question (after ``Consider the <agreement>;``), its file and the spans in it."""
-    try:
-        query = str(test["query"]).partition(";")[2]
-        files = sorted({snippet["file_path"] for snippet in test["snippets"]})
-        spans = tuple(_Span(int(s["span"][0]), int(s["span"][1]), s["answer"]) for s in test["snippets"])
-    except (KeyError, TypeError, IndexError, ValueError) as error:
-        raise BadInput(f"is no query with snippets ({error!r})", where=where) from None
-    if len(files) != 1:
-        raise BadInput(f"has spans of {len(files)} files where there should be one", where=where)
-    return collapse_space(query), files[0], spans
-
-
-def _contracts_of_files(
-    files: Mapping[str, Mapping[str, tuple[_Span, ...]]],
-    members: Mapping[str, str],
-    text_of: Callable[[str], str],
-    name: str,
-) -> dict[str, str]:
-    """Return {file: contract} in the order of contracts, with one text in memory at a time."""
-    spans = {file: [span for of_query in files[file].values() for span in of_query] for file in sorted(files)}
-    contract_of: dict[str, str] = {}
-    for contract in sorted(members):
-        text = text_of(members[contract])
-        for file in (f for f in spans if all(text[s.start : s.end] == s.text for s in spans[f])):
-            if file in contract_of or contract in contract_of.values():
-                raise BadInput(
-                    f"the spans of {file} do not identify its contract: they also match {contract}",
-                    where=name,
-                )
-            contract_of[file] = contract
-    if missing := sorted(spans.keys() - contract_of.keys()):
-        raise BadInput(
-            f"no contract has the spans of {missing[0]}",
-            where=name,
-            do="take the spans and the contracts from one release",
-        )
-    return contract_of
 
 
 def split_contracts(contracts: Iterable[str]) -> dict[str, str]:
