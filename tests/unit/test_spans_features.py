@@ -77,6 +77,6 @@ def test_a_category_asked_in_two_wordings_is_refused(tmp_path):
     assert question_texts(tmp_path / "questions.parquet") == {"Parties": "Who?"}
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "questions.parquet")
     with pytest.raises(
-        BadInput, match=r"^questions.parquet, b: the category 'Parties' is asked in two wordings"
+        BadInput, match=r"^questions.parquet, b: the category 'Parties' has two different questions"
     ):
         question_texts(tmp_path / "questions.parquet")

@@ -351,7 +351,7 @@ def test_select_gives_the_items_in_its_order(tmp_path):
         ({"settings": WindowSettings(14, 4, 8)}, "were made with settings .*'step': 5.* and are opened with"),
         ({"tokenizer": TOKENIZERS["albert"]}, "were made with tokenizer_sha256"),
         ({"questions": {**TWO, "Term": "when"}}, "were made with questions_sha256"),
-        ({"questions": ASKED}, "hold the category 'Term', which has no question"),
+        ({"questions": ASKED}, "have the category 'Term', which has no question"),
     ],
 )
 def test_features_are_opened_only_with_what_they_were_made_with(changes, fault, tmp_path):
@@ -370,7 +370,7 @@ def test_a_folder_without_features(tmp_path):
 def test_shards_of_other_features_are_noticed(tmp_path):
     folder = made(tmp_path, TEXTS, ROWS, TWO)
     (folder / "windows-00.parquet").write_bytes((folder / "windows-01.parquet").read_bytes())
-    with pytest.raises(BadInput, match=r"there are \d+ windows and features.json says 50"):
+    with pytest.raises(BadInput, match=r"there are \d+ windows, but features.json has 50"):
         open_windows(folder)
 
 
@@ -386,17 +386,17 @@ GOOD = ("e", "a", "Parties", 0, 1)
             {"a": "x" * (MAX_CHARACTERS + 1)},
             [GOOD],
             {},
-            "contract_id 'a': the contract has 5,000,001 characters and more than",
+            "contract_id 'a': the contract has 5,000,001 characters, more than",
         ),
         (
             {"a": "1 2"},
             [("e", "a", "Parties", 2, 4)],
             {},
-            "examples.parquet, example_id 'e': the answer is characters 2 to 4 of a contract of 3; give",
+            "examples.parquet, example_id 'e': the answer has the characters 2 to 4 of a contract of 3 characters; use",
         ),
-        ({"a": "1 2"}, [("e", "a", "Parties", -1, 2)], {}, "the answer is characters -1 to 2 of"),
-        ({"a": "1 2"}, [("e", "a", "Parties", 1, 1)], {}, "the answer is characters 1 to 1 of"),
-        ({"a": "1 \u200d"}, [("e", "a", "Parties", 2, 3)], {}, "characters 2 to 3, holds no token of this"),
+        ({"a": "1 2"}, [("e", "a", "Parties", -1, 2)], {}, "the answer has the characters -1 to 2 of"),
+        ({"a": "1 2"}, [("e", "a", "Parties", 1, 1)], {}, "the answer has the characters 1 to 1 of"),
+        ({"a": "1 \u200d"}, [("e", "a", "Parties", 2, 3)], {}, "characters 2 to 3, has no token with this"),
         ({"a": "1"}, [GOOD, GOOD], {}, "examples.parquet, example_id 'e': the example_id repeats"),
         ({"b": "1"}, [GOOD], {}, "example_id 'e': the contract 'a' is not in contracts.parquet"),
         ({"a": "1"}, [("e", "a", "Term", 0, 1)], {}, "example_id 'e': the category 'Term' has no question"),
@@ -405,16 +405,16 @@ GOOD = ("e", "a", "Parties", 0, 1)
             {"a": "1"},
             [GOOD],
             {"split": "dev"},
-            "contracts.parquet: there is no column split; the columns are",
+            "contracts.parquet: the column split is missing; its columns are",
         ),
-        ({"a": "1"}, [GOOD], {"labelled": False}, "examples.parquet: there is no column question_id"),
-        ({"a": "1"}, [], {}, "examples.parquet: there is no example of a contract"),
-        ({"a": "1"}, [GOOD], {"shards": 101}, "write_features: 101 shards; give 1 to 100"),
+        ({"a": "1"}, [GOOD], {"labelled": False}, "examples.parquet: the column question_id is missing"),
+        ({"a": "1"}, [], {}, "examples.parquet: no example of a contract"),
+        ({"a": "1"}, [GOOD], {"shards": 101}, "write_features: shards = 101; choose 1 to 100"),
         (
             {"a": "1"},
             [GOOD],
             {"settings": WindowSettings(14, 11)},
-            "a window of 14 tokens holds 10 contract tokens behind the question of 'Parties', fewer than",
+            "a window of 14 tokens has 10 contract tokens after the question of 'Parties', fewer than",
         ),
     ],
 )
@@ -499,5 +499,5 @@ def test_empty_weight():
     "of", [lambda zeros: balanced(zeros, zeros, 0), lambda zeros: empty_weight(zeros, zeros)]
 )
 def test_nothing_answered(of):
-    with pytest.raises(BadInput, match="no window bears an answer"):
+    with pytest.raises(BadInput, match="no window has an answer"):
         of(np.zeros(4, dtype=np.int32))
