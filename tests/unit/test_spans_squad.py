@@ -141,8 +141,8 @@ def answer(squad, number=0):
 FAULTS = {
     "start too late": (
         lambda s: answer(s).update(answer_start=33),
-        "lease.json, question 'Barn__Parties': the answer 'Mill “B”' is not at character 33, where"
-        " 'ill “B”.' stands; correct answer_start or the text.",
+        "lease.json, question 'Barn__Parties': the answer 'Mill “B”' is not at character 33, where the"
+        " text is 'ill “B”.'; correct answer_start or the text.",
     ),
     "start behind the end": (
         lambda s: answer(s).update(answer_start=900),
