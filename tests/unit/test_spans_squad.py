@@ -191,7 +191,7 @@ FAULTS = {
         lambda s: s["data"][0]["paragraphs"].append(first(s)),
         "lease.json, contract 'Barn': has 2 paragraphs instead of one; join their texts.",
     ),
-    "no paragraph": (lambda s: s["data"][0].update(paragraphs=[]), "has 0 paragraphs where there should be"),
+    "no paragraph": (lambda s: s["data"][0].update(paragraphs=[]), "has 0 paragraphs instead of one"),
     "paragraph that is text": (
         lambda s: s["data"][0].update(paragraphs=["LEASE"]),
         "contract 'Barn': context is not a string",
