@@ -204,7 +204,7 @@ def test_a_label_that_the_head_does_not_have_is_refused(classifier):
         "form": "text", "documents": "whole", "max_length": 24, "head": "entailment", "by": "label",
         "answers": {},
     }  # fmt: skip
-    with pytest.raises(BadInput, match="'contradict' is none of the answers entail, not entail"):
+    with pytest.raises(BadInput, match="'contradict' is not among the answers entail, not entail"):
         classifying.rerank(data, {"q1": ["d00"]}, settings, classifier, SAMPLE_ENCODER, CPU)
     with pytest.raises(BadInput, match="no head 'x', only nli, entailment"):
         classifying.rerank(data, {"q1": ["d00"]}, settings | {"head": "x"}, classifier, SAMPLE_ENCODER, CPU)

@@ -129,13 +129,13 @@ def test_shuffled_judgements_give_chance():
 @pytest.mark.parametrize("gain", [0, 4])
 def test_where_all_documents_are_alike_nothing_can_be_learnt(gain):
     judged = {name: dict.fromkeys(gains, gain) for name, gains in COLLECTION.judged.items()}
-    with pytest.raises(BadInput, match=r"judgements: the training queries have no relevant document"):
+    with pytest.raises(BadInput, match=r"judgements: the training queries have only relevant documents"):
         linear.retrieve(replace(COLLECTION, judged=judged), {"short": SETTINGS}, None)
 
 
 def test_documents_without_words_in_common_are_refused():
     documents = {name: f"word{name}" for name in COLLECTION.documents}
-    with pytest.raises(BadInput, match="documents: the documents share too few words; give more"):
+    with pytest.raises(BadInput, match="documents: the documents share too few words; use more documents"):
         linear.retrieve(replace(COLLECTION, documents=documents), {"short": SETTINGS}, None)
 
 

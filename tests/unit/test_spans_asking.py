@@ -89,7 +89,7 @@ def test_a_long_contract_is_read_in_pieces_that_fit():
 
 def test_a_window_without_room_is_said_before_anything_is_asked():
     model = FakeModel(sure, knows, window=25)
-    with pytest.raises(BadInput, match="fake: its window has no room"):
+    with pytest.raises(BadInput, match="fake: a question and one word do not fit its window"):
         read(model)
     assert model.weighed == []
 

@@ -1,7 +1,8 @@
-"""SQuAD 2.0 JSON: what comes out of it, and one sentence with file and question for each fault."""
+"""SQuAD files of contracts and questions, their tables, and subsets of contracts."""
 
 import copy
 import io
+from itertools import pairwise
 
 import orjson
 import pytest
@@ -17,6 +18,9 @@ from lextables.tasks.spans.squad import (
     Question,
     answer_rows,
     example_row,
+    held_out,
+    held_out_contracts,
+    part,
     question_rows,
     read_squad,
 )
@@ -137,8 +141,8 @@ def answer(squad, number=0):
 FAULTS = {
     "start too late": (
         lambda s: answer(s).update(answer_start=33),
-        "lease.json, question 'Barn__Parties': the answer 'Mill “B”' is not at character 33, where"
-        " 'ill “B”.' stands; correct answer_start or the text.",
+        "lease.json, question 'Barn__Parties': the answer 'Mill “B”' is not at character 33, where the"
+        " text is 'ill “B”.'; correct answer_start or the text.",
     ),
     "start behind the end": (
         lambda s: answer(s).update(answer_start=900),
@@ -187,7 +191,7 @@ FAULTS = {
         lambda s: s["data"][0]["paragraphs"].append(first(s)),
         "lease.json, contract 'Barn': has 2 paragraphs instead of one; join their texts.",
     ),
-    "no paragraph": (lambda s: s["data"][0].update(paragraphs=[]), "has 0 paragraphs where there should be"),
+    "no paragraph": (lambda s: s["data"][0].update(paragraphs=[]), "has 0 paragraphs instead of one"),
     "paragraph that is text": (
         lambda s: s["data"][0].update(paragraphs=["LEASE"]),
         "contract 'Barn': context is not a string",
@@ -236,3 +240,30 @@ def test_the_category_is_asked_for_with_both_ids():
 
     with pytest.raises(BadInput, match="no such category: Barn__Term of Barn"):
         list(read_squad(orjson.dumps(WHOLE), "lease.json", no_term))
+
+
+NAMES = [f"contract {i}" for i in range(40)]
+
+
+def test_the_draw_depends_on_the_names_and_the_seed_only():
+    assert held_out(NAMES, 0.1) == held_out(reversed(NAMES), 0.1)
+    assert len(held_out(NAMES, 0.1)) == 4
+    assert part(NAMES, 30, seed=0) != part(NAMES, 30, seed=1)
+    assert part(NAMES, 100, seed=3) == frozenset(NAMES)
+
+
+def test_a_smaller_share_lies_in_a_larger_one_and_none_is_empty():
+    shares = [part(NAMES, percent, seed=0) for percent in (1, 3, 10, 30, 100)]
+    assert [len(share) for share in shares] == [1, 1, 4, 12, 40]
+    assert all(small <= large for small, large in pairwise(shares))
+
+
+def test_held_out_are_a_share_of_the_training_contracts_or_a_split():
+    splits = dict.fromkeys(NAMES, "train") | {"a": "dev", "b": "test", "c": "dev"}
+    assert held_out_contracts(splits, "dev") == {"a", "c"}
+    trained = [name for name in splits if name != "b"]
+    assert held_out_contracts(splits, 0.1) == held_out(trained, 0.1)
+    everything = held_out_contracts(splits, 1.0)
+    assert everything == set(trained)
+    # What is tested on goes by the name that the data set gives it.
+    assert held_out_contracts(splits, 1.0, test="dev") == set(splits) - {"a", "c"}

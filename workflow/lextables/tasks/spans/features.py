@@ -47,8 +47,8 @@ PARTS = ("train", "validation", "test")
 def spans(count: int, capacity: int, step: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the half-open token ranges (starts, stops) of the windows over ``count`` tokens (int32).
 
-    A window holds ``capacity`` tokens and starts ``step`` after the one before it; the last is the first
-    that reaches the end, and may be shorter.
+    A window has ``capacity`` tokens and starts ``step`` after the one before; the last is the first that
+    reaches the end, and may be shorter.
     """
     number = 1 + max(0, -(-(count - capacity) // step))
     starts = np.arange(number, dtype=np.int32) * np.int32(step)
@@ -69,25 +69,24 @@ def write_features(
     shards: int = 8,
     processes: int = 1,
 ) -> dict[str, Any]:
-    """Cut contracts into windows, write the folder of features and return what features.json says.
+    """Split contracts into windows, write a folder of features and return the content of features.json.
 
-    ``contracts`` (contract_id, text, and split if ``split`` is given; sorted by contract_id) and
-    ``examples`` (example_id, contract_id, category, start, end; -1 and -1 for no answer) are parquet
-    files; ``questions`` maps a category to its question.  With ``labelled=False`` ``examples`` is a table
-    of questions (question_id, contract_id, category) and every window has the positions 0 and 0.
-    ``split`` keeps the examples of the contracts of that split.  ``tokenizer_name`` is written down as it
-    is given.  A window bears the answer's positions if the whole answer lies in it, else 0 and 0; which
-    tokens the answer has, and which examples are left out for it, `tokens.answer_tokens` says.
+    ``contracts`` (contract_id, text, and split if ``split`` is given; sorted by contract_id) and ``examples``
+    (example_id, contract_id, category, start, end; -1 and -1 for no answer) are parquet files; ``questions``
+    maps categories to questions.  With ``labelled=False``, ``examples`` is a table of questions (question_id,
+    contract_id, category) and all positions are 0.  ``split`` selects the contracts of that split.
+    ``tokenizer_name`` is recorded.  A window has the positions of an answer if it contains all of it, else 0
+    and 0; see `tokens.answer_tokens` for the tokens of an answer and the examples that are left out.
 
-    The bytes depend on the inputs and ``shards`` only, not on ``processes``.  Memory holds the examples
-    and, for each process, one contract and a bounded number of windows.
+    The bytes depend on the inputs and ``shards``, not on ``processes``.  Memory holds the examples and, for
+    each process, one contract and a bounded number of windows.
 
-    Raises `BadInput` for columns that are missing, examples that repeat or whose contract or question is
-    not there, answers outside the text or with no token in it, contracts that are empty or too long, and
-    a step wider than what a window holds of a contract.  The folder then has no features.json.
+    Raises `BadInput` for missing columns, repeated examples, an unknown contract or category, answers outside
+    the text or without tokens, contracts that are empty or too long, and a step wider than the contract
+    tokens of a window.  The folder then has no features.json.
     """
     if not 1 <= shards <= 100:
-        raise BadInput(f"{shards} shards", where="write_features", do="give 1 to 100")
+        raise BadInput(f"shards = {shards}", where="write_features", do="choose 1 to 100")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
@@ -115,23 +114,23 @@ def write_features(
     for file in (*folder.glob("tokens-*.parquet"), *folder.glob("windows-*.parquet")):
         if file not in written:
             file.unlink()
-    # A category may have lost every example that it has, and is then in no window.
-    left = set(itertools.chain.from_iterable(one.categories for one in done))
+    # A category whose examples were all left out is in no window.
+    categories = set(itertools.chain.from_iterable(each.categories for each in done))
     record = {
-        **made_with(tokenizer, settings, {name: text for name, text in used.items() if name in left}),
-        "data_sha256": sha256([(one.contract_id, one.digest) for one in done]),
+        **made_with(tokenizer, settings, {name: text for name, text in used.items() if name in categories}),
+        "data_sha256": sha256([(each.contract_id, each.digest) for each in done]),
         "tokenizer": tokenizer_name,
         "labelled": labelled,
         "split": split,
         "shards": shards,
         "counts": {
             "contracts": len(done),
-            "examples": sum(one.examples for one in done),
-            "examples_left_out": sum(map(len, by_contract.values())) - sum(one.examples for one in done),
-            "tokens": sum(one.tokens for one in done),
-            "windows": sum(one.windows for one in done),
-            "answered_windows": sum(one.answered for one in done),
-            "one_token_answers": sum(one.one_token for one in done),
+            "examples": sum(each.examples for each in done),
+            "examples_left_out": sum(map(len, by_contract.values())) - sum(each.examples for each in done),
+            "tokens": sum(each.tokens for each in done),
+            "windows": sum(each.windows for each in done),
+            "answered_windows": sum(each.answered for each in done),
+            "one_token_answers": sum(each.one_token for each in done),
         },
     }
     write_text(folder / RECORD, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
@@ -148,7 +147,7 @@ class _Example:
 
 @dataclass(frozen=True, order=True)
 class _Done:
-    """What was written of one contract."""
+    """Counts of what was written for one contract."""
 
     contract_id: str
     digest: str
@@ -162,7 +161,7 @@ class _Done:
 
 @dataclass(frozen=True)
 class _Shard:
-    """The work of one process: some contracts with their examples, to one pair of files."""
+    """The contracts and examples that are written to one pair of files."""
 
     number: int
     folder: Path
@@ -180,7 +179,7 @@ class _Shard:
 def _examples(
     contracts: Path, examples: Path, questions: Mapping[str, str], split: str | None, labelled: bool
 ) -> dict[str, tuple[_Example, ...]]:
-    """The examples of each contract of the split that has any, sorted by example id."""
+    """Return {contract: its examples, sorted by id} of the contracts of the split with examples."""
     key = "example_id" if labelled else "question_id"
     place = ["start", "end"] if labelled else []
     _require(contracts, ["contract_id", "text", *(["split"] if split is not None else [])])
@@ -209,7 +208,7 @@ def _examples(
             found.setdefault(contract_id, []).append(_Example(example_id, category, start, end))
     if not found:
         of = f" of split {split!r}" if split is not None else ""
-        raise BadInput(f"there is no example of a contract{of}", where=examples.name)
+        raise BadInput(f"no example of a contract{of}", where=examples.name)
     return {name: tuple(sorted(some, key=lambda e: e.example_id)) for name, some in found.items()}
 
 
@@ -217,7 +216,7 @@ def _require(path: Path, columns: Sequence[str]) -> None:
     have = pq.read_schema(path).names
     if absent := [name for name in columns if name not in have]:
         raise BadInput(
-            f"there is no column {absent[0]}", where=path.name, do=f"the columns are {', '.join(have)}"
+            f"the column {absent[0]} is missing", where=path.name, do=f"its columns are {', '.join(have)}"
         )
 
 
@@ -226,7 +225,7 @@ _inherited: Sequence[_Shard] = ()
 
 def _inherit(jobs: Sequence[_Shard]) -> None:
     global _inherited
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker without a traceback of its own
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker without a traceback
     _inherited = jobs
 
 
@@ -238,19 +237,19 @@ def _write_shards(jobs: Sequence[_Shard], processes: int) -> Iterator[list[_Done
     if processes == 1:
         yield from map(_write_shard, jobs)
         return
-    # A spawned process would run the main script again, and Snakemake's scripts have no main guard.
-    # What a forked one inherits, the tokenizer above all, need not be pickled for each shard.
+    # Spawned processes would run the main script again, since Snakemake's scripts have no main guard.  Forked
+    # processes inherit the jobs, so that the tokenizer is not pickled for each shard.
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(processes, context, initializer=_inherit, initargs=(jobs,)) as pool:
         try:
             yield from pool.map(_write_inherited, range(len(jobs)))
         except BadInput as error:
-            # Unpickling has put the sentence where what was wrong belongs, and a stop behind it.
+            # Unpickling has passed the whole message as the first argument.
             raise BadInput(error.what, where=error.where, do=error.do) from None
 
 
 def _write_shard(job: _Shard) -> list[_Done]:
-    """Write the two files of a shard, and say what was written of each contract."""
+    """Write the two files of a shard; return the counts of each contract."""
     around = layout(job.tokenizer)
     lengths = {
         category: len(question_ids(job.tokenizer, text, job.settings.max_question_length))
@@ -296,7 +295,7 @@ def _write_shard(job: _Shard) -> list[_Done]:
             if len(texts) >= CONTRACTS_A_BATCH:
                 tokens_out.write_batch(_token_batch(texts))
                 texts = []
-            if sum(one.num_rows for one in windows) >= _ROWS:
+            if sum(each.num_rows for each in windows) >= _ROWS:
                 windows_out.write_batch(pa.concat_batches(windows))
                 windows = []
         if texts:
@@ -309,7 +308,7 @@ def _write_shard(job: _Shard) -> list[_Done]:
 def _check_capacity(category: str, settings: WindowSettings, capacity: int) -> None:
     if capacity < settings.step:
         raise BadInput(
-            f"a window of {settings.max_length} tokens holds {max(capacity, 0)} contract tokens behind "
+            f"a window of {settings.max_length} tokens has {max(capacity, 0)} contract tokens after "
             f"the question of {category!r}, fewer than the step of {settings.step}",
             where="window settings",
             do="lower step or max_question_length, or raise max_length",
@@ -327,9 +326,9 @@ def _texts(contracts: Path, wanted: Mapping[str, Any]) -> Iterator[tuple[str, st
 def _labels(
     job: _Shard, text: str, tokens: Tokens, examples: Sequence[_Example]
 ) -> list[tuple[_Example, tuple[int, int] | None]]:
-    """The examples with the first and the last token of their answers; None where there is no answer.
+    """Return the examples with the first and the last token of their answers; None for no answer.
 
-    Those whose answer the release does not find are left out.
+    Examples whose answer the release does not find are left out.
     """
     if all((example.start, example.end) == (-1, -1) for example in examples):
         return [(example, None) for example in examples]
@@ -342,9 +341,10 @@ def _labels(
         where = f"{job.examples_name}, example_id {example.example_id!r}"
         if not 0 <= example.start < example.end <= len(text):
             raise BadInput(
-                f"the answer is characters {example.start} to {example.end} of a contract of {len(text)}",
+                f"the answer has the characters {example.start} to {example.end} of a contract of "
+                f"{len(text)} characters",
                 where=where,
-                do="give a span inside the text, or -1 and -1 for no answer",
+                do="use a span inside the text, or -1 and -1 for no answer",
             )
         found = answer_tokens(
             job.tokenizer,
@@ -357,7 +357,7 @@ def _labels(
         )
         if found and found[1] < found[0]:
             raise BadInput(
-                f"the answer, characters {example.start} to {example.end}, holds no token of this tokenizer",
+                f"the answer, characters {example.start} to {example.end}, has no token with this tokenizer",
                 where=where,
                 do="correct the span or leave the example out",
             )
@@ -374,7 +374,7 @@ def _windows(
     around: Layout,
     lengths: Mapping[str, int],
 ) -> pa.RecordBatch:
-    """The rows of `WINDOWS` of a contract of so many tokens; an example comes with its answer's."""
+    """Return the rows of `WINDOWS` of a contract with ``tokens`` tokens, for examples with their labels."""
     cut: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     numbers, columns = [], []
     for example, found in examples:
@@ -430,10 +430,10 @@ def write_parts(
     shards: int,
     processes: int,
 ) -> dict[str, dict[str, int]]:
-    """Write the windows of each of `PARTS` to a folder of its name in ``folder``; return their counts.
+    """Write the windows of each of `PARTS` to a subfolder of ``folder``; return their counts.
 
-    ``weights`` is a folder with the model's tokenizer; the held-out contracts are those of
-    ``settings["held_out"]``.
+    ``weights`` is a folder with the model's tokenizer; ``settings["held_out"]`` selects the held-out
+    contracts.
     """
     tokenizer = load_tokenizer(weights)
     splits = {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}

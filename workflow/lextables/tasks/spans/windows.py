@@ -29,7 +29,7 @@ from lextables.tasks.spans.tokens import (
     unfit,
 )
 
-# A change here makes folders written before unreadable.
+# Folders with another format cannot be opened.
 FORMAT = 2
 RECORD = "features.json"
 CONTRACTS_A_BATCH = 16
@@ -46,11 +46,11 @@ TOKENS = Table(
 )
 WINDOWS = Table(
     "windows",
-    "Slices of contract tokens behind a question.",
+    "Slices of contract tokens after a question.",
     (
         Column("example_id", pa.string(), "the training example, or the question to predict"),
         Column("contract_id", pa.string(), "the contract"),
-        Column("category", pa.string(), "the category, which names the question's text"),
+        Column("category", pa.string(), "the category, which determines the question"),
         Column("window", pa.int32(), "number of the window in its example, 0 first"),
         Column("token_from", pa.int32(), "first contract token in the window"),
         Column("token_to", pa.int32(), "contract token after the window"),
@@ -66,11 +66,11 @@ WINDOWS_INTEGERS = tuple(column.name for column in WINDOWS.columns if column.typ
 class WindowSettings:
     """How contracts are cut.
 
-    ``max_length`` counts all tokens of a sequence, special ones too; ``step`` is the distance in
-    contract tokens between the starts of two windows (the released doc_stride); a question keeps its
-    first ``max_question_length`` tokens.  With ``leading_space`` each word of a contract is tokenised
-    with a space before it, as the released conversion does for RoBERTa.  It does not for DeBERTa, whose
-    words then lack the mark of a word's start; for WordPiece and SentencePiece it makes no difference.
+    ``max_length`` is the maximum number of tokens in a sequence, including special ones; ``step`` the
+    distance in contract tokens between the starts of windows (the released doc_stride); questions are
+    truncated to ``max_question_length`` tokens.  With ``leading_space`` each word of a contract is tokenised
+    with a space before it, as in the released conversion for RoBERTa (but not for DeBERTa, whose words then
+    lack the marker of a word's start); for WordPiece and SentencePiece it makes no difference.
     """
 
     max_length: int = 512
@@ -86,7 +86,7 @@ class WindowSettings:
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of a folder as arrays of one length, sorted by contract, example and window.
+    """The windows of a folder as arrays, sorted by contract, example and window.
 
     ``example``, ``contract`` and ``category`` are indices into ``examples``, ``contracts`` and
     ``categories``; the other columns are those of `WINDOWS`.  The order does not depend on the shards.
@@ -109,11 +109,11 @@ class Windows:
 
 
 def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-    """Return for each contract token the window in which it has the most context (int32; -1 if in none).
+    """Return the window with the most context for each contract token (int32; -1 for none).
 
-    The windows are half-open token ranges.  The context of a token is the smaller number of tokens on its
-    two sides, plus a hundredth of the window's length; the earlier of equal windows has it
-    (transformers 4, _new_check_is_max_context).
+    Windows are half-open token ranges.  The context of a token is the smaller number of tokens on its two
+    sides, plus a hundredth of the window's length; ties go to the earlier window (transformers 4,
+    _new_check_is_max_context).
     """
     best = np.full(int(np.max(stops, initial=0)), -1, dtype=np.int32)
     most = np.full(len(best), -np.inf)
@@ -127,9 +127,9 @@ def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
 
 
 def open_windows(folder: str | Path) -> Windows:
-    """Read the table of windows of a folder, without tokens: 32 bytes a window.
+    """Read the table of windows of a folder (32 bytes per window).
 
-    Raises `BadInput` when the folder holds no features, or not the number of windows that it says.
+    Raises `BadInput` if the folder has no features, or another number of windows than recorded.
     """
     folder = Path(folder)
     record = _record(folder)
@@ -138,9 +138,9 @@ def open_windows(folder: str | Path) -> Windows:
         pq.read_table(folder / f"windows-{shard:02d}.parquet", read_dictionary=list(names), partitioning=None)
         for shard in range(record["shards"])
     )
-    if table.num_rows != (said := record["counts"]["windows"]):
+    if table.num_rows != (recorded := record["counts"]["windows"]):
         raise BadInput(
-            f"there are {table.num_rows} windows and {RECORD} says {said}",
+            f"there are {table.num_rows} windows, but {RECORD} has {recorded}",
             where=str(folder),
             do="write the features again",
         )
@@ -155,7 +155,7 @@ def open_windows(folder: str | Path) -> Windows:
 
 
 def read_tokens(folder: str | Path) -> dict[str, Tokens]:
-    """Read the tokens of all contracts of a folder; {contract_id: tokens}, 12 bytes a token."""
+    """Return {contract_id: tokens} of a folder (12 bytes per token)."""
     folder = Path(folder)
     tokens = {}
     for shard in range(_record(folder)["shards"]):
@@ -170,14 +170,12 @@ def read_tokens(folder: str | Path) -> dict[str, Tokens]:
 
 
 class WindowDataset(torch.utils.data.Dataset):
-    """The sequences of a folder of features; `len()` and integer index, as PyTorch's loaders want them.
+    """The sequences of a folder of features, built on request.
 
-    An item is a dict: int64 arrays ``input_ids``, ``attention_mask`` and, if the tokenizer makes them,
-    ``token_type_ids``, not padded; ints ``start_positions`` and ``end_positions``.  It is put together
-    when it is asked for.
-
-    ``windows`` (all of the folder), ``tokens`` ({contract_id: Tokens}) and ``rows`` (the index in
-    ``windows`` of each item) say which contract tokens an item holds; ``tokenizer`` made them.
+    An item is a dict: int64 arrays ``input_ids``, ``attention_mask`` and, if the tokenizer has them,
+    ``token_type_ids``, not padded; ints ``start_positions`` and ``end_positions``.  ``windows`` are those of
+    the folder, ``tokens`` is {contract_id: Tokens}, ``rows`` (int64) has the index in ``windows`` of each
+    item, and ``tokenizer`` is the one that made the tokens.
     """
 
     def __init__(
@@ -188,17 +186,16 @@ class WindowDataset(torch.utils.data.Dataset):
         questions: Mapping[str, str],
         select: np.ndarray | None = None,
     ) -> None:
-        """Open a folder; ``select`` gives the indices in `open_windows` of the items, in their order.
+        """Open a folder; ``select`` are the indices in `open_windows` of the items, in order.
 
-        Raises `BadInput` when the features were made with another tokenizer, other settings or other
-        questions.
+        Raises `BadInput` if the features were made with another tokenizer, other settings or other questions.
         """
         record = _record(Path(folder))
         self.windows = open_windows(folder)
         where = str(Path(folder) / RECORD)
         if absent := [name for name in self.windows.categories if name not in questions]:
             raise BadInput(
-                f"the features hold the category {absent[0]!r}, which has no question", where=where
+                f"the features have the category {absent[0]!r}, which has no question", where=where
             )
         used = {name: questions[name] for name in self.windows.categories}
         for name, value in made_with(tokenizer, settings, used).items():
@@ -246,7 +243,7 @@ class WindowDataset(torch.utils.data.Dataset):
         }
 
     def contract_from(self, item: int) -> int:
-        """Return the position in item's sequence of its first contract token (windows.token_from)."""
+        """Return the position of the first contract token in the sequence of an item."""
         return len(self._before[self.windows.category[self.rows[item]]])
 
 
@@ -259,7 +256,7 @@ class Collator:
 
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase) -> "Collator":
-        """The collator that pads with the padding token of ``tokenizer``; `BadInput` if it has none."""
+        """Return the collator for a tokenizer; `BadInput` if it has no padding token."""
         if tokenizer.pad_token_id is None:
             raise unfit(tokenizer, "has no padding token")
         return cls(tokenizer.pad_token_id, tokenizer.pad_token_type_id)
@@ -285,11 +282,10 @@ def balanced(
 ) -> np.ndarray:
     """Return the sorted indices of all answered windows and of ``ratio`` times as many empty ones (int64).
 
-    A window is answered if it bears an answer, however short.  The released code (train.py,
-    get_balanced_dataset) takes only windows whose end lies after their start, so that an answer of one
-    token counts as empty and is mostly dropped; it also tosses a coin for each empty window where this
-    draws an exact number.  Which empty windows are drawn depends on ``seed`` and on how many there are.
-    Raises `BadInput` when no window is answered.
+    A window is answered if it contains an answer of any length.  In the released code (train.py,
+    get_balanced_dataset) answers of one token count as empty and are mostly dropped, and each empty window is
+    drawn independently, while here their number is exact.  The sample depends on ``seed`` and on the number
+    of empty windows.  Raises `BadInput` if no window is answered.
     """
     answered = _answered(start_positions, end_positions)
     (empty,) = np.nonzero(~answered)
@@ -300,10 +296,10 @@ def balanced(
 
 
 def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> float:
-    """Return answered / empty: the weight of an empty window that makes both kinds weigh the same.
+    """Return answered / empty: the weight of empty windows that gives both kinds the same total weight.
 
-    This is the balance that the CUAD paper's text describes (section 4.1, Training); 1.0 when no window
-    is empty.  Raises `BadInput` when no window is answered.
+    This is the balance of the CUAD paper's text (Section 4.1, Training); 1.0 if no window is empty.  Raises
+    `BadInput` if no window is answered.
     """
     answered = _answered(start_positions, end_positions)
     empty = int(np.count_nonzero(~answered))
@@ -313,24 +309,24 @@ def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> floa
 def _answered(start_positions: np.ndarray, end_positions: np.ndarray) -> np.ndarray:
     answered = (np.asarray(start_positions) > 0) & (np.asarray(end_positions) > 0)
     if not answered.any():
-        raise BadInput("no window bears an answer", where="features", do="train on examples with answers")
+        raise BadInput("no window has an answer", where="features", do="train on examples with answers")
     return answered
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The column as int32 indices into its sorted values."""
-    whole = column.unify_dictionaries().combine_chunks()
-    values = whole.dictionary.to_pylist()
+    """Return the column as int32 indices into its sorted values, and these values."""
+    encoded = column.unify_dictionaries().combine_chunks()
+    values = encoded.dictionary.to_pylist()
     order = sorted(range(len(values)), key=values.__getitem__)
     rank = np.empty(len(values), dtype=np.int32)
     rank[order] = np.arange(len(values), dtype=np.int32)
-    return rank[whole.indices.to_numpy()], tuple(values[at] for at in order)
+    return rank[encoded.indices.to_numpy()], tuple(values[at] for at in order)
 
 
 def made_with(
     tokenizer: PreTrainedTokenizerBase, settings: WindowSettings, questions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What must be the same when features are written and when they are opened."""
+    """Return what must be equal when features are written and opened."""
     return {
         "format": FORMAT,
         "settings": asdict(settings),
@@ -352,7 +348,7 @@ def sha256(value: Any) -> str:
 
 
 def window_settings(settings: Mapping[str, Any]) -> WindowSettings:
-    """The part of a run's settings that says how contracts are cut."""
+    """Return the settings of a run that determine the windows."""
     return WindowSettings(
         max_length=settings["max_length"],
         step=settings["step"],
@@ -361,12 +357,12 @@ def window_settings(settings: Mapping[str, Any]) -> WindowSettings:
 
 
 def question_texts(questions: str | Path) -> dict[str, str]:
-    """Return {category: wording of its question}; `BadInput` where a category has two wordings."""
+    """Return {category: question}; `BadInput` for a category with two different questions."""
     texts: dict[str, str] = {}
     for row in read(questions, ["question_id", "category", "question"]):
         if texts.setdefault(row["category"], row["question"]) != row["question"]:
             raise BadInput(
-                f"the category {row['category']!r} is asked in two wordings",
+                f"the category {row['category']!r} has two different questions",
                 where=f"{Path(questions).name}, {row['question_id']}",
             )
     return texts
