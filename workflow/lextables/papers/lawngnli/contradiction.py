@@ -433,9 +433,8 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "not" if i > base.start:
                 return Rejected("contrast in the subject")
             case "not":
-                return Change(
-                    (delete(i), *_without_negation(tree, clause, i)), "not in the subject removed", True
-                )
+                edit = Edit(i, i + 2, _like(word, tokens[i + 1].text))
+                return Change((edit, *_without_negation(tree, clause, i)), "not in the subject removed", True)
             case "some" if _is_about(tree, i):
                 continue
             case "some" if "others" in [token.lower for token in tokens[i:]] or (
@@ -444,8 +443,8 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
                 return Rejected("some and others")
             case "some" | "any" if i > base.start and tokens[i - 1].tag.startswith("NN"):
                 return Rejected("structure unclear")
-            case "some" | "any" if {"a", "an", "the"} & {tokens[j].lower for j in own if j > i}:
-                return Rejected("structure unclear")  # "any damages the complainant can prove"
+            case "some" | "any" if _holds_clause(tree, clause.subject):
+                return Rejected("structure unclear")
             case "some" | "any" if not joined:
                 edit = replace(i, *_like(word, "no" if i + 1 < base.end else "none"))
                 return _negative_subject(tree, clause, edit)
@@ -457,6 +456,15 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
         repairs = _without_negation(tree, clause, clause.subject.end - 1)
         return Change((edit, *repairs), "negative subject removed", True)
     return None
+
+
+def _holds_clause(tree: Tree, subject: Node) -> bool:
+    """Tell whether an article or pronoun follows a noun: "any damages the complainant can prove"."""
+    tokens = tree.tokens
+    return any(
+        tokens[i].tag in ("DT", "PRP", "PRP$") and tokens[i - 1].tag.startswith("NN")
+        for i in range(subject.start + 1, subject.end)
+    )
 
 
 def _is_singular_verb(token: Token) -> bool:
@@ -1103,7 +1111,7 @@ def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
     """
     tokens = tree.tokens
     token = tokens[head]
-    if token.lower in _DESCRIBING:
+    if token.lower in _DESCRIBING or tokens[clause.subject.start].lower in ("all", "each", "every"):
         return False
     after = tokens[head + 1 : clause.node.end]
     if any(word.lower in _CONDITIONS and word.tag in ("IN", "WRB") for word in after):
@@ -1114,11 +1122,11 @@ def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
         noun = _head_noun(tree, clause.subject)
         people = morphology.AGENTS - morphology.AUTHORITIES if by else morphology.AGENTS
         beside = not any(t.tag.startswith("NN") for t in tokens[noun + 1 : head])
-        if beside and _acts(tree, noun, people) and not (by and tokens[noun].tag.startswith("NNP")):
+        if beside and morphology.singular(tokens[noun].text) in people:
             return True
         base = morphology.lemma(token.lower, "VBN")
         if base in morphology.PREDICATING:  # "found invalid", and not "note held in trust"
-            return bool(after) and after[0].tag in ("DT", "JJ", "TO", "VBN")
+            return bool(after) and after[0].tag in ("DT", "JJ", "NN", "TO", "VBN")
         return base in _VERDICTS | morphology.RECEIVING and not by
     if token.tag in ("JJR", "JJS") or not after or after[0].tag in (".", ",", ":"):
         return tokens[head - 1].lower not in ("less", "more")
