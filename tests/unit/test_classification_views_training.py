@@ -299,7 +299,7 @@ def job(files, tmp_path, monkeypatch):
         )  # fmt: skip
         params = Files(
             settings=SETTINGS | {"weights": str(start)}, splits=[["train"], ["test"]], device="cpu",
-            work=str(tmp_path / "work"), code="0", experiment="train",
+            work=str(tmp_path / "work"), code="0",
         )  # fmt: skip
         try:
             runpy.run_path(
@@ -310,7 +310,7 @@ def job(files, tmp_path, monkeypatch):
                         output=Files(weights=output / "weights", record=output / "run.json"),
                         log=[tmp_path / "log.txt"],
                         params=params,
-                        wildcards=Files(seed="0"),
+                        wildcards=Files(seed="0", experiment="train"),
                         threads=1,
                     )
                 },
