@@ -65,9 +65,7 @@ use rule base as cuad_review with:
         f"{RESULTS}/benchmarks/review/{REVIEWED}.tsv"
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(60),
+        **gpu_job(minutes=60),
     params:
         **script("cuad_review"),
         run=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}",
