@@ -143,7 +143,7 @@ def test_a_server_is_asked_about_what_its_window_may_hold_and_the_longest_comes_
     assert record["pairs"] == 3
     assert ["never sold" in text_of(prompt) for prompt in model.weighed] == [True, False, False]
     with pytest.raises(
-        BadInput, match=r"two\.example needs at least 1\d\d tokens, but the window of fake has 100"
+        BadInput, match=r"two\.example needs at least 1\d\d tokens, but the window of fake"
     ):
         answers(data, Served(lawyer, window=100), tmp_path)
 

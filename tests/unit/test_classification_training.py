@@ -363,7 +363,7 @@ def test_other_weights_in_the_same_folder_are_trained_on(kept, tokens, tmp_path,
         level, handlers = logging.root.level, logging.root.handlers[:]
         params = Files(
             settings=SETTINGS | {"weights": str(start)}, splits=list(SPLITS), device="cpu",
-            work=str(tmp_path / "work"), code="0", experiment="train",
+            work=str(tmp_path / "work"), code="0",
         )  # fmt: skip
         snakemake = Files(
             input=Files(
@@ -371,7 +371,7 @@ def test_other_weights_in_the_same_folder_are_trained_on(kept, tokens, tmp_path,
                 choice=[], start=[start, tmp_path / "start.json"],
             ),
             output=Files(weights=output / "weights", record=output / "run.json"),
-            log=[tmp_path / "log.txt"], params=params, wildcards=Files(seed="0"), threads=1,
+            log=[tmp_path / "log.txt"], params=params, wildcards=Files(seed="0", experiment="train"), threads=1,
         )  # fmt: skip
         try:
             runpy.run_path(str(script), {"snakemake": snakemake})
