@@ -4,9 +4,6 @@
 #   out   {RESULTS}/review/<contract>.html, .csv
 #   steps contract + model + precision of its marks in the test contracts -> review
 
-from functools import cache
-
-from lextables.papers.cuad import reviewer
 from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
 from lextables.papers.cuad.asking import name_of as review_name
 

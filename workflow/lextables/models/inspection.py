@@ -17,9 +17,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub.errors import HFValidationError
-from huggingface_hub.utils import validate_repo_id
-
 from lextables.models import named_code
 from lextables.models.files import gguf_file, model_files, modules_of, reads_gguf
 from lextables.pipeline.atomic import write_text
@@ -88,6 +85,9 @@ def inspect(
 
 
 def _on_the_hub(extra: ExtraModel, fetch: bool) -> None:
+    from huggingface_hub.errors import HFValidationError  # slow to import
+    from huggingface_hub.utils import validate_repo_id
+
     where = f"config, extra_models, {extra.name}"
     try:
         validate_repo_id(extra.model)

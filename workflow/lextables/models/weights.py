@@ -11,10 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx2
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import LocalEntryNotFoundError
-
 from lextables.models.files import HUB_FILES
 from lextables.pipeline.errors import BadInput
 
@@ -66,6 +62,13 @@ def package_folder(package: str) -> str | None:
 
 def cached(hub: str, revision: str | None) -> str | None:
     """Return the folder of a model in the hub cache, or None."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    if not Path(HF_HUB_CACHE, f"models--{hub.replace('/', '--')}").is_dir():
+        return None
+    from huggingface_hub import snapshot_download  # slow to import
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
     try:
         return snapshot_download(hub, revision=revision, local_files_only=True, allow_patterns=HUB_FILES)
     except LocalEntryNotFoundError:
@@ -74,6 +77,9 @@ def cached(hub: str, revision: str | None) -> str | None:
 
 def fetched(hub: str, revision: str | None) -> str:
     """Return the folder of a model in the hub cache, fetching missing files."""
+    import httpx2  # slow to import, as above
+    from huggingface_hub import snapshot_download
+
     try:
         return snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
     except (OSError, httpx2.HTTPError) as error:
