@@ -45,7 +45,7 @@ for name, (paper, package, entry) in READ_FROM_FILES.items():
             files={kind: len(several) for kind, several in files.items()},
             facts=list(facts),
             facts_digest=content_of(facts.values()),
-            given={key: PAPERS[paper].model_dump(mode="json")[key] for key in entry.given},
+            given=PAPERS[paper].model_dump(mode="json", include={*entry.given}),
             census={variant: dict(tables) for variant, tables in entry.census.items()},
         message:
             f"Checking the published files of {name} and writing them as parquet."

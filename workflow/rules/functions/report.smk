@@ -11,6 +11,8 @@ def shown_data(paper):
 @cache
 def of_earlier_runs():
     """Param: files in the results that other configurations made."""
+    from lextables.report.results import left_over  # slow to import
+
     return left_over(
         RESULTS, [path for kind in ("census", "data", "tables", "runs") for path in REPORTED[kind]]
     )
