@@ -27,14 +27,14 @@ def browser() -> Iterator:
 
 @contextmanager
 def opened(chromium, page: Path, width: int = 1280, **more) -> Iterator:
-    """A page of a site on a screen; yields it with the faults that it has told so far."""
+    """A page of a site on a screen; yields it with the faults that it has errors so far."""
     context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True, **more)
-    shown, told = context.new_page(), []
-    shown.on("console", lambda message: told.append(message.text) if message.type == "error" else None)
-    shown.on("pageerror", lambda error: told.append(str(error)))
-    shown.on("requestfailed", lambda request: told.append(f"{request.url} cannot be had"))
+    shown, errors = context.new_page(), []
+    shown.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    shown.on("pageerror", lambda error: errors.append(str(error)))
+    shown.on("requestfailed", lambda request: errors.append(f"{request.url} cannot be had"))
     shown.goto(page.resolve().as_uri())
-    yield shown, told
+    yield shown, errors
     context.close()
 
 
@@ -42,16 +42,16 @@ def faults(chromium, page: Path, screens: Sequence[tuple[int, str]] = SCREENS[:2
     """What is amiss with a page on these screens (width in pixels, colour scheme), in words."""
     axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core is not installed").Axe()
     found = []
-    with opened(chromium, page) as (shown, told):
+    with opened(chromium, page) as (shown, errors):
         for width, scheme in screens:
             shown.set_viewport_size({"width": width, "height": 900})
             shown.emulate_media(color_scheme=scheme)
             broken = axe.run(shown)["violations"]
-            told += [f"axe: {one['id']} at {one['nodes'][0]['target']}" for one in broken]
+            errors += [f"axe: {one['id']} at {one['nodes'][0]['target']}" for one in broken]
             if shown.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                told.append("it scrolls sideways as a whole")
+                errors.append("it scrolls sideways as a whole")
             if (stops := shown.evaluate(STOPS)) > 120:
-                told.append(f"{stops} stops of the keyboard")
-            found += [f"{page.name}, {width} pixels, {scheme}: {one}" for one in told]
-            told.clear()
+                errors.append(f"{stops} stops of the keyboard")
+            found += [f"{page.name}, {width} pixels, {scheme}: {one}" for one in errors]
+            errors.clear()
     return found

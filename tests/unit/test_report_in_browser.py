@@ -54,7 +54,7 @@ def test_all_can_be_read_without_scripts(chromium, report):
 
 
 def test_the_search_and_the_filters_find(chromium, report):
-    with site_browser.opened(chromium, report / "index.html") as (page, told):
+    with site_browser.opened(chromium, report / "index.html") as (page, errors):
         page.get_by_role("searchbox").fill("own script")
         found = page.locator(".results a")
         assert [text for text in found.all_inner_texts() if "<script>" in text]
@@ -64,11 +64,11 @@ def test_the_search_and_the_filters_find(chromium, report):
         assert page.locator(".tiles li:visible a").all_inner_texts() == ["Table 3", "Figure 2"]
         page.get_by_label("Task").select_option("retrieval")
         assert page.locator(".tiles li:visible a").all_inner_texts() == ["Table 3"]
-        assert told == []
+        assert errors == []
 
 
 def test_rows_are_filtered_and_sorted(chromium, report):
-    with site_browser.opened(chromium, report / "tables/acord-table_c1.html") as (page, told):
+    with site_browser.opened(chromium, report / "tables/acord-table_c1.html") as (page, errors):
         page.get_by_label("Rows with").fill("query 17")
         assert page.locator(".grids tbody tr:visible th").all_inner_texts() == ["17"]
         page.get_by_label("Rows with").fill("")
@@ -76,18 +76,18 @@ def test_rows_are_filtered_and_sorted(chromium, report):
         assert page.locator(".grids tbody th").first.inner_text() == "39"
         page.get_by_label("Order").select_option(label="as it stands")
         assert page.locator(".grids tbody th").first.inner_text() == "0"
-        assert told == []
+        assert errors == []
 
 
 def test_a_command_is_copied(chromium, report):
     with site_browser.opened(
         chromium, report / f"{RUN}/seed0.html", permissions=["clipboard-read", "clipboard-write"]
-    ) as (page, told):
+    ) as (page, errors):
         page.get_by_role("button", name="Copy the command").first.click()
         page.get_by_text("Copied").wait_for()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied == page.locator(".command code").first.inner_text()
-        assert told == []
+        assert errors == []
 
 
 def test_a_table_that_is_wider_than_a_phone_says_so(chromium, report):
