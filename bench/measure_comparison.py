@@ -30,8 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from lextables.metrics import classification, minority_aupr
-from lextables.metrics.intervals import mean_interval
-from lextables.metrics.intervals import pseudo_values
+from lextables.metrics.intervals import mean_interval, pseudo_values
 from lextables.metrics.spans import RECALLS, Counts, precision_at_recall
 from lextables.metrics.spans_by_contract import area_by_unit
 from lextables.pipeline.dataset import read

@@ -37,8 +37,8 @@ from typing import Any
 
 import numpy as np
 
-from lextables.metrics import HIGH, LOW, STRICT
-from lextables.metrics.intervals import RESAMPLES, percentile_interval, resampled_weights
+from lextables.metrics import STRICT
+from lextables.metrics.intervals import RESAMPLES, interval_rows, percentile_interval, resampled_weights
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
@@ -578,9 +578,7 @@ def scores(
             add(metric + STRICT, group, value, len(gold_confidence))
     contracts = len(set(gold_spans.contracts))
     for metric, interval in contract_intervals(paper, gold_spans, thresholds, seed, resamples).items():
-        if interval:
-            add(metric + LOW, "all", interval[0], contracts)
-            add(metric + HIGH, "all", interval[1], contracts)
+        rows += interval_rows(metric, "all", interval, contracts)
     predicted = counted.true_positives[0] + counted.false_positives[0]
     for index, threshold in enumerate(thresholds):
         add("precision", threshold_group(threshold), curve.precision[0, index + 1], predicted[index])
