@@ -5,6 +5,7 @@
 #   out   {RESULTS}/report/, which is made anew as a whole; index.html is where to begin
 #         {RESULTS}/config.yaml, the effective configuration
 
+
 include: "functions/report.smk"
 
 
