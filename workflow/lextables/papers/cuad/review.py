@@ -221,7 +221,7 @@ def unread_windows(most: int | None, windows: int) -> tuple[str, ...]:
 FIELDS = ("category", "group", "found", "probability", "start", "end", "text", "precision", "recall")
 
 
-def to_csv(found: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
+def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     """Return a line for each finding, and a line with ``found`` = no for a category without findings.
 
     The last columns are precision and recall of the category's marks in the test contracts (``marked``).
@@ -229,7 +229,7 @@ def to_csv(found: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
-    for x in found:
+    for x in items:
         place = (x.start, x.end) if x.found else ("", "")
         group = _title(_group(x.category))
         of_category = marked.get(x.category)
@@ -282,9 +282,9 @@ def percent(probability: float) -> str:
     return f"{rounded} %"
 
 
-def passages(found: Iterable[Finding]) -> list[Passage]:
+def passages(items: Iterable[Finding]) -> list[Passage]:
     """Number the spans in the order of the text, with different lanes for overlapping ones."""
-    ordered = sorted((x for x in found if x.found), key=lambda x: (x.start, -x.end, x.category))
+    ordered = sorted((x for x in items if x.found), key=lambda x: (x.start, -x.end, x.category))
     ends: list[int] = []
     placed = []
     for number, finding in enumerate(ordered, 1):
@@ -540,16 +540,16 @@ class _Group:
     none: Sequence[Finding]
 
 
-def to_html(text: str, found: Sequence[Finding], title: str, about: About) -> str:
+def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> str:
     """Return the contract with its findings as a self-contained page.
 
     Raises `ValueError` if a finding's text is not at its offsets.
     """
-    for x in found:
+    for x in items:
         if x.found and (x.text != text[x.start : x.end] or not x.text):
             raise ValueError(f"{x.category}: the contract does not have {x.text!r} at {x.start}")
-    placed = passages(found)
-    groups = list(_groups(found, placed))
+    placed = passages(items)
+    groups = list(_groups(items, placed))
     # The marks of a passage are highlighted when its note is the link target or has the focus.
     highlighted = ",".join(
         f":root:has(#f{x.number}:is(:target, :focus-visible)) .f{x.number}" for x in placed
@@ -561,7 +561,7 @@ def to_html(text: str, found: Sequence[Finding], title: str, about: About) -> st
 
     body = _PAGE.render(
         share=share, title=title, about=about, groups=groups, placed=placed, text=marked(text, placed),
-        found=sum(len(group.found) for group in groups), total=len({x.category for x in found}),
+        found=sum(len(group.found) for group in groups), total=len({x.category for x in items}),
         unsure=any(x.probability < SURE for group in groups for x in group.none),
         half=SURE, sure=percent(SURE), minimum=percent(about.minimum),
         percent=percent, shown=shown, slug=_slug, snippet=snippet,
@@ -570,13 +570,13 @@ def to_html(text: str, found: Sequence[Finding], title: str, about: About) -> st
     return render.page(title, Markup(body), STYLE + style)
 
 
-def _groups(found: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
-    categories = list(dict.fromkeys(x.category for x in found))
+def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
+    categories = list(dict.fromkeys(x.category for x in items))
     for key in (*GROUPS, OTHER[0]):
         own = [category for category in categories if _group(category) == key]
         if own:
             spans = {c: [x for x in placed if x.finding.category == c] for c in own}
-            none = [x for x in found if not x.found and x.category in own]
+            none = [x for x in items if not x.found and x.category in own]
             yield _Group(key, _title(key), {c: spans[c] for c in own if spans[c]}, none)
 
 
