@@ -351,10 +351,6 @@ def test_snippet(text: str, line: str) -> None:
     assert review.snippet(text) == line
 
 
-def test_title_of() -> None:
-    assert review.title_of("contracts/My lease.pdf") == "Review of My lease.pdf"
-
-
 # Marks in the test contracts
 
 CONTRACT = "The Buyer pays. The Seller ships the goods. This is governed by Ohio law. Buyer may audit."

@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -584,8 +583,3 @@ def snippet(text: str, length: int = 90) -> str:
     """Return the beginning of a span as one line."""
     line = " ".join(text[: 2 * length].split())
     return line if len(line) <= length and len(text) <= 2 * length else f"{line[:length].rstrip()} …"
-
-
-def title_of(path: str) -> str:
-    """Return the page's title for a contract file."""
-    return f"Review of {PurePath(path).name}"
