@@ -1,7 +1,7 @@
-"""Score a run's predictions by the released evaluate.py of CUAD, beside our own evaluator.
+"""Compare our scores of a run's predictions with those of CUAD's released evaluate.py.
 
-The predictions are written in CUAD's n-best form, which --keep keeps.  The released code is no part of this
-repository: give its evaluate.py, with category_descriptions.csv beside it.  Stops where a number differs.
+The predictions are written in CUAD's n-best form, which --keep keeps.  The released code is not part of this
+repository: pass its evaluate.py, next to category_descriptions.csv.  Stops at the first difference.
 
     PYTHONPATH=workflow python bench/measure_released_scores.py results/data/cuad \\
         results/runs/cuad/read/linear/linear/seed0/predictions.parquet --released evaluate.py
@@ -22,7 +22,7 @@ from measure_cuad_scoring import compare, overall, released_evaluator, released_
 
 
 def nbest_form(predictions: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return a run's predictions as the released step writes them: {question id: spans, by rank}."""
+    """Return a run's predictions in the released form: {question id: spans, by rank}."""
     found = defaultdict(list)
     for row in sorted(read(predictions), key=lambda row: (row["question_id"], row["rank"])):
         names = ("probability", "start_logit", "end_logit")

@@ -1,4 +1,4 @@
-"""Windows of real CUAD contracts, held to those of transformers 4.57.6's conversion.
+"""Windows of real CUAD contracts, compared with those of transformers 4.57.6's conversion.
 
 bench/measure_cuad_features.py found all 9,705 windows of these four contracts to be the same in both.
 """

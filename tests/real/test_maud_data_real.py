@@ -9,7 +9,7 @@ from lextables import ROOT
 from lextables.papers import packages
 from lextables.papers.maud import constraints, raw
 from lextables.papers.maud.catalogue import read_author_settings, read_recorded
-from lextables.papers.maud.release import contract_rows, read_catalogue, read_legalbench_rag, read_release
+from lextables.papers.maud.raw import contract_rows, read_catalogue, read_legalbench_rag, read_release
 from lextables.papers.maud.schema import TABLES
 from lextables.pipeline.dataset import Published, check_census, write_all
 
@@ -192,7 +192,7 @@ def test_the_spans_of_legalbench_rag(extraction, catalogue):
 
 
 def test_the_spans_are_those_of_the_deal_point_texts(extraction, release):
-    """So queries are mapped to the right types: nearly all spans stand in the contract's text of the type."""
+    """So queries are mapped to the right types: nearly all spans are in the contract's text of the type."""
     texts = {row["text_id"]: row["text"] for row in release.texts}
     deal_points = {}
     for row in release.examples:

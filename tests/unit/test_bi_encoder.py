@@ -10,7 +10,7 @@ from torch.nn import functional
 
 import tiny_encoders
 from lextables.models import bi_encoder
-from lextables.models.onednn import linear_by_onednn
+from lextables.models.precision import linear_by_onednn
 
 CPU = torch.device("cpu")
 SHORT = ["the company", "shall", "the company shall", "close the merger", "buy stock"]
@@ -113,11 +113,11 @@ def settings(**changes):
 
 def test_what_is_kept_is_not_encoded_again(folders, tmp_path, monkeypatch):
     model = bi_encoder.load(folders["bert"], CPU)
-    found = bi_encoder.kept(bi_encoder.encode, model, settings(), tmp_path)(TEXTS)
+    found = bi_encoder.cached(bi_encoder.encode, model, settings(), tmp_path)(TEXTS)
     assert (found == bi_encoder.encode(model, TEXTS)).all()
     asked = []
     monkeypatch.setattr(model, "encode", lambda texts, **_: asked.append(texts))
-    assert (bi_encoder.kept(bi_encoder.encode, model, settings(), tmp_path)(TEXTS) == found).all()
+    assert (bi_encoder.cached(bi_encoder.encode, model, settings(), tmp_path)(TEXTS) == found).all()
     assert asked == []
 
 
@@ -132,9 +132,9 @@ def test_what_is_kept_is_not_encoded_again(folders, tmp_path, monkeypatch):
 )
 def test_other_weights_another_length_and_queries_are_kept_apart(folders, tmp_path, changes, length, how):
     first = bi_encoder.load(folders["bert"], CPU, 16)
-    bi_encoder.kept(bi_encoder.encode, first, settings(), tmp_path)(TEXTS)
+    bi_encoder.cached(bi_encoder.encode, first, settings(), tmp_path)(TEXTS)
     other = bi_encoder.load(folders["bert"], CPU, length)
-    found = bi_encoder.kept(how, other, settings(**changes), tmp_path)(TEXTS)
+    found = bi_encoder.cached(how, other, settings(**changes), tmp_path)(TEXTS)
     assert found == pytest.approx(plain(folders["bert"], TEXTS, length), abs=1e-6)
     assert len(list((tmp_path / "tiny").iterdir())) == 2
 
@@ -142,5 +142,5 @@ def test_other_weights_another_length_and_queries_are_kept_apart(folders, tmp_pa
 def test_of_weights_that_nothing_pins_nothing_is_kept(folders, tmp_path):
     model = bi_encoder.load(folders["bert"], CPU)
     given = settings(weights="own-model", content=None)
-    assert bi_encoder.kept(bi_encoder.encode, model, given, tmp_path)(SHORT).shape == (5, 32)
+    assert bi_encoder.cached(bi_encoder.encode, model, given, tmp_path)(SHORT).shape == (5, 32)
     assert not list(tmp_path.iterdir())

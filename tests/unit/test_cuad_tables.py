@@ -399,6 +399,6 @@ def test_rows_are_compared_by_the_area_alone_and_by_each_share_of_the_contracts(
     assert cells["Ours", "AUPR"].score == Score("AUPR", "Ours", "AUPR", "all", "contracts", 100)
     assert {column for (_, column), cell in cells.items() if cell.score} == {"AUPR"}
     assert (
-        computed(data, "figure6", ours)["Ours / 100% of the contracts", "AUPR"].score.contest
+        computed(data, "figure6", ours)["Ours / 100% of the contracts", "AUPR"].score.measure
         == "AUPR of 100%"
     )

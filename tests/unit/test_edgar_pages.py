@@ -1,3 +1,5 @@
+"""Pages of EDGAR: fetched within the rate limit, retried and cached."""
+
 import email.utils
 import gzip
 import subprocess
@@ -10,9 +12,8 @@ import pytest
 
 from edgar_server import Bad, serving, small_quarter
 from lextables.corpora.edgar import pages
-from lextables.corpora.edgar.index import Quarter
-from lextables.corpora.edgar.pace import LONGEST_HOLD, Pace
-from lextables.corpora.edgar.pages import Gone, Pages, user_agent
+from lextables.corpora.edgar.contracts import Quarter
+from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages, user_agent
 from lextables.pipeline.errors import BadInput
 
 CONTACT = "Jane Doe jane.doe@university.edu"
@@ -81,7 +82,7 @@ def test_a_page_is_fetched_once_and_kept_whole(server, tmp_path, packs):
     for _ in range(2):
         assert b"".join(client(server, tmp_path).lines(PATH)) == BODY
     assert server.answered() == [PATH]
-    kept = client(server, tmp_path).kept(PATH)
+    kept = client(server, tmp_path).cache_path(PATH)
     assert kept.relative_to(tmp_path / "pages").as_posix().endswith(f"/Archives/{PATH}.gz")
     assert gzip.decompress(kept.read_bytes()) == BODY
 
@@ -134,7 +135,7 @@ def test_retry_after_may_be_a_date_and_may_not_be_a_day(server, tmp_path):
     assert time.time() - before >= 0.9
     server.pages["other"] = BODY
     server.first["other"].append(Bad(429, headers=(("Retry-After", "86400"),)))
-    with pytest.raises(BadInput, match="cannot be had now"):
+    with pytest.raises(BadInput, match="is not available now"):
         client(server, tmp_path).fetch("other")
 
 
@@ -166,13 +167,13 @@ def test_a_damaged_kept_page_is_one_sentence(server, tmp_path):
     pages = client(server, tmp_path)
     kept = pages.fetch(PATH)
     kept.write_bytes(kept.read_bytes()[:-20])
-    with pytest.raises(BadInput, match="the kept page is damaged .* remove it, and run again"):
+    with pytest.raises(BadInput, match="the cached page is damaged .* remove it, and run again"):
         list(pages.lines(PATH))
 
 
 def test_what_a_killed_process_left_is_swept_away(server, tmp_path):
     pages = client(server, tmp_path)
-    kept = pages.kept(PATH)
+    kept = pages.cache_path(PATH)
     kept.parent.mkdir(parents=True)
     left = kept.with_name(f".{kept.name}.4711.part")
     left.write_bytes(b"half")
@@ -197,11 +198,8 @@ def test_a_pace_file_from_a_clock_set_back_is_not_waited_for(tmp_path):
 
 JOB = """
 import sys
-from lextables.corpora.edgar.contracts import collect
-from lextables.corpora.edgar import pages
-from lextables.corpora.edgar.index import Quarter
-from lextables.corpora.edgar.pace import Pace
-from lextables.corpora.edgar.pages import Pages
+from lextables.corpora.edgar.contracts import Quarter, collect
+from lextables.corpora.edgar.pages import Pace, Pages
 year, base, pace, folder = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()

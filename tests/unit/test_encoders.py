@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForQuestionAnswering, BertForSequenceClassification, BertModel
 
-from lextables.models import bi_encoder, cross_encoder, multi_head, span_head
+from lextables.models import bi_encoder, cross_encoder, loading, multi_head
 from lextables.pipeline.errors import BadInput
 from wordpiece import wordpiece
 
@@ -44,10 +44,10 @@ def test_a_bi_encoder_needs_all_its_layers(model):
 
 def test_spans_are_read_with_a_trained_head_alone(model):
     headless = model(BertModel)
-    span_head.load(headless, CPU)
+    loading.load_span_model(headless, CPU)
     with pytest.raises(BadInput, match=r"the weights lack 2 tensors, such as qa_outputs\.bias"):
-        span_head.load(headless, CPU, trained=True)
-    span_head.load(model(BertForQuestionAnswering), CPU, trained=True)
+        loading.load_span_model(headless, CPU, trained=True)
+    loading.load_span_model(model(BertForQuestionAnswering), CPU, trained=True)
 
 
 @pytest.mark.parametrize("kind", ["family", "own"])

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from lextables.models.resolve import load_models
-from lextables.papers import packages, submitted
-from lextables.papers import registry as papers
+from lextables.papers import packages, planning, submitted
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
@@ -156,7 +155,7 @@ def test_a_users_model_and_predictions_need_two_names():
 
 def plan(find, name, *entries):
     found, config = find(*entries, asked=[name])
-    return papers.plan(PAPERS[name], Context(config, MODELS, ROOT, False, found.rows))
+    return planning.plan(PAPERS[name], Context(config, MODELS, ROOT, False, found.rows))
 
 
 def shown(found, row):

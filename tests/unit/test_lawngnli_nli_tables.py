@@ -24,7 +24,7 @@ from lextables.papers.lawngnli.nli_tables import (
 from lextables.papers.lawngnli.pairs import ANSWERS
 from lextables.papers.lawngnli.schema.pairs import PAIRS
 from lextables.papers.packages import load
-from lextables.papers.registry import plan
+from lextables.papers.planning import plan
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES

@@ -6,7 +6,7 @@ from transformers import BertForQuestionAnswering
 from transformers.utils import logging
 
 import marked_contracts
-from lextables.models import span_head
+from lextables.models import loading
 from lextables.models.loading import quiet, save
 from marked_contracts import equal, weights
 
@@ -21,7 +21,9 @@ def test_saving_replaces_a_folder_whole_or_not_at_all(tmp_path):
     names = {path.name for path in folder.iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= names
     assert "old" not in names
-    assert equal(weights(span_head.load(str(folder), torch.device("cpu"), trained=True)), weights(model))
+    assert equal(
+        weights(loading.load_span_model(str(folder), torch.device("cpu"), trained=True)), weights(model)
+    )
     content = (folder / "model.safetensors").read_bytes()
 
     class Broken:

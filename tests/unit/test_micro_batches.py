@@ -15,7 +15,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from transformers import BertForMaskedLM, BertForQuestionAnswering, BertModel, TrainingArguments
 
 import marked_contracts
-from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, multi_head, span_head
+from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, loading, multi_head
 from lextables.models.checkpoints import arguments
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.throughput import encoder
@@ -70,7 +70,7 @@ def trained(learnt, work, memory=99, after=0, **settings):
     """The weights after six updates, and what the run's record says of its parts."""
     dataset, folder, _ = learnt
     settings = {"batch_size": 8, "learning_rate": 1e-3, "epochs": 2, "save_every": 2, "seed": 5} | settings
-    model = span_head.load(folder, CPU)
+    model = loading.load_span_model(folder, CPU)
     with recorded(work, {}), Memory(memory, after).of(model):
         resumed = spans.finetune(
             model, dataset, Collator.of(dataset.tokenizer), work=work / "work", **settings
@@ -243,7 +243,7 @@ def readers(learnt, sentence_encoder, folder):
     small().save_pretrained(folder)
     dataset.tokenizer.save_pretrained(folder)
     pairs = cross_encoder.load(str(folder), CPU, 16, fresh_head=True)
-    marks = span_head.load(trained, CPU)
+    marks = loading.load_span_model(trained, CPU)
     heads = multi_head.load(str(folder), [2], "own", seed=0)
     rows = [{"text_id": text, "pair_id": "", "example_id": text} for text in said]
     tokens = Tokens({key_of(row): np.arange(3 + at) for at, row in enumerate(rows)})

@@ -4,11 +4,11 @@ import hashlib
 import io
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
-from lextables.models import package_parts
-from lextables.models.package_parts import assembled
+from lextables.models.weights import assembled
 from lextables.pipeline.errors import BadInput
 
 PACKAGES = ("a-model-part-001", "a-model-part-002", "a-model-part-003")
@@ -45,9 +45,9 @@ def installed(tmp_path, monkeypatch):
 
 def test_the_pieces_make_a_folder_which_stays_when_the_packages_go(installed, tmp_path, monkeypatch):
     folder = assembled("a-model", PACKAGES, installed)
-    held = {path.relative_to(folder).as_posix() for path in package_parts.Path(folder).rglob("*.*")}
+    held = {path.relative_to(folder).as_posix() for path in Path(folder).rglob("*.*")}
     assert held == {"config.json", "1_Pooling/config.json", "model.safetensors"}
-    assert (package_parts.Path(folder) / "model.safetensors").read_bytes() == bytes(range(256)) * 40
+    assert (Path(folder) / "model.safetensors").read_bytes() == bytes(range(256)) * 40
     assert not list(tmp_path.rglob("stray.txt"))
     monkeypatch.setattr(sys, "path", [place for place in sys.path if not place.startswith(str(tmp_path))])
     assert assembled("a-model", PACKAGES, installed) == folder

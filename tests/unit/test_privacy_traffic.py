@@ -2,7 +2,7 @@
 
 import pytest
 
-from lextables.papers.privacy.traffic import ranks
+from lextables.papers.privacy.tables import traffic_ranks as ranks
 from lextables.pipeline.errors import BadInput
 
 

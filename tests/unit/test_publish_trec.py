@@ -150,12 +150,6 @@ def test_no_id_of_a_run_has_white_space_and_each_can_be_read_back(written):
     }
 
 
-def test_of_a_judged_pool_only_judged_hits_are_there(written):
-    one, data, _, out = written
-    found = {line.split()[2] for line in (out / f"trec/{one.runs[0].name}.run").read_text().splitlines()}
-    assert ("d9" in found) == (data.task["pool"] == "all")
-
-
 def test_beir_reads_the_folder(written):
     _, data, _, out = written
     corpus = {row["_id"]: row["text"] for row in map(json.loads, (out / "beir/corpus.jsonl").open())}
@@ -185,10 +179,6 @@ def test_scores_fall_by_as_little_as_single_precision_has():
     assert np.allclose(found, given, atol=1e-6)
     # As text and back, as trec_eval keeps them.
     assert [np.float32(str(score)) for score in found] == found
-
-
-def test_scores_that_fall_already_stay():
-    assert trec.strictly_falling([7.5, 2.25, -1.0]) == [7.5, 2.25, -1.0]
 
 
 def test_an_id_that_is_no_address_is_read_as_it_stands(tmp_path):

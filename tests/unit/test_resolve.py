@@ -110,7 +110,7 @@ def test_a_published_model_of_a_server_is_found_at_its_provider_alone(name, llm,
     found = find(name, config, MODELS, [])
     assert isinstance(found, Weights) == there
     if not there:
-        assert f"{name} is served by {host} alone, and llm names " in found.reason
+        assert f"{name} is only served by {host}, and llm is " in found.reason
 
 
 def test_reasons(monkeypatch, tmp_path):

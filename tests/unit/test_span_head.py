@@ -5,7 +5,7 @@ import torch
 from transformers import BertModel
 
 import marked_contracts
-from lextables.models import span_head
+from lextables.models import loading
 from lextables.pipeline.errors import BadInput
 from marked_contracts import config, equal, weights
 
@@ -18,7 +18,7 @@ def encoder(tmp_path_factory) -> str:
 
 
 def test_a_fresh_head_is_drawn_by_the_seed_in_silence(encoder, capfd):
-    one, same, other = (span_head.load(encoder, CPU, seed) for seed in (3, 3, 4))
+    one, same, other = (loading.load_span_model(encoder, CPU, seed) for seed in (3, 3, 4))
     assert equal(weights(one), weights(same))
     assert not torch.equal(one.qa_outputs.weight, other.qa_outputs.weight)
     assert equal(weights(one.bert), weights(other.bert))
@@ -32,4 +32,4 @@ def test_a_folder_without_the_encoder_is_refused(tmp_path):
     BertModel(small).save_pretrained(tmp_path)
     config(words).save_pretrained(tmp_path)
     with pytest.raises(BadInput, match="lack 16 tensors, such as bert.encoder.layer.1"):
-        span_head.load(str(tmp_path), CPU)
+        loading.load_span_model(str(tmp_path), CPU)

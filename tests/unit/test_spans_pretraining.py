@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
-from lextables.models import span_head
+from lextables.models import loading
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
 from wordpiece import wordpiece
@@ -117,7 +117,7 @@ def test_the_loss_falls_and_the_weights_serve_span_extraction(folder, tmp_path):
     assert pretraining.pretrain(folder, texts(60), work=work, output=output, **settings) == 0
     found = losses(work)
     assert found[-1] < 0.6 * found[0]
-    model = span_head.load(str(output), CPU)
+    model = loading.load_span_model(str(output), CPU)
     trained = load_file(output / "model.safetensors")
     assert torch.equal(
         model.bert.encoder.layer[1].output.dense.weight, trained["bert.encoder.layer.1.output.dense.weight"]

@@ -11,9 +11,8 @@ import torch
 from transformers import BertForQuestionAnswering
 
 import marked_contracts
-from lextables.models import span_head
-from lextables.models.loading import save
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models import loading
+from lextables.models.loading import load_tokenizer, save
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training, window_ranking
@@ -156,7 +155,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(learnt, tokenizer, tmp_pa
     settings = {"learning_rate": 1e-3, "epochs": 3, "batch_size": 8, "seed": 5, "save_every": 3}
 
     def train(dataset, work):
-        model = span_head.load(str(folder), CPU)
+        model = loading.load_span_model(str(folder), CPU)
         resumed = finetune(model, dataset, Collator.of(tokenizer), work=work, **settings)
         return resumed, weights(model)
 
@@ -172,7 +171,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(learnt, tokenizer, tmp_pa
     resumed, got = train(whole, tmp_path / "broken")
     assert resumed == 6
     assert equal(got, expected)
-    assert not equal(got, weights(span_head.load(str(folder), CPU)))
+    assert not equal(got, weights(loading.load_span_model(str(folder), CPU)))
 
 
 def test_a_batch_in_parts_is_the_batch_and_bfloat16_is_near_it(encoder, learnt, tokenizer, tmp_path):
@@ -180,7 +179,7 @@ def test_a_batch_in_parts_is_the_batch_and_bfloat16_is_near_it(encoder, learnt, 
     batch = Collator.of(tokenizer)([dataset[item] for item in range(4)])
     losses = []
     for number, how in enumerate(({}, {"accumulation": 4}, {"bf16": True})):
-        model = span_head.load(encoder, CPU)
+        model = loading.load_span_model(encoder, CPU)
         finetune(
             model,
             dataset,
@@ -216,7 +215,7 @@ def test_empty_windows_weigh_what_they_are_told(encoder, learnt, tokenizer, tmp_
     windows = open_windows(learnt[0])
     answered = windows.start_positions[:60] > 0
     weight = empty_weight(windows.start_positions[:60], windows.end_positions[:60])
-    model = span_head.load(encoder, CPU).eval()
+    model = loading.load_span_model(encoder, CPU).eval()
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(60))
     collator = Collator.of(tokenizer)
     losses = []
@@ -303,7 +302,7 @@ def run(data, encoder, folder, *, seed=0, search=False, identity=(), **settings)
         identity=dict(identity),
         output=folder / "weights",
     )
-    return record, weights(span_head.load(str(folder / "weights"), CPU, trained=True))
+    return record, weights(loading.load_span_model(str(folder / "weights"), CPU, trained=True))
 
 
 def test_a_training_leaves_weights_with_a_tokenizer_and_says_what_it_did(data, encoder, tmp_path):
@@ -322,7 +321,7 @@ def test_a_training_leaves_weights_with_a_tokenizer_and_says_what_it_did(data, e
     assert load_tokenizer(tmp_path / "one/weights").get_vocab() == load_tokenizer(encoder).get_vocab()
     again, same = run(data, encoder, tmp_path / "two")
     assert again == record and equal(trained, same)
-    assert not equal(trained, weights(span_head.load(encoder, CPU)))
+    assert not equal(trained, weights(loading.load_span_model(encoder, CPU)))
     _, other = run(data, encoder, tmp_path / "three", seed=1)
     assert not equal(trained, other)
 
@@ -356,7 +355,7 @@ def test_a_checkpoint_serves_the_same_training_only(data, encoder, tmp_path):
 
 @pytest.fixture(scope="module")
 def trained(encoder, learnt, tokenizer, tmp_path_factory) -> BertForQuestionAnswering:
-    model = span_head.load(encoder, CPU, seed=0)
+    model = loading.load_span_model(encoder, CPU, seed=0)
     windows = open_windows(learnt[0])
     rows = balanced(windows.start_positions, windows.end_positions, seed=0)
     training.finetune(
@@ -572,7 +571,7 @@ def test_bfloat16_reads_the_same_spans_and_leaves_the_model_as_it_was(prediction
 
 
 def test_logits_that_are_not_numbers_are_an_error(encoder, learnt, tokenizer):
-    model = span_head.load(encoder, CPU)
+    model = loading.load_span_model(encoder, CPU)
     model.qa_outputs.bias.data[:] = torch.nan
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(2))
     with pytest.raises(BadInput, match="not finite"):

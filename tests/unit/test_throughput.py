@@ -201,12 +201,12 @@ def test_a_gpu_multiplies_in_tf32_within_its_context_alone(monkeypatch):
     gpu = torch.device("cuda")
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: False)
     with precision.tf32(gpu):  # one that is too old
-        assert precision.in_words(torch.float32, gpu) == "float32"
+        assert precision.precision_name(torch.float32, gpu) == "float32"
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: True)
     with precision.tf32(gpu):
-        assert precision.in_words(torch.float32, gpu) == "TF32"
-        assert precision.in_words(torch.bfloat16, gpu) == "bfloat16"
-        assert precision.in_words(torch.float32, CPU) == "float32"
+        assert precision.precision_name(torch.float32, gpu) == "TF32"
+        assert precision.precision_name(torch.bfloat16, gpu) == "bfloat16"
+        assert precision.precision_name(torch.float32, CPU) == "float32"
     for device, wanted in ((gpu, False), (CPU, True)):
         with precision.tf32(device, wanted):
-            assert precision.in_words(torch.float32, gpu) == "float32"
+            assert precision.precision_name(torch.float32, gpu) == "float32"

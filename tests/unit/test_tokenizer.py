@@ -4,7 +4,7 @@ import pytest
 import sentencepiece
 from transformers import DebertaV2Tokenizer
 
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import load_tokenizer
 from tokenizer_kinds import roberta
 
 TEXT = "the law of delaware governs this agreement and the services " * 40

@@ -5,7 +5,7 @@ import pytest
 
 from lextables.metrics import answers, classification, marks
 from lextables.metrics.classification import GROUPED, MOST_UNITS, by_key
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
+from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.metrics.spans import gold, nbest_rows, scores, sweep
 from lextables.metrics.spans_by_contract import by_contract
 from lextables.pipeline.dataset import read, write

@@ -26,7 +26,7 @@ from tiny_encoders import CONFIGS, SMALL
 
 @pytest.fixture(autouse=True)
 def nothing_tried(monkeypatch):
-    monkeypatch.setattr(unpadding, "_faults", {})
+    monkeypatch.setattr(unpadding, "_reasons", {})
 
 
 # Weights far from nothing, or whatever a kernel does wrong would hardly show.
@@ -143,7 +143,7 @@ def test_the_loss_of_heads_and_its_gradients_are_those_of_a_padded_batch(family,
 
 @pytest.mark.parametrize("window", [None, 4])
 def test_the_kernel_of_gpus_has_the_shapes_and_a_way_back_that_training_needs(window):
-    """Its numbers can be seen on a GPU alone, where `settle` sees to them."""
+    """Its numbers can be seen on a GPU alone, where `unpad_on` tests them."""
     heads = torch.empty(86, 2, 16, dtype=torch.bfloat16, device="meta", requires_grad=True)
     lengths, places = torch.empty(4, dtype=torch.int64, device="meta"), torch.empty(86, device="meta")
     packed = unpadding._Packed(lengths, places, torch.Size((4, 40)))
@@ -158,7 +158,7 @@ def test_a_family_with_an_attention_of_its_own_stays_padded_and_says_so(family):
     model = made(LEFT[family])
     given, before = batch(model.config), model.config._attn_implementation
     wanted = model.eval()(**given).last_hidden_state
-    assert unpadding.unpad(model) == f"padded: the attention of {type(model).__name__} is its own"
+    assert unpadding.unpad(model) == f"padded: {type(model).__name__} has its own implementation of attention"
     assert model.config._attn_implementation == before
     assert torch.equal(model(**given).last_hidden_state, wanted)
 
@@ -166,9 +166,9 @@ def test_a_family_with_an_attention_of_its_own_stays_padded_and_says_so(family):
 def test_an_encoder_is_settled_once_and_an_architecture_tried_once(monkeypatch):
     one, other = made(TAKEN["bert"]), made(TAKEN["bert"], AutoModelForQuestionAnswering)
     tried = []
-    monkeypatch.setattr(unpadding, "_tried", lambda encoder, precision: tried.append(precision) or "")
-    settled = [unpadding.settle(model, torch.device("cpu")) for model in (one, one, other)]
-    assert settled == ["unpadded: the encoder computes on real tokens alone"] * 3
+    monkeypatch.setattr(unpadding, "_tested", lambda encoder, precision: tried.append(precision) or "")
+    settled = [unpadding.unpad_on(model, torch.device("cpu")) for model in (one, one, other)]
+    assert settled == ["unpadded: the encoder does not compute on padding"] * 3
     assert tried == [torch.float32]
     assert len(one._forward_hooks) == len(other.bert._forward_hooks) == 1
 
@@ -197,9 +197,9 @@ kernel = unpadding._one_at_a_time
 @pytest.mark.parametrize(
     ("family", "wrong", "reason"),
     [
-        ("bert", mixed, "unpadded, BertModel strays from padded by"),
-        ("modernbert", unwindowed, "unpadded, ModernBertModel strays from padded by"),
-        ("roberta", not_finite_in_training, "unpadded, RobertaModel trains on numbers that are not finite"),
+        ("bert", mixed, "unpadded outputs of BertModel differ from padded ones by"),
+        ("modernbert", unwindowed, "unpadded outputs of ModernBertModel differ from padded ones by"),
+        ("roberta", not_finite_in_training, "unpadded outputs of RobertaModel are not finite in training"),
         ("bert", raising, "BertModel cannot run unpadded (RuntimeError: no kernel image is available)"),
     ],
 )

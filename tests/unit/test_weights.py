@@ -21,7 +21,7 @@ def fetch(tmp_path):
     script = """
 import json, sys
 from lextables.pipeline.errors import BadInput
-from lextables.models import fetching, weights
+from lextables.models import weights
 try:
     print(eval(sys.argv[1])(json.loads(sys.argv[2])))
 except BadInput as error:
@@ -66,7 +66,7 @@ def test_what_a_cut_fetch_left_out_is_fetched_before_a_job_looks(fetch):
     cut = {"org/enc": {"folder": str(folder)}}
     assert fetch("org/enc", places=cut).stdout.strip() == str(folder)  # a job takes what is there
     assert not list(folder.iterdir())
-    run = fetch("org/enc", places=cut, by="fetching.fetch")
+    run = fetch("org/enc", places=cut, by="weights.fetch")
     assert run.stdout == f"org/enc: org/enc, 0 MB, in {folder}\n"
     assert (folder / "config.json").read_bytes() == FILES["config.json"]
 
@@ -91,7 +91,7 @@ def test_a_users_model_is_looked_at_once_it_is_fetched(fetch):
     run = fetch("own-mine", places={"own-mine": {"hub": "org/enc", "kind": "encoder"}})
     assert run.returncode == 1
     assert run.stderr.splitlines()[-1].startswith("config, extra_models, own-mine: the folder ")
-    assert "holds no weights (model.safetensors)" in run.stderr
+    assert "contains no weights (model.safetensors)" in run.stderr
 
 
 def test_a_place_is_told_by_the_environment_or_is_itself(tmp_path, monkeypatch):

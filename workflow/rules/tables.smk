@@ -43,11 +43,12 @@ TABLE_PARAMS = {
     "rows_digest": lambda wildcards: digest_of(table_rows(wildcards)),
     "sources_digest": lambda wildcards: digest_of(source_words(wildcards.paper)),
     "files_digest": table_content,
-    "code": lambda wildcards: package_code("table.py", wildcards.paper, "registry", "tables"),
+    "script": "table",
+    "code": table_code,
 }
 
 
-rule table:
+use rule base as table with:
     input:
         **TABLE_INPUTS,
     output:
@@ -61,14 +62,10 @@ rule table:
         f"{RESULTS}/benchmarks/table/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
         table=any_of(name for name in SHOWN if not name.startswith("figure")),
-    conda:
-        ENVIRONMENT
     params:
         **TABLE_PARAMS,
     message:
         "Setting {wildcards.table} of {wildcards.paper} beside the published one."
-    script:
-        "../scripts/table.py"
 
 
 use rule table as figure with:

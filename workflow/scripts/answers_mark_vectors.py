@@ -20,7 +20,7 @@ with (
         weights_folder(settings), device.pick(snakemake.params.device), settings["max_length"]
     )
     encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
-    encoders = (bi_encoder.kept(each, model, settings, snakemake.params.vectors) for each in encode)
+    encoders = (bi_encoder.cached(each, model, settings, snakemake.params.vectors) for each in encode)
     probabilities = baselines.similarity_marks(of_vectors(data, *encoders))
     record["marks"] = write(MARKED, collection.marked_rows(data, probabilities), snakemake.output.predictions)
     record["device"] = device.describe(model.device)

@@ -20,7 +20,7 @@ with (
         weights_folder(settings), device.pick(snakemake.params.device), settings["max_length"]
     )
     encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
-    encoders = (bi_encoder.kept(each, model, settings, snakemake.params.vectors) for each in encode)
+    encoders = (bi_encoder.cached(each, model, settings, snakemake.params.vectors) for each in encode)
     vectors = of_vectors(data, *encoders)
     found, record["penalties"] = baselines.linear_answers(vectors, data.shares, settings, snakemake.threads)
     record["pairs"] = write(PREDICTIONS, collection.prediction_rows(found), snakemake.output.predictions)

@@ -13,10 +13,10 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
     first = next(iter(settings.values()))
     model = bi_encoder.load(weights_folder(first), where, first["max_length"])
     hits = dense.retrieve(
-        collection.load(snakemake.input, snakemake.params.task),
+        collection.load(snakemake.input.data, snakemake.params.task),
         settings,
-        bi_encoder.kept(bi_encoder.encode_documents, model, first, snakemake.params.vectors),
-        bi_encoder.kept(bi_encoder.encode_queries, model, first, snakemake.params.vectors),
+        bi_encoder.cached(bi_encoder.encode_documents, model, first, snakemake.params.vectors),
+        bi_encoder.cached(bi_encoder.encode_queries, model, first, snakemake.params.vectors),
     )
     for path, record, form in zip(snakemake.output.predictions, records, settings, strict=True):
         write(PREDICTIONS, prediction_rows(hits[form]), path)

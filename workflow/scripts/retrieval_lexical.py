@@ -8,6 +8,6 @@ from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 
 with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings):
     settings = snakemake.params.settings
-    hits = lexical.retrieve_bm25(collection.load(snakemake.input, snakemake.params.task), settings)
+    hits = lexical.retrieve_bm25(collection.load(snakemake.input.data, snakemake.params.task), settings)
     for path, form in zip(snakemake.output.predictions, settings, strict=True):
         write(PREDICTIONS, prediction_rows(hits[form]), path)

@@ -14,8 +14,7 @@ import numpy as np
 from lextables.metrics.answers import groups
 from lextables.metrics.average_precision import weighted_precisions
 from lextables.metrics.classification import by_key, nanmean
-from lextables.metrics.intervals import jackknife_interval
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
+from lextables.metrics.intervals import jackknife_interval, pseudo_values, unit_rows
 from lextables.pipeline.dataset import Row
 
 BEST = "F1, best threshold"

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lextables.metrics import classification
+from lextables.metrics import STRICT, classification
 from lextables.metrics.classification import (
     NAN,
     Jackknife,
@@ -43,7 +43,6 @@ from lextables.metrics.classification import (
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
-STRICT = ", strict"
 DATA_TYPES = ("main", "abridged")
 
 
@@ -263,11 +262,6 @@ def curve(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarr
     precision, recall, _ = precision_recall_curve(positive, score)
     recalls, first = np.unique(recall[::-1], return_index=True)
     return recalls, precision[::-1][first]
-
-
-def area(recalls: np.ndarray, precisions: np.ndarray) -> float:
-    """Return the area under a stepwise curve of `curve` or `mean_curve`, its average precision."""
-    return float(np.sum(np.diff(recalls) * precisions[1:]))
 
 
 def averaged_curve(heads: Iterable[Answered]) -> tuple[np.ndarray, np.ndarray, int]:

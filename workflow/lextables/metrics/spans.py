@@ -39,13 +39,12 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
+from lextables.metrics import HIGH, LOW, STRICT
 from lextables.metrics.intervals import RESAMPLES, percentile_interval, resampled_weights
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
 NAN = float("nan")
-STRICT = ", strict"
-LOW, HIGH = ", low", ", high"
 AUPR = "AUPR"
 RECALLS = {"precision at 80% recall": 0.8, "precision at 90% recall": 0.9}
 METRICS = (AUPR, *RECALLS)

@@ -15,8 +15,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 from transformers import set_seed
 
-from lextables.models import loading, named_code
+from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
+from lextables.models.files import check_named_code
 from lextables.models.in_parts import InParts
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.throughput import READING, count, measured
@@ -36,9 +37,9 @@ def load(
     Raises `BadInput` for a model that names code to run, and for one that is to be used as it is and lacks
     its head, or any other weights.
     """
-    named_code.check(folder)
+    check_named_code(folder)
     if not fresh_head:
-        loading.check_whole(folder, loading.absent(folder, "cross-encoder"))
+        loading.check_complete(folder, loading.missing_tensors(folder, "cross-encoder"))
     set_seed(seed)
     return CrossEncoder(folder, device=str(device), max_length=max_length, num_labels=1)
 

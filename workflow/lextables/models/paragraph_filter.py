@@ -1,7 +1,7 @@
 """LawngNLI, Section 4.1: of a long text, the few paragraphs that say most of what a query asks.
 
 A paragraph is a line that is not blank.  The text's own paragraphs are the collection of the BM25
-(`lextables.models.okapi`), so a word that most of them hold tells little.
+(`bm25.OkapiBM25`), so a word that most of them hold tells little.
 
 A model of gensim's for each pair of text and query spends its time on dictionaries of words.  Here a text is
 one sorted array: each of its words is a number of 64 bits, the upper ones a hash of the word, the lower ones
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lextables.models import okapi
+from lextables.models import bm25
 
 MOST = 5
 # A word's hash is a polynomial in this over its characters, modulo 2 ** 64; it is odd, so it has an inverse.
@@ -38,7 +38,7 @@ class Paragraphs:
         self._lower = np.uint64((1 << len(self).bit_length()) - 1)
         places = np.repeat(np.arange(len(self), dtype=np.uint64), self._lengths)
         self._words = np.sort(hashes & ~self._lower | places)
-        self._idf = okapi.idf_by_frequency(self._words_by_frequency())
+        self._idf = bm25.idf_by_frequency(self._words_by_frequency())
 
     def __len__(self) -> int:
         """Return how many paragraphs there are."""
@@ -69,7 +69,7 @@ class Paragraphs:
         places = (self._words[at] & self._lower).astype(np.intp)
         cells = np.repeat(np.arange(len(asked)) * len(self), found) + places
         inside = np.bincount(cells, minlength=len(asked) * len(self)).reshape(len(asked), len(self))
-        return okapi.weighed(inside.T, self._idf[(inside > 0).sum(axis=1)], self._lengths)
+        return bm25.okapi_scores(inside.T, self._idf[(inside > 0).sum(axis=1)], self._lengths)
 
     def _words_by_frequency(self) -> np.ndarray:
         """Return at n how many words are in n paragraphs, integers (paragraphs + 1,)."""

@@ -12,8 +12,7 @@ from typing import Any
 from lextables.papers.registry import Paper, TableEntry
 from lextables.pipeline import not_run
 from lextables.pipeline.dataset import Row, read
-from lextables.sources.registry import reworded
-from lextables.tables.cells import Score
+from lextables.sources.registry import with_registry_texts
 from lextables.tables.published import PublishedCell
 
 Scores = Mapping[tuple[str, str], tuple[float, int]]
@@ -76,8 +75,8 @@ def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[st
 
 
 def provenance(census: Path, words: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The sources in a data set's census, in the registry's words of today (`sources.registry.words`)."""
-    return reworded(json.loads(census.read_text(encoding="utf-8"))["sources"], words)
+    """The sources in a data set's census, in the registry's words of today (`registry_texts`)."""
+    return with_registry_texts(json.loads(census.read_text(encoding="utf-8"))["sources"], words)
 
 
 def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
@@ -88,16 +87,3 @@ def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
 def by_name(rows: Iterable[Row]) -> Scores:
     """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN over nothing."""
     return {(row["metric"], row["group"]): (row["value"] if row["n"] else math.nan, row["n"]) for row in rows}
-
-
-def about(system: Mapping[str, Any], measure: str, name: str, score: Score | None = None) -> dict[str, Any]:
-    """What a score's cell says of the system called ``name``, which a plan's row describes.
-
-    ``measure`` is what systems are compared by, and ``score`` by what a test compares them; see `cells.Cell`.
-    """
-    return {
-        "averages": system["averages"],
-        "measure": measure,
-        "score": score,
-        "baseline": name if system["baseline"] and not system["lenient"] else "",
-    }

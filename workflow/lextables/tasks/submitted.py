@@ -14,8 +14,8 @@ from typing import Any
 
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
-from lextables.sources import strict_csv
-from lextables.sources.bounded import OverBounds, gunzipped
+from lextables.sources import records
+from lextables.sources.archives import OverBounds, gunzipped
 
 # Environment variable with {digest: path} as JSON.  Settings identify a file by its content, so that moving
 # it reruns nothing; jobs look up the path here.
@@ -54,7 +54,7 @@ class File:
 
         Raises `BadInput` for a repeated column, or if one of ``needed`` is missing.
         """
-        rows = strict_csv.rows(self.text.encode().splitlines(keepends=True), self.name)
+        rows = records.csv_rows(self.text.encode().splitlines(keepends=True), self.name)
         place, header = next(rows)
         if (column := _repeated(header)) is not None:
             raise BadInput(f"the column {column!r} appears twice", where=place, do="remove one of the two")

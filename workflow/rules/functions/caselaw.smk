@@ -6,7 +6,7 @@ def volume_content(wildcards):
     record = record_of(Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")) or {"volumes": []}
     fetched = {entry["file"]: entry for entry in record["volumes"]}
     files = [f"{volume}.zip" for volume in VOLUMES[wildcards.shard]]
-    words = "".join(f"{file} {standing_bytes('caselaw', file, fetched.get(file))}\n" for file in files)
+    words = "".join(f"{file} {source_key('caselaw', file, fetched.get(file))}\n" for file in files)
     return hashlib.sha256(words.encode()).hexdigest()
 
 

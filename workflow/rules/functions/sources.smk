@@ -17,7 +17,7 @@ def source_content(wildcards):
     file = Path(f"{RESULTS}/sources/{wildcards.source}/{wildcards.file}")
     provenance = file.with_name(f"{file.name}.json")
     fetched = record_of(provenance) if file.is_file() else None
-    return standing_bytes(wildcards.source, wildcards.file, fetched)
+    return source_key(wildcards.source, wildcards.file, fetched)
 
 
 def record_of(provenance):
@@ -28,7 +28,7 @@ def record_of(provenance):
         return None
 
 
-def standing_bytes(source, file, fetched):
+def source_key(source, file, fetched):
     """The pin or digest of a source file, given the provenance of the one that was fetched."""
     wanted = sources.resolve(SOURCES, source, file)
-    return standing(wanted, CONFIG.mirrors(ROOT), wanted.variants_for(CONFIG.data), fetched, CONTENTS.file)
+    return content_key(wanted, CONFIG.mirrors(ROOT), wanted.variants_for(CONFIG.data), fetched, CONTENTS.file)

@@ -23,4 +23,4 @@ def given_task(wildcards):
 
 def given_code(wildcards):
     """The code of the check, in which each task has a part of its own."""
-    return code("submitted.py", f"lextables.tasks.{TASKS[wildcards.dataset].task}.submitted")
+    return fingerprint_of("submitted.py", f"lextables.tasks.{TASKS[wildcards.dataset].task}.submitted")

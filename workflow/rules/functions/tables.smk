@@ -64,6 +64,13 @@ def table_content(wildcards):
     return digest_of([content_of(files), *users])
 
 
+def table_code(wildcards):
+    """Param: `code` of a table, with the modules of its paper and of the tasks of the paper's file."""
+    tasks = {f"lextables.tasks.{task.task}.plan" for task in PAPERS[wildcards.paper].tasks.values()}
+    of_paper = package_modules(wildcards.paper, "registry", "tables")
+    return fingerprint_of("table.py", *of_paper, *sorted(tasks))
+
+
 @cache
 def sources_of(paper):
     """The sources that are a paper's: of its name, in its file, or of a file that its data sets are read from."""
@@ -78,4 +85,4 @@ def sources_of(paper):
 def source_words(paper):
     """What the registry says of a paper's sources, and of those that are no paper's own; all pages show it."""
     owned = set().union(*map(sources_of, PAPERS))
-    return sources.words(SOURCES, sorted(sources_of(paper) | (SOURCES.keys() - owned)))
+    return sources.registry_texts(SOURCES, sorted(sources_of(paper) | (SOURCES.keys() - owned)))

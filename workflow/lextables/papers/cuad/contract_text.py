@@ -16,7 +16,7 @@ from pypdf import PasswordType, PdfReader
 from pypdf.errors import DependencyError
 
 from lextables.pipeline.errors import BadInput
-from lextables.sources.bounded import Bounds, OverBounds, check_members
+from lextables.sources.archives import Bounds, OverBounds, check_members
 
 LIMIT = 5_000_000  # characters
 BYTES_A_CHARACTER = 4  # at most, in UTF-8

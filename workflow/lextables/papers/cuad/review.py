@@ -13,8 +13,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from lextables.papers.cuad import marks
-from lextables.papers.cuad.asking import LINEAR
 from lextables.papers.cuad.marks import Band, Marks
+from lextables.papers.cuad.reviewer import LINEAR
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput
 from lextables.tables import render

@@ -9,8 +9,8 @@ import numpy as np
 
 from lextables.metrics import classification, minority_aupr
 from lextables.metrics.classification import METRICS, Jackknife, answered, by_head, by_key
+from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.metrics.minority_aupr import head_auprs
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import loaded

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import faiss
 import numpy as np
 
-from lextables.models.dense_index import nearest
 from lextables.models.paragraph_filter import Paragraphs
 from lextables.tasks.retrieval.collection import Collection, Hits
 
@@ -123,3 +123,14 @@ READ: Mapping[str, Callable[[str], Callable[[str], Parts]]] = {
     "paragraphs": lambda text: _for_every_query(paragraphs(text)),
     "filtered": filtered,
 }
+
+
+def nearest(query: np.ndarray, parts: np.ndarray) -> float:
+    """Return the largest inner product of a query's vector with those of a document's parts (parts, d).
+
+    Both are float32.  Each product is computed separately, so equal vectors give equal products.
+    """
+    parts = np.ascontiguousarray(parts)
+    products = np.empty(len(parts), dtype=np.float32)
+    faiss.fvec_inner_products_ny(*map(faiss.swig_ptr, (products, query, parts)), parts.shape[1], len(parts))
+    return float(products.max())

@@ -7,7 +7,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from lextables.metrics.ranking import STRICT, by_name, strict_reading
+from lextables.metrics import STRICT
+from lextables.metrics.ranking import by_name, strict_reading
 from lextables.pipeline.dataset import Row, read
 from lextables.tasks.retrieval.collection import Collection, reorder
 

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from transformers import PreTrainedTokenizerBase
 
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import load_tokenizer
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput

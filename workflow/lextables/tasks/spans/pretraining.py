@@ -22,8 +22,7 @@ from transformers import (
 
 from lextables.models.checkpoints import arguments, train
 from lextables.models.in_parts import InParts
-from lextables.models.loading import check_whole, fresh_encoder, quiet, save
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import check_complete, fresh_encoder, load_tokenizer, quiet, save
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput, loading_weights
 
@@ -71,7 +70,7 @@ def pretrain(
         model, report = AutoModelForMaskedLM.from_pretrained(
             folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
         )
-    check_whole(folder, fresh_encoder(model, report))
+    check_complete(folder, fresh_encoder(model, report))
     packed = Path(work) / "blocks.bin"
     if not packed.exists():
         pack(tokenizer, texts, packed, max_length, updates * batch_size)

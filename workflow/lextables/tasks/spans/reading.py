@@ -16,11 +16,11 @@ import torch
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from lextables.models import span_head
+from lextables.models import loading
+from lextables.models.loading import load_tokenizer
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.precision import tf32
 from lextables.models.throughput import READING, count, measured
-from lextables.models.tokenizer import load_tokenizer
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
@@ -355,7 +355,7 @@ def read_windows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of `NBEST` of the model in ``weights`` for the windows of ``dataset``."""
     return predict(
-        span_head.load(str(weights), device, trained=True),
+        loading.load_span_model(str(weights), device, trained=True),
         dataset,
         texts,
         Collator.of(dataset.tokenizer),

@@ -9,11 +9,10 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel, TrainingArguments
 
-from lextables.models import checkpoints, span_head
+from lextables.models import checkpoints, loading
 from lextables.models.checkpoints import arguments, work_folder
 from lextables.models.in_parts import InParts
-from lextables.models.loading import save
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import load_tokenizer, save
 from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
@@ -95,7 +94,7 @@ def train(
     )
     if record := checkpoints.finished(work, output):
         return record
-    model = span_head.load(folder, device, seed)
+    model = loading.load_span_model(folder, device, seed)
     resumed = finetune(
         model,
         dataset,
