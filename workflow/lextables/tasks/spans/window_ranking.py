@@ -18,7 +18,7 @@ from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.windows import Windows, open_windows, read_tokens
 
-TERMS = 100_000
+MAX_TERMS = 100_000
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,15 @@ def answered(found: Passages) -> dict[str, np.ndarray]:
     return held
 
 
-def fit(
-    texts: Sequence[str], labels: Mapping[str, np.ndarray], *, seed: int = 0, terms: int = TERMS
-) -> Ranker:
+def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
     """Return a ranker trained on passages and, for each category, which of them contain an answer.
 
-    TF-IDF (the ``terms`` most frequent words and word pairs in at least two passages, sublinear counts) and a
-    class-balanced logistic regression for each category.  The windows of a category with one class keep their
-    order.  Raises `BadInput` if no word is in two passages.
+    TF-IDF (the `MAX_TERMS` most frequent words and word pairs in at least two passages, sublinear counts) and
+    a class-balanced logistic regression for each category.  The windows of a category with one class keep
+    their order.  Raises `BadInput` if no word is in two passages.
     """
     vectorizer = TfidfVectorizer(
-        ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=terms, dtype=np.float32
+        ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=MAX_TERMS, dtype=np.float32
     )
     try:
         counts = vectorizer.fit_transform(texts)
@@ -104,7 +102,7 @@ def fit(
                 max_iter=20,
                 tol=None,
                 class_weight="balanced",
-                random_state=seed,
+                random_state=0,
             )
             row[:] = model.fit(counts, held).coef_[0]
     names = tuple(vectorizer.get_feature_names_out().tolist())
