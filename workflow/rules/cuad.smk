@@ -4,6 +4,7 @@
 #   out   {RESULTS}/review/<contract>.html, .csv
 #   steps contract + model + precision of its marks in the test contracts -> review
 
+from lextables.papers.cuad import reviewer
 from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
 
 # `snakemake review --config contract=path.txt`.  The review is named after the contract's file and a digest of its

@@ -4,8 +4,6 @@
 @cache
 def contract_reviewer():
     """The run whose model reads the contract."""
-    from lextables.papers.cuad import reviewer  # needed for a review only
-
     return reviewer.choose(CONFIG, PAPERS["cuad"], PLANS["cuad"], RESULTS)
 
 
