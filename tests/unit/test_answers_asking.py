@@ -142,7 +142,8 @@ def test_a_server_is_asked_about_what_its_window_may_hold_and_the_longest_comes_
     record, _ = answers(data, model, tmp_path)
     assert record["pairs"] == 3
     assert ["never sold" in text_of(prompt) for prompt in model.weighed] == [True, False, False]
-    with pytest.raises(BadInput, match=r"two\.example needs at least 1\d\d tokens, but the window of fake"):
+    long = r"two\.example needs at least 1\d\d tokens, but the window of fake has 100"
+    with pytest.raises(BadInput, match=long):
         answers(data, Served(lawyer, window=100), tmp_path)
 
 

@@ -85,10 +85,9 @@ def span(start, end, probability, question="c__Tail"):
     }
 
 
-def places(rows, share=0.1):
+def places(rows):
     return [
-        (row["start"], row["end"], row["probability"])
-        for row in join(rows, {"c__Tail": TEXT, "d": TEXT}, share)
+        (row["start"], row["end"], row["probability"]) for row in join(rows, {"c__Tail": TEXT, "d": TEXT})
     ]
 
 

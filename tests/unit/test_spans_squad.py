@@ -265,5 +265,3 @@ def test_held_out_are_a_share_of_the_training_contracts_or_a_split():
     assert held_out_contracts(splits, 0.1) == held_out(trained, 0.1)
     everything = held_out_contracts(splits, 1.0)
     assert everything == set(trained)
-    # What is tested on goes by the name that the data set gives it.
-    assert held_out_contracts(splits, 1.0, test="dev") == set(splits) - {"a", "c"}

@@ -87,14 +87,11 @@ def test_white_space_and_neighbours_change_no_token(tokenizer, monkeypatch):
         assert getattr(in_parts, name).tolist() == getattr(plain, name).tolist()
 
 
-def test_words_have_a_space_in_front_unless_it_is_turned_off():
-    tokenizer = TOKENIZERS["roberta"]
-    for leading_space in (True, False):
-        tokens = tokenise(tokenizer, "Agreement\nof", "a contract", leading_space=leading_space)
-        names = tokenizer.convert_ids_to_tokens(tokens.ids.tolist())
-        assert names[0].startswith("Ġ") is leading_space
-        assert "".join(names).count("Ġ") == (2 if leading_space else 0)
-        assert (tokens.starts[0], tokens.ends[-1]) == (0, 12)
+def test_words_have_a_space_in_front():
+    tokens = tokenise(TOKENIZERS["roberta"], "Agreement\nof", "a contract")
+    names = TOKENIZERS["roberta"].convert_ids_to_tokens(tokens.ids.tolist())
+    assert names[0].startswith("Ġ") and "".join(names).count("Ġ") == 2
+    assert (tokens.starts[0], tokens.ends[-1]) == (0, 12)
 
 
 def test_a_truncating_call_before_does_not_cut_a_contract():

@@ -1,7 +1,6 @@
 """Examples: their texts, labels and heads, training subsets, drawing order, and trials of a grid."""
 
 import hashlib
-import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -167,16 +166,13 @@ QUEUES: dict[str, Callable[[Labels, np.random.Generator], Iterator[int]]] = {
 }
 
 
-def draws(
-    labels: Mapping[str, Labels], total: int, seed: int, sampling: str = "balanced", turn: int = 1
-) -> np.ndarray:
+def draws(labels: Mapping[str, Labels], total: int, seed: int, sampling: str = "balanced") -> np.ndarray:
     """Return ``total`` training examples in drawing order: int64 (total, 2), head number and example.
 
-    Heads, numbered in sorted order, take turns in rounds with a new order each.  Each head has its own queue
-    (one of `QUEUES`), which does not depend on the other heads.  ``labels`` are those of each head's training
-    examples.  ``turn`` examples are drawn in a turn: 1 in MAUD's text.  With ``turn`` equal to the batch size
-    each update is of one head, as in MAUD's released multi-task script, whose loss keeps only the last of the
-    four heads that it draws for an update.
+    Heads, numbered in sorted order, take turns of one example, in rounds with a new order each (MAUD's text;
+    each update of its released multi-task script is of one head).  Each head has its own queue (one of
+    `QUEUES`), which does not depend on the other heads.  ``labels`` are those of each head's training
+    examples.
     """
     queues = [
         QUEUES[sampling](of_head, _generator(seed, "queue", head)) for head, of_head in sorted(labels.items())
@@ -186,8 +182,8 @@ def draws(
     at = 0
     while at < total:
         for head in rounds.permutation(len(queues)):
-            for example in itertools.islice(queues[head], min(turn, total - at)):
-                drawn[at] = head, example
+            if at < total:
+                drawn[at] = head, next(queues[head])
                 at += 1
     return drawn
 

@@ -269,7 +269,7 @@ def predict(
             if not rows or head not in model.heads:
                 continue
             logits = model.heads[head].logits(features, _places(rows, place))
-            given = shares(logits, multi_label=settings["multi_label"])
+            probabilities_ = shares(logits, multi_label=settings["multi_label"])
             found += [
                 {
                     "head_id": head,
@@ -277,7 +277,7 @@ def predict(
                     "logits": of_row.tolist(),
                     "probabilities": share.tolist(),
                 }
-                for row, of_row, share in zip(rows, logits, given, strict=True)
+                for row, of_row, share in zip(rows, logits, probabilities_, strict=True)
             ]
     return found
 
@@ -317,8 +317,8 @@ def train(
     training = by_head(
         subset(rows, settings["percent"] / 100, 0, multi_label=several), answers, labelled=True
     )
-    given = _texts_of(training, examples, texts, settings["view"])
-    model = learn(given, training, answers, settings, _vectors(vectors), threads)
+    training_texts = _texts_of(training, examples, texts, settings["view"])
+    model = learn(training_texts, training, answers, settings, _vectors(vectors), threads)
     save(model, Path(output) / WEIGHTS)
     return {
         "heads": len(model.heads),
@@ -381,9 +381,9 @@ def _read(
         _asked(of_splits(read(examples), test), settings, view), [row["head_id"] for row in read(heads)]
     )
     learnt = {head: rows for head, rows in asked.items() if head in model.heads}
-    given = _texts_of(learnt, examples, texts, view)
+    learnt_texts = _texts_of(learnt, examples, texts, view)
     left = sum(bool(rows) for head, rows in asked.items() if head not in learnt)
-    return predict(model, given, learnt, settings, vectors), left
+    return predict(model, learnt_texts, learnt, settings, vectors), left
 
 
 def _asked(rows: Iterable[Row], settings: Settings, view: View | None) -> Iterator[Row]:
@@ -395,7 +395,7 @@ def _texts_of(
     rows: Mapping[str, Sequence[Row]], examples: str | Path, texts: str | Path, view: View | None
 ) -> list[Text]:
     """Return the texts of these examples; raises `BadInput` for a missing or empty text."""
-    wanted = {key_of(row): row["example_id"] for those in rows.values() for row in those}
+    wanted = {key_of(row): row["example_id"] for of_head in rows.values() for row in of_head}
     found = [text for text in texts_of(examples, texts, [view] if view else ()) if text.key in wanted]
     if missing := sorted(wanted.keys() - {text.key for text in found}):
         raise BadInput(f"there is no text {missing[0][0]!r}", where=f"example {wanted[missing[0]]}")

@@ -384,8 +384,9 @@ def _fresh(run: Training, heads: Sequence[str], labels: Mapping[str, Labels]) ->
         right = ([answer for of_example in labels[head] for answer in of_example] for head in heads)
         weights = [balanced_weights(of_head, size) for of_head, size in zip(right, sizes, strict=True)]
     twice = settings["max_length"] > _LONG
-    given = {"loss": settings["loss"], "weights": weights}
-    return multi_head.load(run.folder, sizes, settings["head"], run.seed, twice, **given).to(run.device)
+    return multi_head.load(
+        run.folder, sizes, settings["head"], run.seed, twice, loss=settings["loss"], weights=weights
+    ).to(run.device)
 
 
 def _single(labels: Labels) -> torch.Tensor:

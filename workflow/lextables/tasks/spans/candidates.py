@@ -25,8 +25,8 @@ _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
     r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
-_LEFT_OPEN = r"_+|\[[^\]\n]{0,12}\]"  # for whoever signs to fill in
-# A line break of the filing may stand within th, nd and the like.
+_LEFT_OPEN = r"_+|\[[^\]\n]{0,12}\]"  # to be filled in
+# A line break of the filing may be inside th, nd and the like.
 _DAY = rf"(?:\d{{1,2}}\s?(?:s ?t|n ?d|r ?d|t ?h)?|{_LEFT_OPEN}|first|second|third)"
 _YEAR = rf"(?:\d{{4}}|\d{{2}}_+|{_LEFT_OPEN})"
 _DATE = re.compile(
@@ -50,7 +50,7 @@ _BEFORE_TITLE = re.compile(
 )
 _SHORTEST_TITLE = 6
 
-_GAP = r"(?:[ \xa0]{1,2}|\s(?!\s))"  # wider ones stand between columns and paragraphs
+_GAP = r"(?:[ \xa0]{1,2}|\s(?!\s))"  # wider gaps separate columns and paragraphs
 _NEXT = r"(?=[\s,.;:)”\"]|$)"
 _FORM = (  # of companies
     r"(?:Inc(?:orporated)?|L\.?\s?L\.?\s?C|Ltd|Limited|Corp(?:oration)?|Co(?:mpany)?|L\.?\s?P|L\.?L\.?P"
@@ -69,33 +69,32 @@ _AND = re.compile(r"\s+and\s+")
 
 
 def dates(text: str) -> list[Span]:
-    """Return where each date of ``text`` stands, also one that is left open, in order."""
+    """Return the position of each date in ``text``, also of unfilled ones, in order."""
     return [match.span() for match in _DATE.finditer(text)]
 
 
 def titles(text: str) -> list[Span]:
-    """Return where the names of documents may stand in ``text``: capitalised words, one of them of that kind.
+    """Return possible positions of document titles in ``text``: capitalised words, one of them such as Agreement.
 
-    They begin after an exhibit's number or an article, and end where the first or the last word like
-    Agreement does.
+    They begin after an exhibit's number or an article, and end at the first or the last word like Agreement.
     """
-    found = []
+    spans = []
     for match in _CAPITALS.finditer(text):
         words = match[0]
         if _DOCUMENT.search(words):
             before = _BEFORE_TITLE.match(words)
             start = match.start() + (before.end() if before else 0)
             ends = [match.start() + last.end() for last in _LAST_WORD.finditer(words)] or [match.end()]
-            found += [(start, end) for end in (ends[0], ends[-1])]
-    return [span for span in dict.fromkeys(found) if span[1] - span[0] >= _SHORTEST_TITLE]
+            spans += [(start, end) for end in (ends[0], ends[-1])]
+    return [span for span in dict.fromkeys(spans) if span[1] - span[0] >= _SHORTEST_TITLE]
 
 
 def names(text: str) -> list[Span]:
-    """Return where ``text`` may name somebody: capitalised words, and what stands in quotes, in order.
+    """Return possible positions of names in ``text``: capitalised words and quoted text, in order.
 
-    Of capitalised words also those up to a company's form, and those on either side of an `and`.
+    For capitalised words also the part up to a company's legal form, and the parts around an `and`.
     """
-    found = [match.span(1) for pattern in (_QUOTED, _DEFINED) for match in pattern.finditer(text)]
+    spans = [match.span(1) for pattern in (_QUOTED, _DEFINED) for match in pattern.finditer(text)]
     for match in _NAME.finditer(text):
         start, words = match.start(), _LEFT_OVER.sub("", match[0])
         ends = [end.end() for end in _COMPANY_END.finditer(words)]
@@ -105,8 +104,8 @@ def names(text: str) -> list[Span]:
             *((0, end) for end in ends[:1]),
             *zip(joints[::2], joints[1::2], strict=True),
         ]
-        found += [(start + first, start + last) for first, last in inside]
-    return [(first, last) for first, last in sorted(set(found)) if _LETTER.search(text, first, last)]
+        spans += [(start + first, start + last) for first, last in inside]
+    return [(first, last) for first, last in sorted(set(spans)) if _LETTER.search(text, first, last)]
 
 
 PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
@@ -174,10 +173,10 @@ def _parts(units: Units, contract: int, unit: int, parts: Sequence[str]) -> Iter
                 yield start + first, start + last
 
 
-def candidate_features(given: Candidates, units: Units, logits: np.ndarray) -> np.ndarray:
+def candidate_features(candidates: Candidates, units: Units, logits: np.ndarray) -> np.ndarray:
     """Return the features of each candidate, float64 (candidates, features), from the ``logits`` (units,)."""
     z = logits.astype(np.float64)
-    contract, first, last = given.contract, given.first, given.last
+    contract, first, last = candidates.contract, candidates.first, candidates.last
     of_run = z[np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])]
     highest, lowest = of_run.max(axis=1), of_run.min(axis=1)
     padded = np.concatenate([[OUTSIDE], z, [OUTSIDE]])
@@ -197,30 +196,30 @@ def candidate_features(given: Candidates, units: Units, logits: np.ndarray) -> n
     place = rank[np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])].min(axis=1)
     best_other = np.where(place == 0, second[contract], best[contract])
 
-    length = np.log1p(given.end - given.start)
+    length = np.log1p(candidates.end - candidates.start)
     characters = np.array([len(text) for text in units.texts])[contract]
     count = np.diff(units.bounds)[contract]
-    run, whole = last > first, ~given.part & (first == last)
+    run, whole = last > first, ~candidates.part & (first == last)
     return np.column_stack(
         [highest, lowest, of_run.mean(axis=1), before, after]
         + [best[contract] - highest, highest - best_other, together[contract]]
         + [np.log1p(place), *(place < within for within in RANKS)]
-        + [length, length**2 / 5, given.start / characters, np.log1p(given.start), np.log1p(count)]
-        + [whole, given.part, *(last - first == more for more in range(1, LONGEST_RUN))]
+        + [length, length**2 / 5, candidates.start / characters, np.log1p(candidates.start), np.log1p(count)]
+        + [whole, candidates.part, *(last - first == more for more in range(1, LONGEST_RUN))]
         + [np.maximum(0, highest - hinge) for hinge in HINGES]
         + [run * lowest, whole * np.maximum(before, after)]
     ).astype(np.float64)
 
 
-def part_words(given: Candidates, units: Units) -> csr_matrix:
+def part_words(candidates: Candidates, units: Units) -> csr_matrix:
     """Return hashed counts of the words in and beside each part, float64 (candidates, `TOKENS`)."""
     hasher = FeatureHasher(TOKENS, input_type="string")
-    return csr_matrix(WORDS_WEIGHT * hasher.transform(_tokens(given, units)))
+    return csr_matrix(WORDS_WEIGHT * hasher.transform(_tokens(candidates, units)))
 
 
-def _tokens(given: Candidates, units: Units) -> Iterator[list[str]]:
+def _tokens(candidates: Candidates, units: Units) -> Iterator[list[str]]:
     """Yield the words in and beside each part, with their positions; none for whole units."""
-    columns = (given.contract, given.first, given.start, given.end, given.part)
+    columns = (candidates.contract, candidates.first, candidates.start, candidates.end, candidates.part)
     for contract, unit, start, end, part in zip(*(column.tolist() for column in columns), strict=True):
         if not part:
             yield []

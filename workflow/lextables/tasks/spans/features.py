@@ -271,7 +271,6 @@ def _write_shard(job: _Shard) -> list[_Done]:
                 job.tokenizer,
                 text,
                 f"{job.contracts.name}, contract_id {contract_id!r}",
-                leading_space=job.settings.leading_space,
             )
             some = job.examples[contract_id]
             found = _labels(job, text, tokens, some)
@@ -353,7 +352,6 @@ def _labels(
             words,
             example.start,
             example.end,
-            leading_space=job.settings.leading_space,
         )
         if found and found[1] < found[0]:
             raise BadInput(

@@ -11,6 +11,8 @@ from lextables.metrics import spans
 from lextables.pipeline.dataset import Row, read
 from lextables.tasks.spans.squad import collapsed
 
+MIN_SHARE = 0.1
+
 
 def choose(
     trials: Sequence[Mapping[str, Any]],
@@ -39,7 +41,7 @@ def _area(path: str | Path, gold: spans.Gold, relaxed: str | None, low_threshold
     return float(spans.aupr(counts.curve())[0])
 
 
-def join(predictions: Iterable[Row], texts: Mapping[str, str], share: float = 0.1) -> Iterator[Row]:
+def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
     """Yield the n-best spans of each question with overlapping and touching spans joined.
 
     A model that reads one window at a time cannot predict a span longer than its window (MAUD, Section A.14,
@@ -47,7 +49,7 @@ def join(predictions: Iterable[Row], texts: Mapping[str, str], share: float = 0.
     white space is between them).
 
     ``predictions`` are rows of `schema.NBEST`, sorted by question; ``texts`` maps questions to their
-    contract's text.  A span joins only spans at least ``share`` as probable as the best of its run of
+    contract's text.  A span joins only spans at least `MIN_SHARE` times as probable as the best of its run of
     touching spans; the others are dropped, since a passage is predicted once.  The joined span has the sum of
     the parts' probabilities, which are shares of one passage, and the logits of the best part; its released
     text is its slice with single blanks.  Of spans with the same released text the most probable is kept, as
@@ -60,7 +62,7 @@ def join(predictions: Iterable[Row], texts: Mapping[str, str], share: float = 0.
             (row for row in rows if row["start"] >= 0), key=lambda row: (row["start"], row["end"])
         )
         for run in _runs(spans_, text):
-            joined += _joined(run, text, share)
+            joined += _joined(run, text)
         joined.sort(key=lambda row: (-row["probability"], row["start"], row["end"]))
         by_text: dict[str, Row] = {}
         for row in joined:
@@ -83,12 +85,12 @@ def _runs(spans_: Sequence[Row], text: str) -> Iterator[list[Row]]:
         yield run
 
 
-def _joined(run: Sequence[Row], text: str, share: float) -> Iterator[Row]:
+def _joined(run: Sequence[Row], text: str) -> Iterator[Row]:
     def rank(row: Row) -> tuple[float, int, int]:
         return row["probability"], -row["start"], -row["end"]
 
     best = max(run, key=rank)
-    kept = [row for row in run if row["probability"] >= share * best["probability"]]
+    kept = [row for row in run if row["probability"] >= MIN_SHARE * best["probability"]]
     # Without the improbable spans between them, the others may no longer touch.
     for part in _runs(kept, text):
         top = max(part, key=rank)

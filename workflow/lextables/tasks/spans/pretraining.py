@@ -51,13 +51,11 @@ def pretrain(
     bf16: bool,
     device: torch.device,
     output: str | Path,
-    weight_decay: float = 0.01,
-    warmup: int = 0,
 ) -> int:
     """Pretrain the encoder in ``folder`` on ``texts`` and save it, with its tokenizer, to ``output``.
 
-    15 % of the tokens are masked, differently in each pass (RoBERTa's dynamic masking); AdamW, linear decay
-    after ``warmup`` updates.  The texts are read once, in order, until they fill ``updates`` x ``batch_size``
+    15 % of the tokens are masked, differently in each pass (RoBERTa's dynamic masking); AdamW, linear decay.
+    The texts are read once, in order, until they fill ``updates`` x ``batch_size``
     blocks of ``max_length`` tokens; fewer blocks are used repeatedly.  Blocks and checkpoints are in
     ``work``; a run that finds them there resumes and ends with the weights of an uninterrupted run.  Returns
     the update from which it resumed (0 for a fresh start).  Raises `BadInput` if the texts do not fill one
@@ -79,9 +77,8 @@ def pretrain(
         **arguments(work, updates, seed=seed, save_every=save_every, device=device, bf16=bf16),
         per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
-        weight_decay=weight_decay,
+        weight_decay=0.01,
         lr_scheduler_type="linear",
-        warmup_steps=warmup,
         logging_steps=max(1, updates // 20),
         disable_tqdm=False,
         remove_unused_columns=False,

@@ -244,14 +244,14 @@ def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
     return _drawn(contract_ids, share, seed=0)
 
 
-def held_out_contracts(splits: Mapping[str, str], share: float | str, test: str = "test") -> frozenset[str]:
+def held_out_contracts(splits: Mapping[str, str], share: float | str) -> frozenset[str]:
     """Return the held-out contracts: those of the split ``share``, or that share of the training contracts.
 
-    ``splits`` maps contracts to splits; all splits but ``test`` are for training.
+    ``splits`` maps contracts to splits; all splits but `test` are for training.
     """
     if isinstance(share, str):
         return frozenset(name for name, split in splits.items() if split == share)
-    return held_out((name for name, split in splits.items() if split != test), share)
+    return held_out((name for name, split in splits.items() if split != "test"), share)
 
 
 def part(contract_ids: Iterable[str], percent: int, seed: int) -> frozenset[str]:

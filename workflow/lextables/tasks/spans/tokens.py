@@ -130,15 +130,12 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
     )
 
 
-def tokenise(
-    tokenizer: PreTrainedTokenizerBase, text: str, where: str, *, leading_space: bool = True
-) -> Tokens:
+def tokenise(tokenizer: PreTrainedTokenizerBase, text: str, where: str) -> Tokens:
     """Return the tokens of a contract with their characters in ``text``, without special tokens.
 
     Words are separated by blanks, tabs, line ends and U+202F and tokenised separately (transformers 4's
-    SquadExample); the number and kind of separators do not matter.  ``leading_space`` is as in
-    `WindowSettings`.  Raises `BadInput`, with ``where``, for a text without tokens or with more than
-    5,000,000 characters.
+    SquadExample); the number and kind of separators do not matter.  Raises `BadInput`, with ``where``, for a
+    text without tokens or with more than 5,000,000 characters.
     """
     if len(text) > MAX_CHARACTERS:
         raise BadInput(
@@ -146,13 +143,12 @@ def tokenise(
             where=where,
             do="split it or leave it out",
         )
-    space = " " if leading_space else ""
     words = _WORD.finditer(text)
     parts = []
     while batch := list(itertools.islice(words, _WORDS_A_CALL)):
         # A word has the same tokens everywhere, so each distinct word is tokenised once.
         distinct = {word: at for at, word in enumerate(dict.fromkeys(word.group() for word in batch))}
-        spaced = [_spaced(word, space) for word in distinct]
+        spaced = [_spaced(word) for word in distinct]
         encoded = _encode(tokenizer, spaced)
         ids, of_word = np.array(encoded.ids, dtype=np.int64), np.array(encoded.word_ids, dtype=np.int64)
         # The added space is not a character of the text.
@@ -171,9 +167,13 @@ def tokenise(
     return Tokens(*(np.concatenate(column).astype(np.int32) for column in zip(*parts, strict=True)))
 
 
-def _spaced(word: str, space: str) -> str:
-    """Return a word with a space before it; RoBERTa's slow tokenizer omits it before U+00A0."""
-    return word if word[:1].isspace() else space + word
+def _spaced(word: str) -> str:
+    """Return a word with a space before it, as the released conversion does for RoBERTa.
+
+    RoBERTa's slow tokenizer omits it before U+00A0.  The release adds no space for DeBERTa, whose words then
+    lack the marker of a word's start; for WordPiece and SentencePiece it makes no difference.
+    """
+    return word if word[:1].isspace() else f" {word}"
 
 
 def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -189,8 +189,6 @@ def answer_tokens(
     words: Words,
     start: int,
     end: int,
-    *,
-    leading_space: bool = True,
 ) -> tuple[int, int] | None:
     """Return the first and the last token of the label of an answer, characters [start, end).
 
@@ -213,8 +211,7 @@ def answer_tokens(
     alone, here = encoded.ids, tokens.ids[low:high].tolist()
     if tokenizer.unk_token_id in alone:
         # Unknown characters share an id, so their text is compared.
-        space = " " if leading_space else ""
-        alone, here = encoded.tokens, _encode(tokenizer, [_spaced(word, space) for word in within]).tokens
+        alone, here = encoded.tokens, _encode(tokenizer, [_spaced(word) for word in within]).tokens
     for at in range(len(here) - len(alone) + 1):
         if alone and here[at] == alone[0] and here[at : at + len(alone)] == alone:
             return low + at, low + at + len(alone) - 1

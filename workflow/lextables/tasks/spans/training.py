@@ -95,21 +95,10 @@ def train(
     if record := checkpoints.finished(work, output):
         return record
     model = loading.load_span_model(folder, device, seed)
-    resumed = finetune(
-        model,
-        dataset,
-        Collator.of(tokenizer),
-        learning_rate=settings["learning_rate"],
-        epochs=settings["epochs"],
-        batch_size=settings["batch_size"],
-        accumulation=settings["accumulation"],
-        max_updates=settings["max_updates"],
-        empty_weight=weight,
-        bf16=settings["bf16"],
-        save_every=settings["save_every"],
-        seed=seed,
-        work=work,
-    )
+    names = "learning_rate epochs batch_size accumulation max_updates bf16 save_every".split()
+    options = {name: settings[name] for name in names}
+    collator = Collator.of(tokenizer)
+    resumed = finetune(model, dataset, collator, **options, empty_weight=weight, seed=seed, work=work)
     save(model, tokenizer, output)
     answered = int((windows.start_positions[rows] > 0).sum())
     return {
@@ -169,14 +158,12 @@ def finetune(
     save_every: int,
     bf16: bool = False,
     max_updates: int | None = None,
-    weight_decay: float = 0.0,
-    warmup: int = 0,
     empty_weight: float | None = None,
     accumulation: int = 1,
 ) -> int:
     """Fine-tune in place on the windows of ``dataset``, on the model's device.
 
-    The defaults are those of the released code: AdamW (epsilon 1e-8), no weight decay, gradients clipped at
+    As in the released code: AdamW (epsilon 1e-8), no weight decay, gradients clipped at
     norm 1, no warm-up, a learning rate that decreases linearly to 0 over `updates`.  Windows are the balanced
     sample (`windows.balanced`, as in the released code), or all with ``empty_weight``
     (`windows.empty_weight`, as in the paper's Section 4.1).  A batch of ``batch_size`` windows is processed
@@ -193,11 +180,10 @@ def finetune(
         **arguments(work, last, seed=seed, save_every=save_every, device=model.device, bf16=bf16),
         per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
-        weight_decay=weight_decay,
+        weight_decay=0.0,
         adam_epsilon=1e-8,
         max_grad_norm=1.0,
         lr_scheduler_type="linear",
-        warmup_steps=warmup,
         logging_steps=max(1, last // 20),
         disable_tqdm=False,
         remove_unused_columns=False,

@@ -145,11 +145,11 @@ def read_vectors(path: str | Path, names: Sequence[str]) -> np.ndarray:
     Raises `BadInput` for a contract without vectors.
     """
     asked = set(names)
-    held = {row["contract_id"]: row for row in read(path) if row["contract_id"] in asked}
-    if missing := sorted(asked - held.keys()):
+    rows = {row["contract_id"]: row for row in read(path) if row["contract_id"] in asked}
+    if missing := sorted(asked - rows.keys()):
         raise BadInput(f"the contract {missing[0]!r} has no vectors", where=str(path), do="encode them again")
-    units = sum(held[name]["units"] for name in names)
-    flat = np.frombuffer(b"".join(held[name]["vectors"] for name in names), dtype=np.float16)
+    units = sum(rows[name]["units"] for name in names)
+    flat = np.frombuffer(b"".join(rows[name]["vectors"] for name in names), dtype=np.float16)
     return flat.reshape(units, -1).astype(np.float32) if units else np.zeros((0, 0), dtype=np.float32)
 
 

@@ -18,7 +18,7 @@ from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.windows import Windows, open_windows, read_tokens
 
-TERMS = 100_000
+MAX_TERMS = 100_000
 
 
 @dataclass(frozen=True)
@@ -56,36 +56,34 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
     )
     stops = np.zeros(len(keys), dtype=np.int64)
     np.maximum.at(stops, passage, windows.token_to)
-    found = []
+    passage_texts = []
     for key, stop in zip(keys.tolist(), stops.tolist(), strict=True):
         name = windows.contracts[key // span]
         offsets = tokens[name]
-        found.append(texts[name][int(offsets.starts[key % span]) : int(offsets.ends[stop - 1])])
-    return Passages(windows, tuple(found), passage)
+        passage_texts.append(texts[name][int(offsets.starts[key % span]) : int(offsets.ends[stop - 1])])
+    return Passages(windows, tuple(passage_texts), passage)
 
 
-def answered(found: Passages) -> dict[str, np.ndarray]:
+def answered(passages: Passages) -> dict[str, np.ndarray]:
     """Return for each category the passages with a complete answer, bool (passages,)."""
-    windows = found.windows
-    held = {}
+    windows = passages.windows
+    labels = {}
     for index, category in enumerate(windows.categories):
         rows = (windows.category == index) & (windows.start_positions > 0)
-        held[category] = np.zeros(len(found.texts), dtype=bool)
-        held[category][found.passage[rows]] = True
-    return held
+        labels[category] = np.zeros(len(passages.texts), dtype=bool)
+        labels[category][passages.passage[rows]] = True
+    return labels
 
 
-def fit(
-    texts: Sequence[str], labels: Mapping[str, np.ndarray], *, seed: int = 0, terms: int = TERMS
-) -> Ranker:
+def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
     """Return a ranker trained on passages and, for each category, which of them contain an answer.
 
-    TF-IDF (the ``terms`` most frequent words and word pairs in at least two passages, sublinear counts) and a
-    class-balanced logistic regression for each category.  The windows of a category with one class keep their
-    order.  Raises `BadInput` if no word is in two passages.
+    TF-IDF (the `MAX_TERMS` most frequent words and word pairs in at least two passages, sublinear counts) and
+    a class-balanced logistic regression for each category.  The windows of a category with one class keep
+    their order.  Raises `BadInput` if no word is in two passages.
     """
     vectorizer = TfidfVectorizer(
-        ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=terms, dtype=np.float32
+        ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=MAX_TERMS, dtype=np.float32
     )
     try:
         counts = vectorizer.fit_transform(texts)
@@ -96,17 +94,17 @@ def fit(
     categories = tuple(sorted(labels))
     weights = np.zeros((len(categories), counts.shape[1]), dtype=np.float32)
     for row, category in zip(weights, categories, strict=True):
-        held = np.asarray(labels[category], dtype=bool)
-        if held.any() and not held.all():
+        targets = np.asarray(labels[category], dtype=bool)
+        if targets.any() and not targets.all():
             model = SGDClassifier(
                 loss="log_loss",
                 alpha=1e-5,
                 max_iter=20,
                 tol=None,
                 class_weight="balanced",
-                random_state=seed,
+                random_state=0,
             )
-            row[:] = model.fit(counts, held).coef_[0]
+            row[:] = model.fit(counts, targets).coef_[0]
     names = tuple(vectorizer.get_feature_names_out().tolist())
     return Ranker(names, vectorizer.idf_.astype(np.float32), categories, weights)
 
@@ -131,8 +129,8 @@ def choose(
     They are the ``windows_per_question`` windows with the highest scores for its category; ties go to earlier
     ones.  Raises `BadInput` for a category that is unknown to the ranker.
     """
-    found = passages(folder, texts)
-    windows = found.windows
+    own = passages(folder, texts)
+    windows = own.windows
     if absent := sorted(set(windows.categories) - set(ranker.categories)):
         raise BadInput(
             f"the ranker was not trained on the category {absent[0]!r}",
@@ -140,7 +138,7 @@ def choose(
             do="train it on examples of that category",
         )
     place = np.array([ranker.categories.index(category) for category in windows.categories], dtype=np.int64)
-    likely = scores(ranker, found.texts)[found.passage, place[windows.category]]
+    likely = scores(ranker, own.texts)[own.passage, place[windows.category]]
     order = np.lexsort((windows.window, -likely, windows.example))
     example = windows.example[order]
     first = np.flatnonzero(np.diff(example, prepend=-1))

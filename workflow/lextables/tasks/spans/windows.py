@@ -64,19 +64,16 @@ WINDOWS_INTEGERS = tuple(column.name for column in WINDOWS.columns if column.typ
 
 @dataclass(frozen=True)
 class WindowSettings:
-    """How contracts are cut.
+    """How contracts are split.
 
     ``max_length`` is the maximum number of tokens in a sequence, including special ones; ``step`` the
     distance in contract tokens between the starts of windows (the released doc_stride); questions are
-    truncated to ``max_question_length`` tokens.  With ``leading_space`` each word of a contract is tokenised
-    with a space before it, as in the released conversion for RoBERTa (but not for DeBERTa, whose words then
-    lack the marker of a word's start); for WordPiece and SentencePiece it makes no difference.
+    truncated to ``max_question_length`` tokens.
     """
 
     max_length: int = 512
     step: int = 256
     max_question_length: int = 64
-    leading_space: bool = True
 
     def __post_init__(self) -> None:
         for name in ("max_length", "step", "max_question_length"):
@@ -277,10 +274,8 @@ class Collator:
         return batch
 
 
-def balanced(
-    start_positions: np.ndarray, end_positions: np.ndarray, seed: int, ratio: float = 1.0
-) -> np.ndarray:
-    """Return the sorted indices of all answered windows and of ``ratio`` times as many empty ones (int64).
+def balanced(start_positions: np.ndarray, end_positions: np.ndarray, seed: int) -> np.ndarray:
+    """Return the sorted indices of all answered windows and of as many empty ones, if there are (int64).
 
     A window is answered if it contains an answer of any length.  In the released code (train.py,
     get_balanced_dataset) answers of one token count as empty and are mostly dropped, and each empty window is
@@ -290,7 +285,7 @@ def balanced(
     answered = _answered(start_positions, end_positions)
     (empty,) = np.nonzero(~answered)
     (kept,) = np.nonzero(answered)
-    number = min(len(empty), round(ratio * len(kept)))
+    number = min(len(empty), len(kept))
     drawn = np.random.default_rng(seed).choice(empty, number, replace=False)
     return np.sort(np.concatenate((kept, drawn)))
 
