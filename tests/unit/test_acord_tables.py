@@ -222,7 +222,7 @@ def test_the_change_of_a_small_budget_is_over_the_same_cross_encoder(data):
     systems = [
         system("BM25", runs=["first"]),
         system("BM25", "Cross-Encoder-MiniLM", runs=["second"], model="ms-marco"),
-        system("BM25", "Cross-Encoder-MiniLM", tuned=True, reason="the paper's settings want grid=paper"),
+        system("BM25", "Cross-Encoder-MiniLM", tuned=True, reason="needs grid=paper, as in the paper"),
         system(
             "BM25",
             "Cross-Encoder-MiniLM, small budget",
