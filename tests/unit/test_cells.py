@@ -87,11 +87,11 @@ def test_a_difference_is_ours_less_the_printed_value_in_its_unit():
 def test_a_cell_that_is_off_says_why_and_no_other_does():
     published = [printed("0.525", row="a"), printed("0.6", 1, row="b"), printed("text", None, row="c")]
     cells = [Cell("a", "NDCG@5", 0.5119), Cell("b", "NDCG@5", 0.6), Cell("c", "NDCG@5", "other")]
-    lines = build(published, cells, True, lambda row, column: f"{row} of {column} was counted anew")
+    lines = build(published, cells, True, lambda row, column: f"{row} of {column} was counted again")
     assert [(line.verdict, line.difference, line.reason) for line in lines] == [
-        ("off", "-0.013", "a of NDCG@5 was counted anew"),
+        ("off", "-0.013", "a of NDCG@5 was counted again"),
         ("match", "", ""),
-        ("off", "", "c of NDCG@5 was counted anew"),
+        ("off", "", "c of NDCG@5 was counted again"),
     ]
     # From other data nothing is off.
     apart = build(published, cells, False, lambda row, column: "why")
@@ -151,7 +151,7 @@ def test_an_interval_that_tells_no_printed_values_apart_says_so():
     assert line.reason.endswith("too wide to tell the printed value from 2 of the 3 others printed for it")
     narrow = trained(printed("52.5", 1), (52.8, 52.9, 53.0), *others, measure="NDCG@5")
     assert "too wide" not in narrow.reason
-    # What is printed for something else is nothing to be told from.
+    # What is printed for something else is nothing to be distinguished from.
     apart = trained(printed("52.5", 1), (52, 53, 54), *others, measure="NDCG@5 of terms")
     assert "too wide" not in apart.reason
     alone = trained(printed("2.0", 1), (1, 2, 3))

@@ -70,9 +70,9 @@ TEST = [row for row in EXAMPLES if row["split"] == "test"]
 def test_the_general_evaluator_has_the_task_s_metrics_over_its_test_examples(census, tmp_path):
     found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
     labelled = [row | {"labels": [row["label"]]} for row in TEST]
-    expected = classification.scores(
+    expected = classification.scores_and_jackknives(
         predictions("1", "2"), labelled, HEADS, metrics=["accuracy", "macro F1"], unit="contract"
-    )
+    )[0]
     assert [row for row in found if row["metric"] != LEFT_OUT] == expected
     assert write(SCORES, found, tmp_path / "scores.parquet") == len(found)
     by_name = {(row["metric"], row["group"]): row for row in found}
@@ -108,7 +108,12 @@ def test_examples_may_have_several_right_answers(census):
 def test_the_released_evaluator_is_mauds(census, comparable):
     found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], MINORITY, census(*comparable))
     partial = not all(comparable)
-    assert found == minority_aupr.scores(predictions("1", "2"), TEST, HEADS, partial=partial, unit="contract")
+    assert (
+        found
+        == minority_aupr.scores_and_jackknives(
+            predictions("1", "2"), TEST, HEADS, partial=partial, unit="contract"
+        )[0]
+    )
 
 
 def test_of_other_data_a_released_evaluator_leaves_heads_out_where_else_it_stops(census):

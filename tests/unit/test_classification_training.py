@@ -371,7 +371,8 @@ def test_other_weights_in_the_same_folder_are_trained_on(kept, tokens, tmp_path,
                 choice=[], start=[start, tmp_path / "start.json"],
             ),
             output=Files(weights=output / "weights", record=output / "run.json"),
-            log=[tmp_path / "log.txt"], params=params, wildcards=Files(seed="0", experiment="train"), threads=1,
+            log=[tmp_path / "log.txt"], params=params, threads=1,
+            wildcards=Files(seed="0", experiment="train"),
         )  # fmt: skip
         try:
             runpy.run_path(str(script), {"snakemake": snakemake})

@@ -502,7 +502,7 @@ def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(
             ids = {row["example_id"] for row in rows}
             those = [row for row in of_it if row["example_id"] in ids]
             told = {"metrics": ["accuracy", "balanced accuracy"], "unit": "premise"}
-            for row in classification.scores(those, rows, KNOWN, **told):
+            for row in classification.scores_and_jackknives(those, rows, KNOWN, **told)[0]:
                 whole = row["group"] == "all"
                 names = [condition, group, "" if whole and group else row["group"]]
                 place = row["metric"], ", ".join(filter(None, names))

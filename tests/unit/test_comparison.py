@@ -276,12 +276,12 @@ def test_pairs_are_read_back_from_csv_as_they_were():
     assert from_csv(to_csv(pairs))[0] == pairs[0]
 
 
-# What a reader is told.
+# Notes
 
 
 def pair(one, other, adjusted, **changed):
-    told = Pair("AUPR", one, other, 2.0, 1.0, 3.0, adjusted, adjusted, "57 contracts", 4.0)
-    return replace(told, **changed)
+    compared = Pair("AUPR", one, other, 2.0, 1.0, 3.0, adjusted, adjusted, "57 contracts", 4.0)
+    return replace(compared, **changed)
 
 
 def test_groups_overlap_where_neighbours_do_not_differ_and_the_ends_do():
@@ -290,7 +290,8 @@ def test_groups_overlap_where_neighbours_do_not_differ_and_the_ends_do():
     assert comparison.groups == (("a", "b"), ("b", "c"))
     assert sentences([comparison]) == [
         METHOD,
-        "AUPR, 57 contracts: a is not told apart from b; a difference of 4.0 is found in four cases of five.",
+        "AUPR, 57 contracts: a is not distinguished from b; "
+        "a difference of 4.0 is found in four cases of five.",
     ]
 
 
@@ -327,7 +328,7 @@ def test_a_difference_that_no_score_can_have_is_not_detectable_but_one_of_losses
 def test_where_nothing_differs_it_is_said_once():
     (comparison,) = comparisons([pair("a", "b", 1.0), pair("a", "c", 0.05), pair("b", "c", 0.3)])
     assert comparison.groups == (("a", "b", "c"),)
-    assert "no two of the 3 rows are told apart" in sentences([comparison])[1]
+    assert "no two of the 3 rows are distinguished" in sentences([comparison])[1]
     of_the_sample = sentences([comparison], "sample data: not comparable with the paper")
     assert of_the_sample[0].endswith(
         "comparison.csv. Computed on sample data: not comparable with the paper."
@@ -355,8 +356,8 @@ def queries(rng, rows, units=40, lead=0.0):
     return found + lead * skills[:, None]
 
 
-def differing(rng, **told):
-    rows = queries(rng, **told)
+def differing(rng, **options):
+    rows = queries(rng, **options)
     return np.array([one - other for one, other in itertools.combinations(rows, 2)])
 
 

@@ -58,8 +58,8 @@ def line(row, column, ours="", model="", printed="", low="", high="", difference
 
 def pair(measure, one, other, difference, adjusted=1.0, **changed):
     low, high = difference - 1, difference + 1
-    told = Pair(measure, one, other, difference, low, high, adjusted, adjusted, "57 queries", 3.0)
-    return replace(told, **changed)
+    compared = Pair(measure, one, other, difference, low, high, adjusted, adjusted, "57 queries", 3.0)
+    return replace(compared, **changed)
 
 
 def exhibit(lines, pairs, **headline):

@@ -17,7 +17,7 @@ from lextables.metrics.minority_aupr import (
     intervals,
     mean_curve,
     random_aupr,
-    scores,
+    scores_and_jackknives,
 )
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
@@ -35,6 +35,10 @@ def head(labels, logits, *, name="1", question=None, category="Knowledge", data_
         np.asarray(data_types or ["main"] * len(labels)),
         np.asarray(units or [str(i) for i in range(len(labels))]),
     )
+
+
+def scores(*rows, **settings):
+    return scores_and_jackknives(*rows, **settings)[0]
 
 
 def area(recalls, precisions):

@@ -134,8 +134,8 @@ def test_a_slice_inside_a_word_comes_back_as_the_text_that_paper_mode_scores(wri
     asked = [row for row in read(one.table("questions")) if row["split"] == "test"]
 
     def scored(found):
-        told = scores(found, asked, read(one.table("answers")), relaxed="Parties", low_thresholds=[0.001])
-        return {str(row) for row in told if not row["metric"].endswith("strict")}
+        rows = scores(found, asked, read(one.table("answers")), relaxed="Parties", low_thresholds=[0.001])
+        return {str(row) for row in rows if not row["metric"].endswith("strict")}
 
     assert scored(taken.rows) == scored(rows)
 

@@ -171,9 +171,9 @@ def test_of_spans(tmp_path):
         for row in questions
         for rank, text in enumerate((f"some words of {row['question_id']}", "nothing of the kind"))
     ]  # fmt: skip
-    told = {"relaxed": None, "low_thresholds": sweep()[-2:].tolist()}
-    rows = scores(predicted, questions, gold_rows, resamples=10, **told)
-    units = by_contract(nbest_rows(predicted), gold(questions, gold_rows), **told)
+    settings = {"relaxed": None, "low_thresholds": sweep()[-2:].tolist()}
+    rows = scores(predicted, questions, gold_rows, resamples=10, **settings)
+    units = by_contract(nbest_rows(predicted), gold(questions, gold_rows), **settings)
     found = check(rows, units, tmp_path, {"all"})
     assert {metric for metric, _ in found} == {"AUPR"} and len(units) == 5
     # Without a contract the area is that of the rest.
@@ -181,7 +181,7 @@ def test_of_spans(tmp_path):
     kept = [row for row in predicted if not row["question_id"].startswith("c0")]
     values = {
         (row["metric"], row["group"]): row["value"]
-        for row in scores(kept, rest, gold_rows, resamples=10, **told)
+        for row in scores(kept, rest, gold_rows, resamples=10, **settings)
     }
     whole = np.mean(found["AUPR", "all"])
     others = [row["value"] for row in units if row["unit"] != "c0"]

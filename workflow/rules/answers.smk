@@ -58,9 +58,7 @@ use rule base_model_run as answers_vectors with:
         experiment="answer",
         model=answered_by("answer", "vectors"),
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(120),
+        **gpu_job(minutes=120),
     params:
         **script("answers_vectors"),
         names=answers_names,

@@ -115,9 +115,7 @@ use rule base_model_run as classification_read with:
         experiment="read",
         model=CLASSIFICATION_NEURAL,
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240),
     params:
         **script("classification_read"),
         splits=splits_of("test"),
@@ -125,10 +123,7 @@ use rule base_model_run as classification_read with:
         "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
 
 
-use rule base as classification_vectors with:
-    input:
-        examples=data("{dataset}", "examples"),
-        texts=lambda wildcards: data(wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts),
+use rule classification_features as classification_vectors with:
     output:
         vectors=TEXT_VECTORS,
     log:
@@ -140,9 +135,7 @@ use rule base as classification_vectors with:
         piece=r"\d+",
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(4000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240, mem_mb=4000),
     params:
         **script("classification_vectors"),
         weights=encoder_of,

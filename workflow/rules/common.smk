@@ -1,4 +1,4 @@
-# What all the others use: the checked config, the plans of the papers, fingerprints of code.
+# Shared by all rule files: the checked config, the plans of the papers, fingerprints of code, base rules.
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml, resources/sources.yaml
 
@@ -13,16 +13,16 @@ from pathlib import Path
 import yaml
 from snakemake.logging import logger
 
-# Seen from where the results lie, so that a project that is moved with its results keeps them.
-HERE = Path(os.path.relpath(ROOT.resolve()))
-# Whether this is the workflow that was started, and neither a job of it nor a module of another workflow.
+# Relative to the working folder, so that a project can be moved together with its results.
+PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
+# False in jobs, and where another workflow uses this one as a module.
 STANDALONE = workflow.is_main_process and Path(os.path.abspath(workflow.basedir)) == ROOT
 STOPPED = "Stopped.  Finished work is kept, and the same command continues from there."
 interrupts = []
 
 
 def interrupt(number, frame):
-    """Stop without a traceback; where jobs run, Snakemake ends them first and then calls `onerror`."""
+    """Stop without a traceback.  Snakemake ends running jobs first and then calls `onerror`."""
     interrupts.append(number)
     sys.exit(STOPPED)
 
@@ -30,9 +30,9 @@ def interrupt(number, frame):
 if STANDALONE and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, interrupt)
 
-# Jobs are new processes, also on other nodes: they find the package through the environment.
+# Jobs are new processes, maybe on other nodes, and find the package through the environment.
 sys.path.insert(0, str(ROOT / "workflow"))
-# Libraries speak in a log when something is wrong, and show progress every ten seconds.
+# Only warnings and errors of libraries go to the logs; progress is logged every ten seconds.
 os.environ.update(
     PYTHONPATH=os.pathsep.join(filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])),
     TOKENIZERS_PARALLELISM="false",
@@ -65,14 +65,14 @@ from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 from lextables.tasks.plan import Context
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
-PAPER_FILES = {path.stem: str(path) for path in sorted((HERE / "resources/papers").glob("*.yaml"))}
-# A host workflow that gives its module a config need not give every key.
+PAPER_FILES = {path.stem: str(path) for path in sorted((PROJECT_PATH / "resources/papers").glob("*.yaml"))}
+# The config of a host workflow may lack keys.
 DEFAULTS = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-SOURCE_REGISTRIES = [str(HERE / "resources/sources.yaml"), *PAPER_FILES.values()]
+SOURCE_REGISTRIES = [str(PROJECT_PATH / "resources/sources.yaml"), *PAPER_FILES.values()]
 
 
 def or_exit(build, *arguments):
-    """Return ``build(*arguments)``; bad input of a user ends the run with its sentence."""
+    """Return ``build(*arguments)``; `BadInput` ends the run with its message."""
     try:
         return build(*arguments)
     except BadInput as error:
@@ -87,21 +87,21 @@ CONTENTS = Contents(Path(CONFIG.results) / ".cache")
 PARSED_MODULES = Path(CONFIG.results) / ".cache/modules.json"
 load_cache(PARSED_MODULES)
 CODE = Code()
-# Where weights lie is no setting of a run: jobs are told beside their params.
-WEIGHTS_HERE = or_exit(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
-os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
+# Passed to jobs through the environment, not params: moving weights must not trigger reruns.
+WEIGHT_PATHS = or_exit(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
+os.environ[PLACES] = json.dumps(WEIGHT_PATHS)
 PAPERS = {name: or_exit(packages.load, path) for name, path in PAPER_FILES.items()}
 
 
-# Data sets that a paper can do without and that are not to be had: {name: the reason}.
+# {auxiliary data set that is not available: the reason}.
 ABSENT = or_exit(auxiliary.absent, CONFIG, PAPERS, SOURCES, ROOT)
 
 
-def check_own_names():
-    """Refuse a user's row that takes the name of a row or a model of the papers."""
+def check_user_names():
+    """Raise `BadInput` if a user's row has the name of a row or a model of the papers."""
     taken = list(MODELS)
     for paper, entry in PAPERS.items():
-        printed = published.load(HERE / f"resources/published/{paper}.csv")
+        printed = published.load(PROJECT_PATH / f"resources/published/{paper}.csv")
         # In some tables models are the columns.
         taken += user_rows.printed(sorted({name for cell in printed for name in (cell.row, cell.column)}))
         taken += user_rows.rows_of(entry.model_dump())
@@ -114,44 +114,49 @@ def check_own_names():
 
 
 if CONFIG.extra_models or CONFIG.extra_predictions:
-    or_exit(check_own_names)
+    or_exit(check_user_names)
 
-# Where predictions lie that a user has already is no setting either.
+# Paths of submitted predictions are passed like those of weights.
 GIVEN = or_exit(submitted.find, CONFIG, PAPERS, CONTENTS)
 os.environ[SUBMITTED_PLACES] = json.dumps(GIVEN.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows, ABSENT)
-# What a paper lacks stops no other: only those that are asked for are planned.
+# Only the papers in the config are planned, so that missing data of others stops nothing.
 PLANS = {name: or_exit(planning.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
 or_exit(planning.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
 RESULTS = CONFIG.results
-# Models use a GPU where there is one; profiles/default lets one job have it at a time.
+# Models use a GPU if there is one; profiles/default gives it to one job at a time.
 MODEL_GPU = 1 if GPU else 0
-# What such a job asks for: a GPU, and of a cluster what the config would have beside it.  A gres that names GPUs
-# takes the number's place: SLURM's plugin refuses both together.
+# Resources of a job with a model: a GPU, and the config's cluster resources.  A gres that names GPUs replaces the
+# number of GPUs, because SLURM's plugin refuses both together.
 ON_GPU = {"gpu": MODEL_GPU, **(CONFIG.gpu_resources if GPU else {})}
 if "gpu" in ON_GPU.get("gres", ""):
     del ON_GPU["gpu"]
-# The sample's models are so small that two jobs on a core each end sooner than one after the other on both.
+# The sample's models are so small that two jobs with one core each are faster than one job with two.
 MODEL_THREADS = 1 if CONFIG.data == "sample" else 4
 
 
 def per_attempt(amount):
-    """What gives a resource: ``amount`` at first, and as much again whenever a job is tried again."""
+    """Resource: ``amount``, and as much more at each retry."""
     return lambda wildcards, attempt: amount * attempt
 
 
-def check_own_models():
-    """Refuse a user's model that cannot be what it is declared to be."""
+def gpu_job(minutes, mem_mb=8000):
+    """The resources of a job with a model."""
+    return {**ON_GPU, "mem_mb": per_attempt(mem_mb), "runtime": per_attempt(minutes)}
+
+
+def check_user_models():
+    """Raise `BadInput` if a user's model is not of the declared kind."""
     for extra in CONFIG.extra_models:
         used = [spec.settings for spec in SPECS.values() if spec.settings.get("weights") == extra.key]
         tokens = [settings.get("max_length") or 0 for settings in used]
         if tokens:
-            fetch, here = CONFIG.models == "paper", WEIGHTS_HERE[extra.key]
+            fetch, here = CONFIG.models == "paper", WEIGHT_PATHS[extra.key]
             inspection.inspect(extra, here, fetch, CONTENTS, max(tokens))
 
 
-or_exit(check_own_models)
+or_exit(check_user_models)
 
 if STANDALONE:
     logger.info(f"lextables: {CONFIG.heading(GPU)}", extra={"show": True})
@@ -182,19 +187,19 @@ def package_modules(package, *names):
     return [f"lextables.{modules.place(package)}.{name}" for name in names if modules.has(package, name)]
 
 
-# Params that are compared are short: what a job is given whole goes by its input or output, which Snakemake does not
-# compare, and a digest of it stands beside it under a name of its own.
+# Params that Snakemake compares are short.  A long param is a function of the input or output, which Snakemake does
+# not compare, and another param has its digest.
 
 
 def digest_of(value):
-    """16 hex digits of a plain value."""
+    """16 hex digits of the digest of a plain value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def content_of(paths):
-    """The same of the content of files, whatever their times: what a script reads of the repository.
+    """`digest_of` the content of files, whatever their modification times.
 
-    Of a file that is missing Snakemake says so, as of any input.
+    Snakemake reports missing files, as for any input.
     """
     return digest_of([sha256_of(path) if Path(path).is_file() else "" for path in paths])
 
@@ -206,12 +211,12 @@ PAPER_OF = {name: paper for paper, entry in PAPERS.items() for name in (*entry.d
 
 
 def of_task(kind):
-    """{data set: its task} of those that are given to a task of this kind."""
+    """{data set: its task} for tasks of this kind."""
     return {name: task for name, task in TASKS.items() if task.task == kind}
 
 
 def any_of(names):
-    """A wildcard's pattern: one of these names, or nothing at all where there is none."""
+    """The pattern of a wildcard: one of these names; it matches nothing if there are none."""
     return "|".join(sorted(names)) or "(?!)"
 
 
@@ -386,9 +391,7 @@ use rule base as base_run with:
 use rule base_run as base_model_run with:
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
+        **gpu_job(minutes=1440),
     params:
         device=CONFIG.device,
 

@@ -4,8 +4,6 @@
 #   out   {RESULTS}/review/<contract>.html, .csv
 #   steps contract + model + precision of its marks in the test contracts -> review
 
-from functools import cache
-
 from lextables.papers.cuad import reviewer
 from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
 
@@ -65,9 +63,7 @@ use rule base as cuad_review with:
         f"{RESULTS}/benchmarks/review/{REVIEWED}.tsv"
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(60),
+        **gpu_job(minutes=60),
     params:
         **script("cuad_review"),
         run=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}",

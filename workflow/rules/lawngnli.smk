@@ -151,9 +151,7 @@ use rule base as lawngnli_examples with:
         f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240),
     params:
         **script("lawngnli_examples"),
         encoder=lambda wildcards: identified(LAWNGNLI.encoder),

@@ -35,9 +35,7 @@ use rule base as lawngnli_retrieval with:
         f"{RESULTS}/benchmarks/lawngnli/retrieval.tsv"
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240),
     params:
         **script("lawngnli_retrieval"),
         encoder=lambda wildcards: identified(LAWNGNLI_POOL_ENCODER),

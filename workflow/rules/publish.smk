@@ -53,7 +53,7 @@ use rule base as bundle with:
 
 use rule base as printed with:
     input:
-        published=[str(HERE / f"resources/published/{name}.csv") for name in PAPER_FILES],
+        published=[str(PROJECT_PATH / f"resources/published/{name}.csv") for name in PAPER_FILES],
     output:
         f"{PUBLISH}/printed/printed.csv",
     log:

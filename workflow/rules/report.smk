@@ -5,9 +5,6 @@
 #   out   {RESULTS}/report/, which is made anew as a whole; index.html is where to begin
 #         {RESULTS}/config.yaml, the effective configuration
 
-from lextables.report.results import left_over
-
-
 include: "functions/report.smk"
 
 

@@ -89,9 +89,7 @@ use rule base_model_run as retrieval_search with:
         dataset=RETRIEVED,
         experiment="search",
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240),
     params:
         task=retrieval_task,
         work=work,
@@ -142,9 +140,7 @@ use rule base_model_run as retrieval_rerank_tuned with:
         dataset=RETRIEVED,
         experiment="rerank-tuned",
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(120),
+        **gpu_job(minutes=120),
     params:
         **script("retrieval_rerank_tuned"),
         task=retrieval_task,
@@ -157,9 +153,7 @@ use rule retrieval_rerank_tuned as retrieval_rerank_classified with:
         dataset=RETRIEVED,
         experiment="rerank-classified",
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240),
     params:
         **script("retrieval_rerank_classified"),
     message:

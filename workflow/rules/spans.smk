@@ -165,9 +165,7 @@ use rule base_model_run as spans_read with:
         experiment="read",
         model=NEURAL,
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(720),
+        **gpu_job(minutes=720),
     params:
         **script("spans_read"),
     message:
@@ -189,9 +187,7 @@ use rule base as spans_vectors with:
         length=r"\d+",
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(4000),
-        runtime=per_attempt(120),
+        **gpu_job(minutes=120, mem_mb=4000),
     params:
         **script("spans_vectors"),
         settings=encoding,

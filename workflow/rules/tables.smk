@@ -6,7 +6,7 @@
 #   steps scores -> cells -> verdicts -> csv, md, html; units -> pairs -> comparison.csv
 
 
-# Papers and tables that there are, or a slip in a file's name would be a fault of the rule.
+# Only existing papers and tables, so that a misspelt file name is not reported as an error of the rule.
 SHOWN = {name for paper in CONFIG.papers for name in PAPERS[paper].tables}
 
 
@@ -23,13 +23,12 @@ include: "functions/tables.smk"
 
 
 TABLE_INPUTS = {
-    "published": str(HERE / "resources/published/{paper}.csv"),
+    "published": str(PROJECT_PATH / "resources/published/{paper}.csv"),
     "census": lambda wildcards: f"{RESULTS}/data/{table_data(wildcards)}/census.json",
     "beside": table_beside,
     "paper": lambda wildcards: PAPER_FILES[wildcards.paper],
-    # What these runs say of themselves and of the runs whose weights they read: settings, time, device.
     "scores": of_runs("scores.parquet"),
-    # What each unit adds to these scores, by which the table's rows are compared.
+    # Contribution of each unit to the scores, for comparing rows.
     "units": of_runs("units.parquet"),
     "records": of_runs("run.json"),
     "readings": table_readings,
@@ -65,7 +64,7 @@ use rule base as table with:
     params:
         **TABLE_PARAMS,
     message:
-        "Setting {wildcards.table} of {wildcards.paper} beside the published one."
+        "Comparing {wildcards.table} of {wildcards.paper} with the published one."
 
 
 use rule table as figure with:

@@ -56,6 +56,6 @@ with job(snakemake.log[0]) as log:
         review.SAMPLE if snakemake.config["data"] == "sample" else "",
         (*contract.notes, *unread),
     )
-    title = review.title_of(snakemake.input.contract)
+    title = f"Review of {Path(snakemake.input.contract).name}"
     write_text(output.csv, review.to_csv(found, about.marks))
     write_text(output.html, review.to_html(contract.text, found, title, about))

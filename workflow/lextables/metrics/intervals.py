@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from lextables.metrics import HIGH, LOW
 from lextables.pipeline.dataset import Row
 
 RESAMPLES = 10_000
@@ -105,6 +106,12 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
         return None
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
+
+
+def interval_rows(metric: str, group: str, interval: tuple[float, float] | None, n: int) -> list[Row]:
+    """Return the ends of an interval over ``n`` units as rows of `run.SCORES`; none if it is undefined."""
+    ends = zip((LOW, HIGH), interval or (), strict=False)
+    return [{"metric": metric + end, "group": group, "value": value, "n": n} for end, value in ends]
 
 
 # What each unit adds to a score

@@ -124,7 +124,7 @@ def random_aupr(head: Answered) -> float:
 def head_auprs(predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]) -> dict[str, float]:
     """Return {head id: AUPR}, which a search over settings maximises for each head separately.
 
-    Rows as in `scores`; NaN where no answer of a head has a curve.
+    Rows as in `scores_and_jackknives`; NaN where no answer of a head has a curve.
     """
     return {head.head_id: head_aupr(head) for head in answered(predictions, examples, heads)}
 
@@ -132,7 +132,7 @@ def head_auprs(predictions: Iterable[Row], examples: Iterable[Row], heads: Itera
 def answered(
     predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row], unit: str = "contract"
 ) -> list[Answered]:
-    """Return the heads, sorted, each with its ``examples``; arguments as in `scores`.
+    """Return the heads, sorted, each with its ``examples``; arguments as in `scores_and_jackknives`.
 
     `classification.matched` describes which rows are ignored and which are refused.
     """
@@ -154,14 +154,14 @@ def answered(
     ]
 
 
-def scores(
+def scores_and_jackknives(
     predictions: Iterable[Row],
     examples: Iterable[Row],
     heads: Iterable[Row],
     *,
     partial: bool = False,
     unit: str = "contract",
-) -> list[Row]:
+) -> tuple[list[Row], list[Jackknife]]:
     """Score the predictions of one run; rows as `run.SCORES`, sorted by its key.
 
     ``predictions``: head_id, example_id, logits (or each answer's own probabilities, whose log odds are then
@@ -176,19 +176,9 @@ def scores(
     averaged questions, a question's heads, a head's examples, or an interval's units.
 
     Raises `BadInput` for an answer without an example (or with all), unless the data are ``partial``.
+
+    Also returns the jackknives of AUPR and both F1s for ``all`` and each ``category``.
     """
-    return scores_and_jackknives(predictions, examples, heads, partial=partial, unit=unit)[0]
-
-
-def scores_and_jackknives(
-    predictions: Iterable[Row],
-    examples: Iterable[Row],
-    heads: Iterable[Row],
-    *,
-    partial: bool = False,
-    unit: str = "contract",
-) -> tuple[list[Row], list[Jackknife]]:
-    """Return `scores`, and AUPR and both F1s for ``all`` and each ``category`` with each unit left out."""
     answered_heads = answered(predictions, examples, heads, unit)
     if not partial:
         _refuse_gaps(answered_heads)

@@ -21,8 +21,8 @@ from lextables.tables.published import number
 from lextables.tables.render import data_note, label
 
 PATH, TEMPLATE = "leaderboard.html", "leaderboard.html.j2"
-BEST, LEVEL, BEHIND = "the best that ran", "not told from the best", "behind the best"
-UNTESTED, FEW = "not tested against the best", "too few units to be told from the best"
+BEST, LEVEL, BEHIND = "the best that ran", "not distinguished from the best", "behind the best"
+UNTESTED, FEW = "not tested against the best", "too few units to be distinguished from the best"
 NONE, MARK = "–", "*"
 
 

@@ -457,7 +457,7 @@ def _measures(comparisons: Sequence[Comparison]) -> str:
 
 
 def _leading(comparison: Comparison) -> str:
-    """The best row, the rows that are not told apart from it or not tested, and the detectable difference."""
+    """The best row, the rows not distinguished from it or not tested, and the detectable difference."""
     differs = any(pair.differs for pair in comparison.pairs)
     if not comparison.can_find and not differs:
         return f"{comparison.measure}: {comparison.power}."
@@ -466,13 +466,13 @@ def _leading(comparison: Comparison) -> str:
     level = [name for name in others if any({best, name} <= set(group) for group in comparison.groups)]
     behind = [name for name in others if name not in {*untested, *level}]
     if len(comparison.pairs) > 1 and not differs:
-        words = f"no two of the {len(comparison.systems)} rows are told apart"
+        words = f"no two of the {len(comparison.systems)} rows are distinguished"
         if comparison.untested:
             words = f"none of {len(comparison.pairs)} tests tells two rows apart"
     else:
         clauses = []
         if level:
-            clauses.append(f"not told apart from {_listed(level)}")
+            clauses.append(f"not distinguished from {_listed(level)}")
         elif behind:
             clauses.append(f"ahead of {_listed(behind) if untested or not behind[1:] else 'all others'}")
         if untested:

@@ -1,4 +1,4 @@
-"""What a room's tables are made from."""
+"""The inputs of a paper's tables."""
 
 import json
 import math
@@ -21,11 +21,13 @@ Units = Mapping[tuple[str, str], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Inputs:
-    """The data sets' folder, the rows of `plan.Plan.rows`, the folder that run folders lie in, and the print.
+    """The inputs of one table.
 
-    ``published`` are the cells of one table, ``name`` its id; ``paper`` is the paper's registry entry.
-    ``beside`` are the other data sets that the table shows, with whether they are the paper's; ``absent`` are
-    those of them that are not here, with the reason.  ``file`` is the user's file that the table shows.
+    ``data`` is the folder of its data set, ``root`` that of the results, and ``rows`` are its
+    `plan.Plan.rows`. ``published`` are its published cells, ``name`` its id, and ``paper`` the registry entry
+    of its paper. ``beside`` are the other data sets that it shows, with whether they are the paper's;
+    ``absent`` are those that are not available, with the reason.  ``file`` is a user's file that the table
+    shows.
     """
 
     data: Path
@@ -50,7 +52,7 @@ class Inputs:
         return {folder: by_name(read(self.root / folder / "scores.parquet")) for folder in sorted(folders)}
 
     def units(self, folder: str) -> Units:
-        """{(metric, group): {unit: what it adds}} of one run."""
+        """{(metric, group): {unit: its contribution}} of one run."""
         found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
         for row in read(self.root / folder / "units.parquet"):
             found[row["metric"], row["group"]][row["unit"]] = row["value"]

@@ -104,7 +104,7 @@ _NEGATIVE_ADVERBS = frozenset(
     {"hardly", "scarcely", "barely", "rarely", "seldom", "little", "few", "nowhere"}
 )
 # "Often must" and "often must not" may both be true, and so may "perhaps" and "perhaps not".
-_PARTIAL = frozenset({"often", "frequently", "occasionally"})
+_PARTIAL = frozenset({"often", "frequently", "long", "occasionally"})
 _POSSIBLY = frozenset(
     "allegedly arguably maybe perhaps possibly presumably purportedly reportedly supposedly".split()
 )
@@ -153,6 +153,7 @@ _DO = frozenset({"do", "does", "did"})
 _MODALS = frozenset(
     {"can", "could", "may", "might", "must", "shall", "should", "will", "would", "cannot", "ought"}
 )
+_AUXILIARIES = _MODALS | _BE | _HAVE | _DO
 _REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}
 _FINITE = _MODALS | {"am", "is", "are", "was", "were"}
 # Verbs with which "may" tells what is possible and not what is allowed: "may not" does not deny that.
@@ -296,7 +297,7 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
         return Rejected("no independent clause")
     if before in _SUBORDINATORS:
         return Rejected("subordinate clause")
-    if before in _MODALS | _BE | _HAVE | _DO:
+    if before in _AUXILIARIES:
         return Rejected("inverted clause")
     if tokens[0].lower == "not" and len(tokens) > 1 and tokens[1].lower in _FOCUS:
         return Rejected("not only")  # of two clauses: "not only did he err, but …"
@@ -311,6 +312,8 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
         for i in range(start + 1, end)
     ):
         return Rejected("contrast in the subject")
+    if words[0] in _FOCUS or (start and tokens[start - 1].lower in _FOCUS):
+        return Rejected("only in the subject")
     if end < clause.predicate.start and tokens[clause.predicate.start - 1].lower in ("and", "or"):
         return Rejected("verb phrase without a subject")
     if _starts_as_report(tree, clause):
@@ -401,7 +404,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     for i in sorted({clause.subject.start, *own}):
         word = tokens[i].text
         following = tokens[i + 1].lower if i + 1 < len(tokens) else ""
-        match word.lower():
+        match tokens[i].lower:
             case "neither" | "either" as word_ if i == before and not _joined(tree, i, clause.subject.end):
                 return Rejected(f"{word_} of two clauses")
             case "neither" | "either" if tokens[i + 1].tag.startswith(_VERBAL):
@@ -413,7 +416,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "no" if _is_comparative(tree, i + 1):
                 return Rejected("comparison in the subject")
             case "no" | "any" if following in ("doubt", "wonder", "number"):
-                return Rejected(f"{word.lower()} {following}")
+                return Rejected(f"{tokens[i].lower} {following}")
             case "something" | "anything" | "some" | "any" if i and tokens[i - 1].lower == "even":
                 return Rejected("even some")
             case "none" if following != "of" and group and _is_singular_verb(tokens[group.first]):
@@ -433,9 +436,8 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "not" if i > base.start:
                 return Rejected("contrast in the subject")
             case "not":
-                return Change(
-                    (delete(i), *_without_negation(tree, clause, i)), "not in the subject removed", True
-                )
+                edit = Edit(i, i + 2, _like(word, tokens[i + 1].text))
+                return Change((edit, *_without_negation(tree, clause, i)), "not in the subject removed", True)
             case "some" if _is_about(tree, i):
                 continue
             case "some" if "others" in [token.lower for token in tokens[i:]] or (
@@ -444,8 +446,8 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
                 return Rejected("some and others")
             case "some" | "any" if i > base.start and tokens[i - 1].tag.startswith("NN"):
                 return Rejected("structure unclear")
-            case "some" | "any" if {"a", "an", "the"} & {tokens[j].lower for j in own if j > i}:
-                return Rejected("structure unclear")  # "any damages the complainant can prove"
+            case "some" | "any" if _holds_clause(tree, clause.subject):
+                return Rejected("structure unclear")
             case "some" | "any" if not joined:
                 edit = replace(i, *_like(word, "no" if i + 1 < base.end else "none"))
                 return _negative_subject(tree, clause, edit)
@@ -457,6 +459,15 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
         repairs = _without_negation(tree, clause, clause.subject.end - 1)
         return Change((edit, *repairs), "negative subject removed", True)
     return None
+
+
+def _holds_clause(tree: Tree, subject: Node) -> bool:
+    """Tell whether an article or pronoun follows a noun: "any damages the complainant can prove"."""
+    tokens = tree.tokens
+    return any(
+        tokens[i].tag in ("DT", "PRP", "PRP$") and tokens[i - 1].tag.startswith("NN")
+        for i in range(subject.start + 1, subject.end)
+    )
 
 
 def _is_singular_verb(token: Token) -> bool:
@@ -642,7 +653,8 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
         return Reading.FINITE
     if label in ("ADJP", "JJ"):
         return Reading.FINITE if base in morphology.LINKING else Reading.PARTICIPLE
-    if label in ("VP", "VBN") and base in morphology.PREDICATING:
+    opened = tree.tokens[following.start].tag if following is not None else ""
+    if label in ("S", "VP", "VBN") and opened in ("JJ", "VBN") and base in morphology.PREDICATING:
         return Reading.PARTICIPLE  # "ordinance found authorized"
     if label == "S" and word == "to":
         meant = acts and base in morphology.INTENDING
@@ -776,6 +788,8 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
     if "nor" in [token.lower for token in tokens[i + 1 :]]:
         return Rejected("not … nor")
     outside = _outside(clause, i + 1, "SBAR")
+    if any(tokens[j].lower in NOT and tokens[j - 1].lower in _AUXILIARIES for j in outside):
+        return Rejected("second negation")
     for j in range(i + 1, clause.node.end - 1):
         following = tokens[j + 1].lower
         # "Not whether he was mistaken but how", of which the parser puts all into one subordinate clause.
@@ -864,8 +878,12 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     if any(tokens[i].lower in partial for i in range(clause.node.start, group.first)):
         return Rejected("adverb of some cases")
     after = _outside(clause, group.main + 1, "SBAR")
-    if any(tokens[i].lower in NOT and tokens[i - 1].lower in (",", "but", "and", "or") for i in after):
+    if any(
+        tokens[i].lower in NOT and _word_before(tree, i) in (",", "but", "and", "or", "if") for i in after
+    ):
         return Rejected("contrasted with a negation")
+    if any(tokens[i].lower in _AUXILIARIES and tokens[i - 1].lower == "or" for i in after):
+        return Rejected("alternative verb phrases")
     if any(
         tokens[i].lower == "but"
         and tokens[i - 1].tag.startswith("JJ")
@@ -886,6 +904,11 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     if next_two and (next_two[0] in ("and", "or") or (next_two[0] == "," and next_two[-1] in ("and", "or"))):
         return Rejected("coordinated auxiliaries")
     return Change((_not_after(tree, clause, group), *polar), "not added", False)
+
+
+def _word_before(tree: Tree, i: int) -> str:
+    """Return the lower-cased token before ``i``, quotation marks skipped."""
+    return next((t.lower for t in reversed(tree.tokens[:i]) if t.text not in _QUOTES), "")
 
 
 def _only_if(tree: Tree, clause: Clause, start: int) -> bool:
@@ -1045,7 +1068,8 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     if tree.text.rstrip("\"'”’ ").endswith(("...", ". . .", ". .", "…")):
         return Rejected("end left out")  # the predicate may be in what follows
     joined = tokens[head + 1].lower if head + 1 < len(tokens) else ""
-    if joined in ("and", "or") and tokens[min(head + 2, len(tokens) - 1)].tag == "VBD":
+    acts = _acts(tree, _head_noun(tree, clause.subject), morphology.AGENTS)
+    if joined in ("and", "or") and tokens[head + 2].tag in ("VBD", "VBN") and acts:
         return Rejected("past tense or participle")  # "defendant planned and intended to kill"
     if head > 0 and (tokens[head].text[:1].isupper() or tokens[head].lower == "cited"):
         return Rejected("title")
@@ -1103,7 +1127,7 @@ def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
     """
     tokens = tree.tokens
     token = tokens[head]
-    if token.lower in _DESCRIBING:
+    if token.lower in _DESCRIBING or tokens[clause.subject.start].lower in ("all", "each", "every"):
         return False
     after = tokens[head + 1 : clause.node.end]
     if any(word.lower in _CONDITIONS and word.tag in ("IN", "WRB") for word in after):
@@ -1114,11 +1138,11 @@ def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
         noun = _head_noun(tree, clause.subject)
         people = morphology.AGENTS - morphology.AUTHORITIES if by else morphology.AGENTS
         beside = not any(t.tag.startswith("NN") for t in tokens[noun + 1 : head])
-        if beside and _acts(tree, noun, people) and not (by and tokens[noun].tag.startswith("NNP")):
+        if beside and morphology.singular(tokens[noun].text) in people:
             return True
         base = morphology.lemma(token.lower, "VBN")
         if base in morphology.PREDICATING:  # "found invalid", and not "note held in trust"
-            return bool(after) and after[0].tag in ("DT", "JJ", "TO", "VBN")
+            return bool(after) and after[0].tag in ("DT", "JJ", "NN", "TO", "VBN")
         return base in _VERDICTS | morphology.RECEIVING and not by
     if token.tag in ("JJR", "JJS") or not after or after[0].tag in (".", ",", ":"):
         return tokens[head - 1].lower not in ("less", "more")

@@ -469,7 +469,9 @@ def read_legalbench_rag(
         splits = split_contracts(contract_of.values())
         rows = _ExtractionRows()
         for file, contract in contract_of.items():
-            of_type = {type_of[query]: found for query, found in files[file].items() if query in type_of}
+            of_type = {
+                type_of[query]: snippets for query, snippets in files[file].items() if query in type_of
+            }
             questions = tuple(
                 squad.Question(
                     f"{contract}__{text_type}",

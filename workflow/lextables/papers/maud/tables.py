@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from lextables.metrics import STRICT
-from lextables.metrics.minority_aupr import scores as minority_scores
+from lextables.metrics.minority_aupr import scores_and_jackknives
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.papers.maud.registry import Maud
 from lextables.pipeline.dataset import Row, read
@@ -80,7 +80,7 @@ class Results(Inputs):
             {key: row[key] for key in ("head_id", "example_id")} | {"logits": [0.0] * answers[row["head_id"]]}
             for row in tested
         ]
-        return by_name(minority_scores(blank, tested, self.heads, partial=True))
+        return by_name(scores_and_jackknives(blank, tested, self.heads, partial=True)[0])
 
     def values(self, folders: Sequence[str], metric: str, group: str = "all") -> list[float]:
         """A score of each run, in per cent; empty where a run lacks it."""

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
-from lextables.metrics.spans import TEXT_END, paper_words
+from lextables.metrics.spans import paper_words
 from lextables.models import linear
 from lextables.models.linear import Linear, Vocabulary, probabilities
 from lextables.pipeline.dataset import Row, read, write
@@ -207,9 +207,9 @@ class Golds:
         return tuple(name for name in spans.PARTS if counts[name] > MIN_PART_SHARE * total)
 
 
-def word_sets(texts: Sequence[str]) -> list[frozenset[bytes]]:
+def word_sets(texts: Sequence[str]) -> list[frozenset[str]]:
     """Return the set of words of each text, as the released evaluator splits it."""
-    return [frozenset(words.split(b" ")[:-1]) for words in paper_words(texts).split(TEXT_END)[:-1]]
+    return [paper_words(text) for text in texts]
 
 
 def similar_words(first: frozenset[bytes], second: frozenset[bytes]) -> bool:
