@@ -5,31 +5,25 @@ from pathlib import Path
 import pytest
 
 from lextables.papers.packages import load
-from lextables.papers.privacy import raw
 from lextables.papers.privacy.schema import TABLES
-from lextables.pipeline.dataset import Published, write_all
+from lextables.pipeline.dataset import write_all
 from lextables.tasks.answers import learning, prior
 from lextables.tasks.answers.collection import ANSWERED_FROM, prediction_rows
 from lextables.tasks.answers.collection import load as collect
 from lextables.tasks.answers.scoring import WITH_TEXT, of_answers
 from lextables.tasks.answers.space import of_words
+from registered import read as read_registered
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
 TASK = PAPER.tasks["privacy"]
-FILES = {
-    "policies": "privacy_policies.standin.ndjson",
-    "questions": "questions.ndjson",
-    "codings": "coding_values.ndjson",
-}
 
 
 @pytest.fixture(scope="module")
 def data(mirror, tmp_path_factory):
     folder = tmp_path_factory.mktemp("privacy")
-    files = {kind: [mirror / "privacy" / name] for kind, name in FILES.items()}
-    given = {"other_snapshots": PAPER.other_snapshots}
-    rows = raw.read("privacy", Published(files, {}, given, {"policies": "stand_in"}))
+    policies = {"policies": [mirror / "privacy/privacy_policies.standin.ndjson"]}
+    rows = read_registered("privacy", "privacy", mirror, policies, {"policies": "stand_in"})
     write_all(TABLES["privacy"], rows.of, folder)
     names = TASK.names.model_dump()
     return collect([folder / f"{names[table]}.parquet" for table in ANSWERED_FROM], names)
