@@ -27,7 +27,7 @@ def browser() -> Iterator:
 
 @contextmanager
 def opened(chromium, page: Path, width: int = 1280, **more) -> Iterator:
-    """A page of a site on a screen; yields it with the faults that it has errors so far."""
+    """A page of a site on a screen; yields it with its errors so far."""
     context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True, **more)
     shown, errors = context.new_page(), []
     shown.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
