@@ -69,9 +69,7 @@ def shown(data: Collection, right: np.ndarray, given: np.ndarray) -> str:
     questions = [
         marks.Marked(name, "", of, right[:, at], given[:, at]) for at, name in enumerate(data.questions)
     ]
-    rows = marks.scores_and_units(
-        questions, np.array([fold(name, FOLDS) for name in data.paragraphs]), [*data.paragraphs]
-    )[0]
+    rows = marks.scores(questions, np.array([fold(name, FOLDS) for name in data.paragraphs]))
     values = {row["metric"]: 100 * row["value"] for row in rows if row["group"] == "all"}
     return ", ".join(f"{name} {values[name]:.1f}" for name in SHOWN)
 

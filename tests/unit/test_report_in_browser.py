@@ -26,22 +26,22 @@ def test_no_page_has_a_fault(chromium, report, path):
     assert site_browser.faults(chromium, report / path) == []
 
 
-def test_a_fault_would_be_seen(chromium, report):
+def test_faults_are_found(chromium, report):
     page = report / "worse.html"
     text = (report / "index.html").read_text(encoding="utf-8")
     bad = '<img src="nowhere.png"><div style="width:3000px">wide</div>' + "<a href='#how'>link</a>" * 150
-    (report / "worse.js").write_text("throw Error('told')")
+    (report / "worse.js").write_text("throw Error('thrown')")
     bad += "<script src='worse.js'></script><script>document.title = 'run'</script>"
     page.write_text(text.replace("</main>", f"{bad}</main>"))
-    found = " ".join(site_browser.faults(chromium, page, [(390, "light")]))
+    errors = " ".join(site_browser.faults(chromium, page, [(390, "light")]))
     page.unlink()
-    for said in ("nowhere.png cannot be had", "told", "axe: image-alt", "sideways", "stops of the keyboard"):
-        assert said in found
-    # Of what a text might bring into a page nothing runs.
-    assert "Executing inline script violates" in found
+    for message in ("nowhere.png cannot be loaded", "thrown", "axe: image-alt", "sideways", "of the Tab key"):
+        assert message in errors
+    # No script from a text runs.
+    assert "Executing inline script violates" in errors
 
 
-def test_all_can_be_read_without_scripts(chromium, report):
+def test_pages_can_be_read_without_scripts(chromium, report):
     with site_browser.opened(chromium, report / "tables/acord-table3.html", java_script_enabled=False) as (
         page,
         _,
@@ -53,11 +53,11 @@ def test_all_can_be_read_without_scripts(chromium, report):
         assert page.get_by_role("link", name="Table 3").is_visible()
 
 
-def test_the_search_and_the_filters_find(chromium, report):
+def test_search_and_filters(chromium, report):
     with site_browser.opened(chromium, report / "index.html") as (page, errors):
         page.get_by_role("searchbox").fill("own script")
-        found = page.locator(".results a")
-        assert [text for text in found.all_inner_texts() if "<script>" in text]
+        results = page.locator(".results a").all_inner_texts()
+        assert [text for text in results if "<script>" in text]
         page.get_by_role("searchbox").fill("nothing like it")
         assert page.locator(".results").inner_text() == "Nothing found."
         page.get_by_label("With").select_option("not-run")

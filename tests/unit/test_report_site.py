@@ -62,9 +62,11 @@ def test_a_link_that_does_not_hold_would_be_seen(results):
     page.write_text(page.read_text().replace("</main>", f"{bad}</main>"))
     found = [fault.partition(": ")[2] for fault in site_pages.faults(results / "report")]
     assert found == [
-        "an id twice", "nowhere.html is not there", "#no names no place",
+        "a repeated id",
+        "nowhere.html does not exist",
+        "#no has no target in the page",
         "https://example.org/x.png is on a network",
-    ]  # fmt: skip
+    ]
 
 
 def test_texts_names_and_files_are_never_markup(results):

@@ -133,10 +133,10 @@ def read_part(
     *,
     earlier: bool = False,
 ) -> Part | None:
-    """Read the part of the paper ``name``; ``registry`` is its file in resources/papers.
+    """Read what the report shows of the paper ``name``; ``registry`` is its file in resources/papers.
 
-    ``words`` are the current texts of the sources' registry (`sources.registry.words`).  An ``earlier`` run
-    may have left some of its tables, or none: then it returns None.
+    ``words`` is what the registry of sources says today of theirs (`sources.registry.words`).  What an
+    ``earlier`` run left may be some of its tables, or none: then there is no part.
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
