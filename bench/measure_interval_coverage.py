@@ -1,8 +1,8 @@
-"""Measure how often each sampling interval that the tables print covers the true value, in simulated data.
+"""Measure how often each sampling interval of the tables covers the true value, on simulated data.
 
-The truth of a simulation is the score of a very large sample from the same source.  Printed for each: the
-share of data sets whose 95 % interval covers it, where the misses lie (below: the whole interval lies
-below the truth), the mean width, and the share of data sets that have an interval at all.
+The truth of a simulation is the score of a very large sample from the same source.  The script prints for
+each interval: the share of data sets whose 95 % interval covers the truth, on which side the misses are
+(below: the whole interval is below the truth), the mean width, and the share of data sets with an interval.
 
     PYTHONPATH=workflow python bench/measure_interval_coverage.py [--sets 400] [--only NAME]
 """
@@ -22,7 +22,7 @@ Simulation = Callable[[np.random.Generator, int], Iterator[tuple[str, float, Int
 
 
 def ndcg_values(rng: np.random.Generator, queries: int) -> np.ndarray:
-    """NDCG a query as retrieval has it: a seventh are 0, a twelfth 1, the rest spread between."""
+    """NDCG per query as in retrieval: a seventh are 0, a twelfth 1, the rest spread between."""
     kind = rng.random(queries)
     return np.where(kind < 0.15, 0.0, np.where(kind < 0.23, 1.0, rng.beta(1.2, 1.0, queries)))
 
@@ -42,7 +42,7 @@ def means(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Int
 
 
 def changes(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Interval]]:
-    """The paired change between two systems that share half of what moves a query."""
+    """The paired change between two systems that share half of the variance of a query."""
 
     def draw(queries: int) -> np.ndarray:
         shared = rng.normal(size=queries)

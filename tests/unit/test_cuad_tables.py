@@ -14,8 +14,7 @@ from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load
-from lextables.tasks.spans.shares import part
-from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
+from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS, part
 
 ROOT = Path(__file__).parents[2]
 PRINTED = load(ROOT / "resources/published/cuad.csv")

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from lextables.models.resolve import load_models
-from lextables.papers import packages
-from lextables.papers import registry as papers
+from lextables.papers import packages, planning
 from lextables.papers.maud.tables import TABLES
 from lextables.pipeline.config import load as load_config
 from lextables.tables.published import load as load_published
@@ -28,7 +27,7 @@ BASELINE = [
 
 def laid_out(**values):
     config = load_config({"papers": "maud"} | values, ["maud"], ROOT)
-    return papers.plan(PAPER, Context(config, MODELS, ROOT, False))
+    return planning.plan(PAPER, Context(config, MODELS, ROOT, False))
 
 
 def runs(found, experiment, model=None, setting=""):

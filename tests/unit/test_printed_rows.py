@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lextables.models.resolve import load_models
-from lextables.papers import packages
+from lextables.papers import packages, planning
 from lextables.papers import registry as papers
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import load as load_config
@@ -109,7 +109,7 @@ def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
     filled = set()
     for combination in CONFIGS:
         config, gpu = given(combination, paper)
-        found = papers.plan(entry, Context(config, MODELS, ROOT, gpu))
+        found = planning.plan(entry, Context(config, MODELS, ROOT, gpu))
         specs = {run.folder: spec for run, spec in found.specs.items()}
         for table, rows in found.rows.items():
             counted = Counter(map(name, rows))

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from lextables.papers.registry import PLANNERS
+from lextables.papers.planning import PLANNERS
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import folder
 from lextables.publish.card import CATEGORIES

@@ -10,9 +10,9 @@ from lextables.metrics.spans import scores
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import squad
 from lextables.tasks.spans import submitted
-from lextables.tasks.spans.nbest_json import read_nbest
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import ANSWERS, QUESTIONS, answer_rows, question_rows, read_squad
+from lextables.tasks.spans.submitted import released_nbest
 from lextables.tasks.submitted import File
 from published_rows import bundle, data_set, run
 
@@ -96,7 +96,7 @@ def test_the_released_form_has_each_question_and_its_spans_in_order(written):
     # The words that it starts and ends in: the second time that the party is named.
     assert (found["a__Parties"][0]["token_doc_start"], found["a__Parties"][0]["token_doc_end"]) == (8, 9)
     assert "token_doc_start" not in found["a__Term"][0]
-    assert read_nbest(path)
+    assert released_nbest(json.loads(path.read_text()), str(path))
 
 
 def test_predictions_can_be_given_back_and_score_the_same(written):

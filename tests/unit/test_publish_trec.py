@@ -14,7 +14,7 @@ from ir_measures import P, nDCG
 from lextables.pipeline.dataset import Column, Table
 from lextables.publish import trec
 from lextables.tasks.retrieval import collection, submitted
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 from lextables.tasks.submitted import File
 from published_rows import bundle, data_set, run

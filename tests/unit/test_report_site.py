@@ -166,7 +166,7 @@ def test_rows_of_the_same_runs_have_one_command(results):
 
 def test_a_row_of_given_predictions_has_no_known_cost(results):
     path = results / f"{RUN}/seed2/run.json"
-    given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}"}, "given": {"file": "<run>.txt"}}
+    given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}"}, "submitted": {"file": "<run>.txt"}}
     path.write_text(json.dumps(json.loads(path.read_text()) | given))
     files = site.files(material(results))
     assert "made of predictions given, at a cost that is not known" in said(files, "tables/acord-table3.html")

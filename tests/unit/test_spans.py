@@ -39,7 +39,7 @@ from lextables.metrics.spans import (
 )
 from lextables.papers.packages import load
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.nbest_json import released_nbest
+from lextables.tasks.spans.submitted import released_nbest
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/cuad_scores.json").read_text(encoding="utf-8"))

@@ -12,8 +12,7 @@ from lextables.pipeline.dataset import read, write
 from lextables.pipeline.units import UNITS
 from lextables.tasks.classification.scoring import score
 from lextables.tasks.retrieval import scoring
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.schema import prediction_rows
+from lextables.tasks.retrieval.collection import Collection, prediction_rows
 
 RNG = np.random.default_rng(0)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from lextables.papers import packages
+from lextables.papers import modules
 from lextables.pipeline import not_run
 from lextables.pipeline.job import job
 from lextables.pipeline.version import day, made_by, words
@@ -36,9 +36,9 @@ with job(snakemake.log[0]):
             runs=runs,
             datasets=[datasets.read(path, said) for path in sorted(censuses)],
             sections={
-                part.name: packages.module(part.name, "exhibits").sections(root / "data")
+                part.name: modules.module(part.name, "exhibits").sections(root / "data")
                 for part in shown
-                if packages.has(part.name, "exhibits")
+                if modules.has(part.name, "exhibits")
             },
             leaderboard=leaderboard.pages(shown, config),
             made_by=words(made_by()),

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from lextables.papers.publication import Publication, Responsible
 from lextables.pipeline.registry import Entry
-from lextables.sources.registry import SAMPLE, reworded
+from lextables.sources.registry import SAMPLE, with_registry_texts
 
 TABLES = "data"  # the folder of a data set's tables
 
@@ -193,7 +193,7 @@ def gather(
     """Collect the content of the export ``name``.
 
     ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today
-    (`sources.registry.words`).
+    (`registry_texts`).
     """
     alone = about.publish.apart.get(name)
     names = [path.parent.name for path in census]
@@ -226,7 +226,7 @@ def _sources(sets: Sequence[PublishedSet], words: Mapping[str, Any]) -> list[Map
     """The provenance of all sources, each once."""
     found = {}
     for one in sets:
-        for source in reworded(one.census["sources"], words):
+        for source in with_registry_texts(one.census["sources"], words):
             known = tuple(source[key] for key in ("source", "file", "variant", "obtained_from"))
             found[known] = {"digest": ""} | source
     return [source for _, source in sorted(found.items())]

@@ -142,15 +142,15 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
             "dollars": _column(lines, "dollars", lambda value: f"{value:,.2f}"),
         }
     )
-    words = [shown.to_string(index=False), ""]
+    parts = [shown.to_string(index=False), ""]
     unknown = estimated[estimated["core_seconds"].isna()]["rule"].value_counts().sort_index()
     if len(unknown):
         kinds = ", ".join(f"{number} {rule}" for rule, number in unknown.items())
-        words.append(f"> means at least: {unknown.sum()} jobs have no record and are in no sum ({kinds}).")
-    words.append(
-        "Jobs that several tables need are counted in each, and once in the last line (docs/costs.md)."
+        parts.append(f"> means at least: {unknown.sum()} jobs have no record and are in no sum ({kinds}).")
+    parts.append(
+        "Jobs that several tables need are counted in each, and once in the last line (docs/reference.md)."
     )
-    return "\n".join(words)
+    return "\n".join(parts)
 
 
 def _column(lines: pd.DataFrame, name: str, form: Callable[[float], str]) -> list[str]:

@@ -16,7 +16,7 @@ from lextables.report.exhibits import cut
 from lextables.report.layout import Found, Page, ticked
 from lextables.report.results import Part
 from lextables.report.wording import sources_in_words
-from lextables.sources.registry import reworded
+from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 
 TEMPLATE = "dataset.html.j2"
@@ -63,7 +63,7 @@ def read(census: str | Path, words: Mapping[str, Any] | None = None) -> DataSet:
     """Read a data set's census, and of each table that it counts the schema and the first rows."""
     folder = Path(census).parent
     counts = json.loads(Path(census).read_text(encoding="utf-8"))
-    counts["sources"] = reworded(counts.get("sources", []), words or {})
+    counts["sources"] = with_registry_texts(counts.get("sources", []), words or {})
     files = [folder / f"{name}.parquet" for name in counts["data"]]
     return DataSet(folder.name, counts, [_table(file) for file in files if file.exists()])
 

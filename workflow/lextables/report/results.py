@@ -12,7 +12,7 @@ import yaml
 
 from lextables.papers.registry import Shown, TableEntry
 from lextables.pipeline.version import words
-from lextables.sources.registry import reworded
+from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 from lextables.tables.cells import Line, from_csv
 from lextables.tables.comparison import Pair
@@ -93,7 +93,7 @@ class RunRecord:
     @property
     def given(self) -> str:
         """The file of submitted predictions; empty for other runs."""
-        found = self.record.get("given")
+        found = self.record.get("submitted")
         digest = self.record["settings"]["content"][: len("sha256:") + 12] if found else ""
         return f"submitted predictions: {found['file']} ({digest})" if found else ""
 
@@ -133,10 +133,10 @@ def read_part(
     *,
     earlier: bool = False,
 ) -> Part | None:
-    """Read what the report shows of the paper ``name``; ``registry`` is its file in resources/papers.
+    """Read the part of the paper ``name``; ``registry`` is its file in resources/papers.
 
-    ``words`` is what the registry of sources says today of theirs (`sources.registry.words`).  What an
-    ``earlier`` run left may be some of its tables, or none: then there is no part.
+    ``words`` are the current texts of the sources' registry (`registry_texts`).  An ``earlier`` run
+    may have left some of its tables, or none: then it returns None.
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
@@ -177,7 +177,7 @@ def _census(results: Path, dataset: str) -> Path:
 def _counts(census: Path, words: Mapping[str, Any] | None) -> dict[str, Any]:
     """A data set's census with its sources in ``words``."""
     counts = json.loads(census.read_text(encoding="utf-8"))
-    return counts | {"sources": reworded(counts["sources"], words or {})}
+    return counts | {"sources": with_registry_texts(counts["sources"], words or {})}
 
 
 def _tasks(name: str, registry: Mapping[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 from lextables.papers.registry import Paper, TableEntry
 from lextables.pipeline import not_run
 from lextables.pipeline.dataset import Row, read
-from lextables.sources.registry import reworded
+from lextables.sources.registry import with_registry_texts
 from lextables.tables.published import PublishedCell
 
 Scores = Mapping[tuple[str, str], tuple[float, int]]
@@ -77,8 +77,8 @@ def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[st
 
 
 def provenance(census: Path, words: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The sources in a data set's census, in the registry's words of today (`sources.registry.words`)."""
-    return reworded(json.loads(census.read_text(encoding="utf-8"))["sources"], words)
+    """The sources in a data set's census, in the registry's words of today (`registry_texts`)."""
+    return with_registry_texts(json.loads(census.read_text(encoding="utf-8"))["sources"], words)
 
 
 def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lextables.pipeline.errors import BadInput
-from lextables.sources import strict_csv
+from lextables.sources import records
 
 COLUMNS = ("table", "row", "column", "value", "decimals", "where")
 
@@ -116,7 +116,7 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each record (file and row) and the record by column."""
     try:
         with path.open("rb") as file:
-            rows = strict_csv.rows(file, str(path))
+            rows = records.csv_rows(file, str(path))
             _, header = next(rows)
             _check_header(header, path)
             for where, fields in rows:

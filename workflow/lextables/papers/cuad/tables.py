@@ -20,7 +20,7 @@ from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score, same_words
 from lextables.tables.inputs import Inputs, Scores
 from lextables.tables.scored import score_cell, strict_cells
-from lextables.tasks.spans.shares import part
+from lextables.tasks.spans.squad import part
 
 WHOLE = "100"  # per cent of the training contracts
 AUPR, AT_80, AT_90 = "AUPR", "precision at 80% recall", "precision at 90% recall"

@@ -19,7 +19,7 @@ from lextables.pipeline.run import loaded
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
-from lextables.tasks.classification.scoring import ANSWER, GIVEN
+from lextables.tasks.classification.scoring import ANSWER, SUBMITTED
 
 PREFIX = {NLI: "Entail/Neutral/Contradict. Chance=1/3 / ", ENTAILMENT: "Entail/Not entail. Chance=1/2 / "}
 P_VALUES = PREFIX[NLI] + "Maximum of p-values versus (6)"
@@ -44,7 +44,7 @@ class Column:
         return ", ".join(part for part in (self.condition, self.group, f"head: {head}") if part)
 
 
-GIVEN_COLUMN = Column("Predictions given", GIVEN, ANALYSIS)
+GIVEN_COLUMN = Column("Predictions given", SUBMITTED, ANALYSIS)
 
 
 class Tested:

@@ -7,17 +7,19 @@ are the paper's.  Coders are interchangeable: the release does not tell them apa
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from lextables.metrics.agreement import agreement as agreement_of
 from lextables.metrics.agreement import alpha, cramers_v
 from lextables.papers.privacy.registry import Privacy
-from lextables.papers.privacy.traffic import ranks
 from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.errors import BadInput
+from lextables.sources.records import csv_rows
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
@@ -173,7 +175,7 @@ def figure1(results: Results) -> list[Cell]:
         reason = "the config key traffic_ranks names no list of ranks"
         return [Cell("All sites", "Documents", None, reason=reason)]
     here = [row for row in results.sites if row["documents"]]
-    rank = ranks(results.file, [row["site"] for row in here])
+    rank = traffic_ranks(results.file, [row["site"] for row in here])
     cells = []
     for row in sorted(here, key=lambda row: (rank.get(row["site"], math.inf), row["site"])):
         values = {"Traffic rank": rank.get(row["site"]), "Documents": row["documents"], "Words": row["words"]}
@@ -184,6 +186,31 @@ def figure1(results: Results) -> list[Cell]:
         ]
     cells.append(Cell("All sites", "Without a rank", float(len(here) - len(rank)), decimals=0))
     return cells
+
+
+def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
+    """Return {site: rank} from a list such as Tranco's (Le Pochat et al. 2019): a csv of rank and domain.
+
+    A site that is not in the list gets the rank of the domain it belongs to; other sites are left out.
+    Raises `BadInput` for a row that is not a rank and a domain.
+    """
+    wanted = {domain for site in sites for domain in _domains(site)}
+    listed: dict[str, int] = {}
+    with Path(path).open("rb") as file:
+        for where, cells in csv_rows(file, Path(path).name):
+            if len(cells) != 2 or not cells[0].isascii() or not cells[0].isdigit() or not int(cells[0]):
+                do = "write a rank and a domain in each row, as Tranco's list has them, and no header"
+                raise BadInput(f"{','.join(cells)!r:.60} is no rank and domain", where=where, do=do)
+            if cells[1] in wanted:
+                listed.setdefault(cells[1], int(cells[0]))
+    ranks = {site: [listed[domain] for domain in _domains(site) if domain in listed] for site in sites}
+    return {site: of_domains[0] for site, of_domains in ranks.items() if of_domains}
+
+
+def _domains(site: str) -> list[str]:
+    """`us.mouthshut.com` and `mouthshut.com`, the longest first; no top-level domains."""
+    parts = site.split(".")
+    return [".".join(parts[at:]) for at in range(len(parts) - 1)]
 
 
 def figure3(results: Results) -> list[Cell]:
