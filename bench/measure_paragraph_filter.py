@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from gensim.corpora import Dictionary
 from gensim.models import OkapiBM25Model
 
-from lextables.models.paragraph_filter import MOST, Paragraphs
+from lextables.models.okapi import MOST, Paragraphs
 
 Asked = Sequence[tuple[str, list[str]]]  # opinions with their hypotheses
 PARTS = 8

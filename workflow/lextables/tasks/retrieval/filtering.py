@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import Paragraphs
 
 
 def filtered(documents: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> list[str]:

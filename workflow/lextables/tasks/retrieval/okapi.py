@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from lextables.models.bm25 import OkapiBM25
+from lextables.models.okapi import OkapiBM25
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.filtering import filtered
 from lextables.tasks.retrieval.schema import Hits
