@@ -8,6 +8,7 @@ each interval: the share of data sets whose 95 % interval covers the truth, on w
 """
 
 import argparse
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -89,6 +90,14 @@ def maud_heads(rng: np.random.Generator, contracts: int, skill: float) -> list[m
     return heads
 
 
+def interval(
+    name: str, heads: list, metric: classification.Metric, most: float = classification.MOST_UNITS
+) -> Interval:
+    """The jackknife interval of a metric over all heads."""
+    ends = next(classification.jackknives(name, metric, heads, most)).ends()
+    return (ends[0]["value"], ends[1]["value"]) if ends else None
+
+
 def areas(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Interval]]:
     """MAUD's AUPR over its contracts, by the jackknife."""
     for skill in (0.0, 0.8, 1.6):
@@ -96,12 +105,7 @@ def areas(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Int
         for contracts in (150, 80):
             for _ in range(sets):
                 heads = maud_heads(rng, contracts, skill)
-                rows = {
-                    row["metric"]: row["value"]
-                    for row in minority_aupr.intervals(heads)
-                    if row["group"] == "all"
-                }
-                found = (rows["AUPR, low"], rows["AUPR, high"]) if rows else None
+                found = interval("AUPR", heads, classification.aupr, math.inf)
                 yield f"MAUD's AUPR, skill {skill}, {contracts} contracts", truth, found
 
 
@@ -128,8 +132,7 @@ def classifiers(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, floa
         for _ in range(sets):
             head = answered_head(rng, documents)
             for name in names:
-                found = classification.intervals(name, [head], classification.METRICS[name])
-                ends = (found[0]["value"], found[1]["value"]) if found else None
+                ends = interval(name, [head], classification.METRICS[name])
                 yield f"{name} of a classifier, {documents:,} documents", truths[name], ends
 
 

@@ -190,7 +190,7 @@ def encoded(given):
 
 def test_a_data_set_without_a_word_is_refused(tmp_path):
     data, _ = collected(tmp_path, documents=3, without_text=["d00", "d01", "d02"])
-    with pytest.raises(BadInput, match="no word stands in"):
+    with pytest.raises(BadInput, match="no word occurs in"):
         of_words(data)
 
 

@@ -27,7 +27,7 @@ from lextables.tables.comparison import (
     effect,
     from_csv,
     holm,
-    sentences,
+    notes,
     sign_flip,
     to_csv,
 )
@@ -180,7 +180,7 @@ def test_identical_rows_are_in_one_group_and_say_nothing_of_what_can_be_found():
     assert any({"a", "b"} <= set(group) for group in comparison.groups) and comparison.detectable > 0
     (alone,) = comparisons([pair])
     assert math.isnan(alone.detectable)
-    assert "is found" not in sentences([alone])[1] and not alone.power
+    assert "is found" not in notes([alone])[1] and not alone.power
 
 
 @pytest.mark.parametrize("units", [1, 2, MIN_UNITS - 1])
@@ -190,7 +190,7 @@ def test_too_few_units_are_not_tested_and_it_is_said(units):
     assert (pair.untested, pair.difference, math.isnan(pair.p), pair.differs) == (FEW, 1, True, False)
     (comparison,) = comparisons(pairs)
     assert (comparison.pairs, comparison.systems, comparison.groups) == ((), ("a", "b"), (("a",), ("b",)))
-    assert sentences([comparison]) == ["1 measure is not tested: a test needs at least 6 queries."]
+    assert notes([comparison]) == ["1 measure is not tested: a test needs at least 6 queries."]
 
 
 def test_rows_on_other_units_are_not_compared_and_it_is_said():
@@ -203,7 +203,7 @@ def test_rows_on_other_units_are_not_compared_and_it_is_said():
     (comparison,) = comparisons(pairs)
     assert all("c" not in group or group == ("c",) for group in comparison.groups)
     assert comparison.untested_against("c") == [name for name in comparison.systems if name != "c"]
-    assert sentences([comparison])[-1] == ("2 of 3 pairs are untested: scored on different units.")
+    assert notes([comparison])[-1] == ("2 of 3 pairs are untested: scored on different units.")
 
 
 def test_an_untested_pair_is_in_no_group_and_the_best_row_is_said_to_be_untested_against_it():
@@ -220,13 +220,13 @@ def test_an_untested_pair_is_in_no_group_and_the_best_row_is_said_to_be_untested
         frozenset({"prior", "random"}), frozenset({"linear", "model"})
     }  # fmt: skip
     assert {*comparison.units.split(" or ")} == {"149 queries", "20 queries"}
-    _, leading, last = sentences([comparison])
-    assert "none of 2 tests tells two rows apart; a difference of " in leading
+    _, leading, last = notes([comparison])
+    assert "none of 2 tests distinguishes two rows; a difference of " in leading
     assert last.startswith("4 of 6 pairs are untested")
     best, rival = next((pair.one, pair.other) for pair in pairs if not pair.untested)
     found = [replace(pair, adjusted=0.01 if (pair.one, pair.other) == (best, rival) else 1.0)
              for pair in pairs]  # fmt: skip
-    leading = sentences(comparisons(found))[1]
+    leading = notes(comparisons(found))[1]
     first = pairs[0].one
     others = [name for name in comparison.systems if names[name] != names[first]]
     assert f"not tested against {others[0]} and {others[1]}; " in leading
@@ -266,7 +266,7 @@ def test_printed_neighbours_and_the_baseline_stand_beside_with_what_can_be_found
     assert baseline.difference == pytest.approx(64.5 - found[1].value)
     (comparison,) = comparisons(pairs)
     assert (comparison.printed, comparison.pairs, set(comparison.systems)) == ((lead,), (tested,), {"a", "b"})
-    assert sentences([comparison])[2] == "In print c leads a by 4.5, less than that."
+    assert notes([comparison])[2] == "In print c leads a by 4.5, less than that."
 
 
 def test_pairs_are_read_back_from_csv_as_they_were():
@@ -288,7 +288,7 @@ def test_groups_overlap_where_neighbours_do_not_differ_and_the_ends_do():
     (comparison,) = comparisons([pair("a", "b", 0.6), pair("a", "c", 0.01), pair("b", "c", 0.3)])
     assert comparison.systems == ("a", "b", "c")
     assert comparison.groups == (("a", "b"), ("b", "c"))
-    assert sentences([comparison]) == [
+    assert notes([comparison]) == [
         METHOD,
         "AUPR, 57 contracts: a is not distinguished from b; "
         "a difference of 4.0 is found in four cases of five.",
@@ -311,7 +311,7 @@ def test_where_no_difference_can_be_found_nothing_else_is_said():
     found, of_run = cells(rows)
     (comparison,) = comparisons(compare(found, printed(r0="0.9", r1="0.8"), of_run))
     assert comparison.detectable == math.inf
-    assert sentences([comparison]) == [
+    assert notes([comparison]) == [
         METHOD,
         "NDCG@5: 8 queries are too few for 66 tests: no difference is found in four cases of five.",
     ]
@@ -328,8 +328,8 @@ def test_a_difference_that_no_score_can_have_is_not_detectable_but_one_of_losses
 def test_where_nothing_differs_it_is_said_once():
     (comparison,) = comparisons([pair("a", "b", 1.0), pair("a", "c", 0.05), pair("b", "c", 0.3)])
     assert comparison.groups == (("a", "b", "c"),)
-    assert "no two of the 3 rows are distinguished" in sentences([comparison])[1]
-    of_the_sample = sentences([comparison], "sample data: not comparable with the paper")
+    assert "no two of the 3 rows are distinguished" in notes([comparison])[1]
+    of_the_sample = notes([comparison], "sample data: not comparable with the paper")
     assert of_the_sample[0].endswith(
         "comparison.csv. Computed on sample data: not comparable with the paper."
     )
@@ -337,7 +337,7 @@ def test_where_nothing_differs_it_is_said_once():
 
 def test_of_many_measures_those_over_the_most_units_are_told():
     tested = [pair("a", "b", 0.2, measure=f"m{n}", units=f"{n} contracts") for n in range(6, 16)]
-    said = sentences(comparisons(tested))
+    said = notes(comparisons(tested))
     assert [one.split(",")[0] for one in said[1:5]] == ["m15", "m14", "m13", "m12"]
     assert said[5:] == ["6 measures are compared in that file too."]
 
@@ -361,7 +361,7 @@ def differing(rng, **options):
     return np.array([one - other for one, other in itertools.combinations(rows, 2)])
 
 
-@pytest.mark.parametrize(("rows", "units"), [(2, 57), (4, 57), (6, 57), (10, 57), (4, 10)])
+@pytest.mark.parametrize(("rows", "units"), [(2, 57), (6, 57), (4, 10)])
 def test_where_nothing_differs_an_alarm_is_rare_and_intervals_cover(rows, units):
     rng, sets = np.random.default_rng(rows), 100 if rows > 6 else 200
     alarms = covers = 0
@@ -378,9 +378,7 @@ def test_where_nothing_differs_an_alarm_is_rare_and_intervals_cover(rows, units)
     assert sets - covers <= sets * 0.05 + 3.1 * math.sqrt(sets * 0.05 * 0.95)
 
 
-@pytest.mark.parametrize(
-    ("rows", "units"), [(2, 57), (4, 57), (6, 57), (10, 57), (2, 8), (4, 10), (6, 12), (10, 14)]
-)
+@pytest.mark.parametrize(("rows", "units"), [(2, 57), (6, 57), (2, 8), (6, 12)])
 def test_what_is_called_detectable_is_found_four_times_of_five_after_the_correction(rows, units):
     rng, sets = np.random.default_rng(10 * rows + units), 100 if rows > 6 else 200
     tests, ends = math.comb(rows, 2), rows - 2  # the place of the pair that differs by the whole lead

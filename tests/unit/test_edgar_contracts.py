@@ -2,32 +2,28 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 import tracemalloc
 from datetime import date
-from pathlib import Path
 
 import pytest
 
-from edgar_server import document, index_page, row, serving, small_quarter, submission, submission_path
+from edgar_server import (
+    client,
+    document,
+    go,
+    index_page,
+    row,
+    serving,
+    small_quarter,
+    start_job,
+    submission,
+    submission_path,
+)
 from lextables.corpora.edgar.contracts import Faults, Quarter, collect, contracts, filings, quarter
-from lextables.corpora.edgar.pages import Pace, Pages
 from lextables.pipeline import dataset
 from lextables.pipeline.errors import BadInput
 
 QUARTER = Quarter(2020, 1)
-
-
-def client(server, folder):
-    return Pages(
-        "Jane Doe jane@university.edu",
-        folder / "pages",
-        Pace(folder / "pace", 500),
-        base=server.base,
-        tries=2,
-        first_wait=0.01,
-    )
 
 
 def quarter_of(*submissions: tuple[str, str, str, bytes | None]) -> dict[str, bytes]:
@@ -163,30 +159,16 @@ def test_a_quarter_without_an_index_is_one_sentence(tmp_path):
         collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
 
 
-JOB = """
-import sys
-from lextables.corpora.edgar.contracts import Quarter, collect
-from lextables.corpora.edgar.pages import Pace, Pages
-base, folder = sys.argv[1:]
-pages = Pages("Jane Doe jane@university.edu", folder + "/pages", Pace(folder + "/pace", 500), base=base)
-collect(Quarter(2020, 1), pages, folder + "/q.parquet")
-"""
-
-
 def test_a_killed_run_goes_on_and_fetches_no_page_twice(tmp_path):
     pages = small_quarter(2020, 1, 30)
-    workflow = Path(__file__).parents[2] / "workflow"
     with serving(pages, 10_000) as server:
         server.hung = submission_path(1012, "0000000012-20-000001")
-        job = subprocess.Popen(
-            [sys.executable, "-c", JOB, server.base, str(tmp_path)],
-            env={"PYTHONPATH": str(workflow), "PATH": "", "OMP_NUM_THREADS": "1"},
-            stderr=subprocess.DEVNULL,
-        )
+        job = start_job(server, tmp_path, 2020, per_second=500)
+        go(job)
         assert server.noticed.wait(30), "the job never came to the page that hangs"
         job.kill()
         assert job.wait(10) == -9
-        assert not (tmp_path / "q.parquet").exists()
+        assert not (tmp_path / "2020.parquet").exists()
         before = server.answered()
         assert 2 <= len(before) < len(pages)
         server.hung = ""

@@ -2,29 +2,19 @@
 
 import email.utils
 import gzip
-import subprocess
-import sys
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from edgar_server import Bad, serving, small_quarter
+from edgar_server import CONTACT, Bad, client, go, serving, small_quarter, start_job
 from lextables.corpora.edgar import pages
 from lextables.corpora.edgar.contracts import Quarter
 from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages, user_agent
 from lextables.pipeline.errors import BadInput
 
-CONTACT = "Jane Doe jane.doe@university.edu"
 PATH = "edgar/data/1/0000000001-20-000001.txt"
 BODY = b"<SEC-DOCUMENT>0000000001-20-000001.txt\n" + b"line\n" * 1000
-
-
-def client(server, folder, **settings):
-    pace = Pace(folder / "pace", per_second=500)
-    settings = {"first_wait": 0.01, "tries": 4, **settings}
-    return Pages(CONTACT, folder / "pages", pace, base=server.base, **settings)
 
 
 @pytest.fixture
@@ -196,39 +186,15 @@ def test_a_pace_file_from_a_clock_set_back_is_not_waited_for(tmp_path):
         assert time.monotonic() - before < 1
 
 
-JOB = """
-import sys
-from lextables.corpora.edgar.contracts import Quarter, collect
-from lextables.corpora.edgar.pages import Pace, Pages
-year, base, pace, folder = sys.argv[1:]
-print("ready", flush=True)
-sys.stdin.readline()
-pages = Pages("Jane Doe jane@university.edu", folder + "/pages", Pace(pace), base=base)
-collect(Quarter(int(year), 1), pages, f"{folder}/{year}.parquet")
-"""
-
-
 def test_three_processes_together_keep_to_ten_requests_a_second(tmp_path):
     years = (2001, 2002, 2003)
     pages = {path: body for year in years for path, body in small_quarter(year, 1, 8).items()}
-    workflow = Path(__file__).parents[2] / "workflow"
     with serving(pages) as server:
-        jobs = [
-            subprocess.Popen(
-                [sys.executable, "-c", JOB, str(year), server.base, str(tmp_path / "pace"), str(tmp_path)],
-                env={"PYTHONPATH": str(workflow), "PATH": "", "OMP_NUM_THREADS": "1"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-            for year in years
-        ]
         # All three start together, however long the imports take.
-        assert [job.stdout.readline() for job in jobs] == [b"ready\n"] * 3
+        jobs = [start_job(server, tmp_path, year) for year in years]
         before = time.monotonic()
         for job in jobs:
-            job.stdin.write(b"go\n")
-            job.stdin.close()
+            go(job)
         assert [job.wait(60) for job in jobs] == [0, 0, 0]
         took = time.monotonic() - before
         for job in jobs:

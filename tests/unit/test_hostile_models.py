@@ -1,4 +1,4 @@
-"""Folders of models made to run code on the machine that loads them: pickles, and code of their own."""
+"""Malicious model folders: pickles, and code that loading could run."""
 
 import builtins
 import json
@@ -34,7 +34,7 @@ class HostileTokenizer(PreTrainedTokenizerFast):
 
 
 class Evil:
-    """What writes a file when it is unpickled."""
+    """Writes a file when it is unpickled."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
@@ -45,7 +45,7 @@ class Evil:
 
 @pytest.fixture
 def marker(tmp_path, monkeypatch) -> Path:
-    """The file that hostile code would write; whoever is asked whether to run code says yes."""
+    """The file that hostile code would write; questions whether to run code are answered with yes."""
     monkeypatch.setattr(builtins, "input", lambda *_: "y")
     monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     return tmp_path / "marker"
@@ -53,7 +53,7 @@ def marker(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory) -> Path:
-    """An encoder of the usual kind, whole."""
+    """A complete encoder."""
     return Path(save(tmp_path_factory.mktemp("encoders"), "bert")["bert"])
 
 
@@ -209,7 +209,7 @@ def test_a_name_below_a_link_chooses_no_code(encoder, tmp_path):
         bi_encoder.load(str(folder), CPU)
 
 
-def test_names_of_the_usual_kind_are_loaded(encoder, tmp_path):
+def test_usual_names_are_accepted(encoder, tmp_path):
     activation = {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}}
     dtype = {"torch_dtype": "float32", "_attn_implementation": "sdpa"}
     folder = named(encoder, tmp_path, {"config.json": activation | dtype})

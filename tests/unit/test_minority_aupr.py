@@ -14,7 +14,6 @@ from lextables.metrics.minority_aupr import (
     curve,
     head_aupr,
     head_auprs,
-    intervals,
     mean_curve,
     random_aupr,
     scores_and_jackknives,
@@ -162,33 +161,6 @@ def test_a_contract_is_left_out_with_all_its_examples():
         assert found == pytest.approx(by_hand, abs=1e-7)
     repeated = classification.weighted(classification.aupr, heads, units, np.array([[2] * len(units)]))[0]
     assert repeated == pytest.approx(without(heads, "no contract"), abs=1e-7)
-
-
-def simulated(rng, contracts, skill):
-    """Three heads of two answers, one of them rare; a contract tilts the scores of its examples."""
-    tilt = 0.6 * rng.normal(size=contracts)
-    heads = []
-    for name in "ABC":
-        labels = (rng.random(contracts) < 0.2).astype(int)
-        score = rng.normal(size=contracts) + tilt + skill * labels
-        logits = np.stack([np.zeros(contracts), score], axis=1)
-        heads.append(head(labels, logits, name=name, units=[f"{i:06}" for i in range(contracts)]))
-    return heads
-
-
-@pytest.mark.parametrize("skill", [0.0, 1.5], ids=["random scores", "a fair model"])
-def test_the_interval_covers_what_a_large_test_set_would_give(skill):
-    rng = np.random.default_rng(3)
-    truth = np.mean([head_aupr(h) for h in simulated(rng, 100_000, skill)])
-    covered = 0
-    for _ in range(120):
-        heads = simulated(rng, 60, skill)
-        low, high = (row["value"] for row in intervals(heads) if row["group"] == "all")
-        # Repeated examples raise an average precision: a bootstrap's interval can leave the score below it.
-        assert 0 <= low < np.mean([head_aupr(h) for h in heads]) < high <= 1
-        covered += low <= truth <= high
-    # Of 120 intervals that cover 95 times in a hundred, fewer than 107 do once in a thousand.
-    assert covered >= 107
 
 
 def tables(heads):

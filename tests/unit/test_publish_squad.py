@@ -5,7 +5,6 @@ import math
 
 import pyarrow as pa
 import pytest
-from datasets import load_dataset
 
 from lextables.metrics.spans import scores
 from lextables.pipeline.dataset import Column, Table, read
@@ -87,22 +86,6 @@ def test_our_own_reader_gives_the_tables_back(written):
             answers += answer_rows(document)
     assert sorted(questions, key=lambda row: row["question_id"]) == [*read(one.table("questions"))]
     assert answers == [*read(one.table("answers"))]
-
-
-def test_datasets_reads_it_as_scripts_of_question_answering_do(written, tmp_path):
-    _, out, _ = written(predicted())
-    found = load_dataset(
-        "json",
-        data_files=str(out / "squad/test.json"),
-        field="data",
-        split="train",
-        cache_dir=tmp_path / "cache",
-    )
-    (paragraph,) = found[0]["paragraphs"]
-    assert (found[0]["title"], paragraph["context"]) == ("a", TEXT)
-    first, second = paragraph["qas"]
-    assert first["answers"] == [{"text": "Ada Quill", "answer_start": SECOND}]
-    assert (first["is_impossible"], second["is_impossible"]) == (False, True)
 
 
 def test_the_released_form_has_each_question_and_its_spans_in_order(written):

@@ -179,18 +179,3 @@ def test_scores_fall_by_as_little_as_single_precision_has():
     assert np.allclose(found, given, atol=1e-6)
     # As text and back, as trec_eval keeps them.
     assert [np.float32(str(score)) for score in found] == found
-
-
-def test_an_id_that_is_no_address_is_read_as_it_stands(tmp_path):
-    task = TASK | {"pool": "all"}
-    census = data_set(tmp_path, "quill", tables())
-    (one,) = bundle([census], [], {"quill": task}).sets
-    files = [one.table(name) for name in collection.files(task)]
-    lines = "".join(
-        f"{query}\tQ0\td1\t1\t1\tx\n"
-        for query in ('"as-is" clause', "ünter", "cap%09of%2050%25%20or%2050%2525")
-    )
-    taken = submitted.predictions(File("x.run", lines), "trec", files, task)
-    assert {row["query_id"] for row in taken.rows} == {
-        query for query, split in IDS.items() if split == "test"
-    }

@@ -28,7 +28,7 @@ use rule base_run as answers_prior with:
         experiment="answer",
         model=answered_by("answer", "prior", "random"),
     params:
-        **script("answers_prior"),
+        **script_params("answers_prior"),
         names=answers_names,
     message:
         "Answering the questions of {wildcards.dataset} without a text ({wildcards.model})."
@@ -45,7 +45,7 @@ use rule answers_prior as answers_linear with:
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script("answers_linear"),
+        **script_params("answers_linear"),
     message:
         "Learning to answer the questions of {wildcards.dataset} from words ({wildcards.model})."
 
@@ -60,7 +60,7 @@ use rule base_model_run as answers_vectors with:
     resources:
         **gpu_job(minutes=120),
     params:
-        **script("answers_vectors"),
+        **script_params("answers_vectors"),
         names=answers_names,
         vectors=KEPT_VECTORS,
     message:
@@ -76,7 +76,7 @@ use rule answers_linear as answers_mark with:
         experiment="mark",
         model=answered_by("mark", "never", "random", "overlap", "linear"),
     params:
-        **script("answers_mark"),
+        **script_params("answers_mark"),
     message:
         "Marking the paragraphs of {wildcards.dataset} for each question ({wildcards.model})."
 
@@ -87,7 +87,7 @@ use rule answers_vectors as answers_mark_vectors with:
         experiment="mark",
         model=answered_by("mark", "vectors"),
     params:
-        **script("answers_mark_vectors"),
+        **script_params("answers_mark_vectors"),
     message:
         "Marking the paragraphs of {wildcards.dataset} for each question by vectors ({wildcards.model})."
 
@@ -103,7 +103,7 @@ use rule base_asking as answers_ask with:
         mem_mb=per_attempt(8000),
         runtime=per_attempt(1440),
     params:
-        **script("answers_ask"),
+        **script_params("answers_ask"),
         names=answers_names,
         marks=False,
     message:
@@ -130,7 +130,7 @@ use rule base_score as answers_score with:
         dataset=ANSWERED,
         experiment=any_of(planning.PLANNERS["answers"].STAGES),
     params:
-        **script("answers_score"),
+        **script_params("answers_score"),
         task=lambda wildcards: ANSWERS[wildcards.dataset].model_dump(
             mode="json", include={"names", "smoothing", "folds"}
         ),

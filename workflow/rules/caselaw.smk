@@ -55,7 +55,7 @@ use rule base as caselaw_opinions with:
     benchmark:
         f"{RESULTS}/benchmarks/caselaw_opinions/{{shard}}.tsv"
     params:
-        **script("caselaw_opinions"),
+        **script_params("caselaw_opinions"),
         skip=CONFIG.bad_volumes == "skip",
     message:
         "Reading the opinions of {wildcards.shard} and the volumes after it."

@@ -39,7 +39,7 @@ use rule base as classification_features with:
         dataset=CLASSIFIED,
         length=r"\d+",
     params:
-        **script("classification_features"),
+        **script_params("classification_features"),
         weights=tokenizer_of,
         views=tokenised_views,
     message:
@@ -59,7 +59,7 @@ use rule base_model_run as classification_search with:
         dataset=CLASSIFIED,
         experiment="search",
     params:
-        **script("classification_train"),
+        **script_params("classification_train"),
         splits=splits_of("training", "validation"),
         work=work,
     message:
@@ -99,7 +99,7 @@ use rule base_choice as classification_choose with:
         dataset=CLASSIFIED,
         experiment="choice",
     params:
-        **script("classification_choose"),
+        **script_params("classification_choose"),
         splits=splits_of("validation"),
     message:
         "Choosing the settings of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."
@@ -117,7 +117,7 @@ use rule base_model_run as classification_read with:
     resources:
         **gpu_job(minutes=240),
     params:
-        **script("classification_read"),
+        **script_params("classification_read"),
         splits=splits_of("test"),
     message:
         "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
@@ -137,7 +137,7 @@ use rule classification_features as classification_vectors with:
     resources:
         **gpu_job(minutes=240, mem_mb=4000),
     params:
-        **script("classification_vectors"),
+        **script_params("classification_vectors"),
         weights=encoder_of,
         views=encoded_views,
         device=CONFIG.device,
@@ -161,7 +161,7 @@ use rule base_run as classification_train_linear with:
     resources:
         mem_mb=per_attempt(8000),
     params:
-        **script("classification_train_linear"),
+        **script_params("classification_train_linear"),
         splits=splits_of("final"),
     message:
         "Training {wildcards.model} on the examples of {wildcards.dataset} ({wildcards.condition})."
@@ -179,7 +179,7 @@ use rule base_run as classification_read_linear with:
     resources:
         mem_mb=per_attempt(8000),
     params:
-        **script("classification_read_linear"),
+        **script_params("classification_read_linear"),
         splits=splits_of("test"),
     message:
         "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition})."
@@ -193,7 +193,7 @@ use rule base_asking as classification_ask with:
         dataset=CLASSIFIED,
         experiment="ask",
     params:
-        **script("classification_ask"),
+        **script_params("classification_ask"),
         splits=splits_of("test"),
     message:
         "Asking {wildcards.model} about the test examples of {wildcards.dataset}."
@@ -208,7 +208,7 @@ use rule base_score as classification_score with:
         dataset=CLASSIFIED,
         experiment=any_of(planning.PLANNERS["classification"].STAGES),
     params:
-        **script("classification_score"),
+        **script_params("classification_score"),
         splits=splits_of("test"),
         task=lambda wildcards: CLASSIFICATION[wildcards.dataset].model_dump(
             mode="json", include={"evaluator", "metrics", "unit", "multi_label", "groups", "views"}

@@ -356,7 +356,7 @@ def vectors_of(pattern, **parts):
 # Rules that other rules inherit from.  No file matches their outputs, so they never run.
 
 
-def script(name, *computed):
+def script_params(name, *computed):
     """Params: the script of a rule, and its fingerprint (`code`)."""
     return {"script": name, "code": code(f"{name}.py", *computed)}
 

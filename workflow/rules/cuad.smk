@@ -38,7 +38,7 @@ use rule base as cuad_marks with:
         dataset=REVIEWED_DATA,
         experiment="read",
     params:
-        **script("cuad_marks"),
+        **script_params("cuad_marks"),
         run=lambda wildcards: f"{RESULTS}/{run_of(wildcards).folder}",
         record=lambda wildcards: contract_reviewer().record,
         minimum=PAPERS["cuad"].review_minimum,
@@ -65,7 +65,7 @@ use rule base as cuad_review with:
     resources:
         **gpu_job(minutes=60),
     params:
-        **script("cuad_review"),
+        **script_params("cuad_review"),
         run=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}",
         weights=lambda wildcards: contract_reviewer().weights(RESULTS),
         record=lambda wildcards: contract_reviewer().record,

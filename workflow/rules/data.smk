@@ -39,7 +39,7 @@ for name, (paper, package, entry) in READ_FROM_FILES.items():
         resources:
             mem_mb=per_attempt(4000),
         params:
-            **script("data", *package_modules(package, "raw", "schema")),
+            **script_params("data", *package_modules(package, "raw", "schema")),
             package=modules.place(package),
             name=name,
             files={kind: len(several) for kind, several in files.items()},

@@ -38,7 +38,7 @@ use rule base as edgar_quarter with:
     wildcard_constraints:
         quarter=r"\d{4}-QTR[1-4]",
     params:
-        **script("edgar_quarter"),
+        **script_params("edgar_quarter"),
         pages=lambda wildcards, output: str(Path(output.contracts).parents[2] / "sources/edgar"),
         base=CONFIG.edgar_base,
         forms=sorted(CONFIG.edgar_forms),

@@ -34,7 +34,7 @@ use rule base as lawngnli_index with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/index.tsv"
     params:
-        **script("lawngnli_index"),
+        **script_params("lawngnli_index"),
     message:
         "Indexing the citations and parties of every case."
 
@@ -52,7 +52,7 @@ use rule base as lawngnli_candidates with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/candidates/{{shard}}.tsv"
     params:
-        **script("lawngnli_candidates"),
+        **script_params("lawngnli_candidates"),
     message:
         "Finding the citations of {wildcards.shard} and what their parentheticals say (A.1.1)."
 
@@ -69,7 +69,7 @@ use rule base as lawngnli_parentheticals with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parentheticals/{{shard}}.tsv"
     params:
-        **script("lawngnli_parentheticals"),
+        **script_params("lawngnli_parentheticals"),
         opinions=f"{RESULTS}/data/caselaw",
     message:
         "Cutting short premises and filtering for accuracy in {wildcards.shard} (A.1.1, A.1.2)."
@@ -86,7 +86,7 @@ use rule base as lawngnli_contradictions with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/contradictions/{{shard}}.tsv"
     params:
-        **script("lawngnli_contradictions"),
+        **script_params("lawngnli_contradictions"),
         parser=parser_settings,
         seed=PAPERS["lawngnli"].seed,
         filtered=CONFIG.difficulty_filters,
@@ -106,7 +106,7 @@ use rule base as lawngnli_cited with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/cited.tsv"
     params:
-        **script("lawngnli_cited"),
+        **script_params("lawngnli_cited"),
     message:
         "Listing by shard the cases whose opinions are premises."
 
@@ -122,7 +122,7 @@ use rule base as lawngnli_long_premises with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/long_premises/{{shard}}.tsv"
     params:
-        **script("lawngnli_long_premises"),
+        **script_params("lawngnli_long_premises"),
     message:
         "Taking the citations out of the opinions of {wildcards.shard} that are premises (A.1.9)."
 
@@ -153,7 +153,7 @@ use rule base as lawngnli_examples with:
     resources:
         **gpu_job(minutes=240),
     params:
-        **script("lawngnli_examples"),
+        **script_params("lawngnli_examples"),
         encoder=lambda wildcards: identified(LAWNGNLI.encoder),
         vectors=KEPT_VECTORS,
         parser=LAWNGNLI.parser["found"],
@@ -183,7 +183,7 @@ use rule base as lawngnli_parenthetical_set with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parenthetical_set.tsv"
     params:
-        **script("lawngnli_parenthetical_set"),
+        **script_params("lawngnli_parenthetical_set"),
     message:
         "Gathering the parentheticals of all shards."
 
@@ -204,7 +204,7 @@ use rule base as lawngnli_pairs with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/pairs.tsv"
     params:
-        **script("lawngnli_pairs"),
+        **script_params("lawngnli_pairs"),
     message:
         "Preparing whole and BM25-filtered premises as model input (Section 4.1)."
 
@@ -247,7 +247,7 @@ use rule base as lawngnli_to_read with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/to_read.tsv"
     params:
-        **script("lawngnli_to_read"),
+        **script_params("lawngnli_to_read"),
         seed=PAPERS["lawngnli"].seed,
     message:
         "Drawing a hundred examples to read, by label and negation, for Table 4."
@@ -266,7 +266,7 @@ use rule base as lawngnli_released with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/released.tsv"
     params:
-        **script("lawngnli_released"),
+        **script_params("lawngnli_released"),
         # Not compared for reruns: the folder is identified by its content.
         bulk=lambda wildcards, output: CONFIG.bulk_export,
         bulk_content=bulk_content,

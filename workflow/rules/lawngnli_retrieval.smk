@@ -37,7 +37,7 @@ use rule base as lawngnli_retrieval with:
     resources:
         **gpu_job(minutes=240),
     params:
-        **script("lawngnli_retrieval"),
+        **script_params("lawngnli_retrieval"),
         encoder=lambda wildcards: identified(LAWNGNLI_POOL_ENCODER),
         seed=PAPERS["lawngnli"].seed,
         vectors=KEPT_VECTORS,

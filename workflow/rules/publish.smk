@@ -36,7 +36,7 @@ use rule base as bundle with:
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script("publish_bundle"),
+        **script_params("publish_bundle"),
         about=lambda wildcards, output: bundle_about(wildcards),
         rows=lambda wildcards, output: [*bundle_rows(wildcards.bundle).values()],
         words=lambda wildcards, output: source_words(BUNDLES[wildcards.bundle][0]),
@@ -61,7 +61,7 @@ use rule base as printed with:
     benchmark:
         f"{RESULTS}/benchmarks/publish/printed.tsv"
     params:
-        **script("publish_printed"),
+        **script_params("publish_printed"),
         files_digest=lambda wildcards: content_of([*rules.printed.input]),
     message:
         "Gathering the published values."

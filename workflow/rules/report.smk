@@ -44,7 +44,7 @@ use rule base as report with:
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
     params:
-        **script("report", *EXHIBITS),
+        **script_params("report", *EXHIBITS),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         words=lambda wildcards, input: {paper: source_words(paper) for paper in PAPER_FILES},
         earlier=lambda wildcards, input: of_earlier_runs(),

@@ -67,7 +67,7 @@ for name, experiment, stage, conditions, model, title in ranking_rules():
             mem_mb=per_attempt(8000),
             runtime=per_attempt(720 if stage == "ask" else 120),
         params:
-            **script(f"retrieval_{stage}"),
+            **script_params(f"retrieval_{stage}"),
             settings=settings_by_condition,
             task=retrieval_task,
             device=CONFIG.device,
@@ -120,7 +120,7 @@ use rule base_choice as retrieval_choose with:
         dataset=RETRIEVED,
         experiment="choice",
     params:
-        **script("retrieval_choose"),
+        **script_params("retrieval_choose"),
         task=scored_task,
         rates=lambda wildcards: [
             [run.seed, spec(run).settings["learning_rate"]]
@@ -142,7 +142,7 @@ use rule base_model_run as retrieval_rerank_tuned with:
     resources:
         **gpu_job(minutes=120),
     params:
-        **script("retrieval_rerank_tuned"),
+        **script_params("retrieval_rerank_tuned"),
         task=retrieval_task,
     message:
         "Reordering the first hits of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
@@ -155,7 +155,7 @@ use rule retrieval_rerank_tuned as retrieval_rerank_classified with:
     resources:
         **gpu_job(minutes=240),
     params:
-        **script("retrieval_rerank_classified"),
+        **script_params("retrieval_rerank_classified"),
     message:
         "Reordering the first hits of {wildcards.dataset} with the classifier {wildcards.model} (seed {wildcards.seed})."
 
@@ -165,7 +165,7 @@ use rule retrieval_rerank_tuned as retrieval_dense_tuned with:
         dataset=RETRIEVED,
         experiment="retrieve-tuned",
     params:
-        **script("retrieval_dense_tuned"),
+        **script_params("retrieval_dense_tuned"),
     message:
         "Ranking the documents of every query of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
 
@@ -177,7 +177,7 @@ use rule base_run as retrieval_fuse with:
         dataset=RETRIEVED,
         experiment="fuse",
     params:
-        **script("retrieval_fuse"),
+        **script_params("retrieval_fuse"),
     message:
         "Ranking the documents of every query of {wildcards.dataset} by the scores of several systems ({wildcards.model}, {wildcards.condition}, seed {wildcards.seed})."
 
@@ -190,7 +190,7 @@ use rule base_score as retrieval_score with:
         dataset=RETRIEVED,
         experiment=any_of(planning.PLANNERS["retrieval"].STAGES),
     params:
-        **script("retrieval_score"),
+        **script_params("retrieval_score"),
         queries=lambda wildcards: settings(wildcards).get("queries"),
         task=scored_task,
     message:

@@ -46,7 +46,7 @@ use rule base as spans_features with:
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script("spans_features"),
+        **script_params("spans_features"),
         settings=cutting,
         shards=SPAN_SHARDS,
     message:
@@ -70,7 +70,7 @@ use rule base_training as spans_pretrain with:
     wildcard_constraints:
         dataset=SPANNED,
     params:
-        **script("spans_pretrain"),
+        **script_params("spans_pretrain"),
         settings=lambda wildcards: settings(wildcards, experiment="pretrain", condition="contracts"),
         work=lambda wildcards: work(wildcards, experiment="pretrain", condition="contracts"),
     message:
@@ -97,7 +97,7 @@ use rule base as spans_release with:
     wildcard_constraints:
         dataset=SPANNED,
     params:
-        **script("spans_release"),
+        **script_params("spans_release"),
         settings=release_settings,
     message:
         "Unpacking the authors' {wildcards.model}."
@@ -114,7 +114,7 @@ use rule base_model_run as spans_search with:
         dataset=SPANNED,
         experiment="search",
     params:
-        **script("spans_search"),
+        **script_params("spans_search"),
         work=work,
     message:
         "Fine-tuning {wildcards.model} on a part of {wildcards.dataset} and reading the held-out contracts ({wildcards.condition})."
@@ -128,7 +128,7 @@ use rule base_choice as spans_choose with:
         dataset=SPANNED,
         experiment="choice",
     params:
-        **script("spans_choose"),
+        **script_params("spans_choose"),
     message:
         "Choosing the settings of {wildcards.model} on the held-out contracts of {wildcards.dataset}."
 
@@ -145,7 +145,7 @@ use rule base_training as spans_train with:
         experiment="train",
         model=NEURAL,
     params:
-        **script("spans_train"),
+        **script_params("spans_train"),
     message:
         "Fine-tuning {wildcards.model} on the contracts of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
 
@@ -167,7 +167,7 @@ use rule base_model_run as spans_read with:
     resources:
         **gpu_job(minutes=720),
     params:
-        **script("spans_read"),
+        **script_params("spans_read"),
     message:
         "Reading the test contracts of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
 
@@ -189,7 +189,7 @@ use rule base as spans_vectors with:
     resources:
         **gpu_job(minutes=120, mem_mb=4000),
     params:
-        **script("spans_vectors"),
+        **script_params("spans_vectors"),
         settings=encoding,
         device=CONFIG.device,
     message:
@@ -212,7 +212,7 @@ use rule base_run as spans_train_linear with:
     resources:
         mem_mb=per_attempt(6000),
     params:
-        **script("spans_train_linear"),
+        **script_params("spans_train_linear"),
     message:
         "Training {wildcards.model} on the contracts of {wildcards.dataset}."
 
@@ -229,7 +229,7 @@ use rule base_run as spans_read_linear with:
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script("spans_read_linear"),
+        **script_params("spans_read_linear"),
     message:
         "Reading the test contracts of {wildcards.dataset} with {wildcards.model}."
 
@@ -242,7 +242,7 @@ use rule base_asking as spans_ask with:
         dataset=SPANNED,
         experiment="ask",
     params:
-        **script("spans_ask"),
+        **script_params("spans_ask"),
     message:
         "Asking {wildcards.model} about the test contracts of {wildcards.dataset}."
 
@@ -256,7 +256,7 @@ use rule base_run as spans_join with:
         dataset=SPANNED,
         experiment="join",
     params:
-        **script("spans_join"),
+        **script_params("spans_join"),
     message:
         "Joining the spans of adjacent windows ({wildcards.dataset}, {wildcards.model}, seed {wildcards.seed})."
 
@@ -269,7 +269,7 @@ use rule base_score as spans_score with:
         dataset=SPANNED,
         experiment=any_of(planning.PLANNERS["spans"].STAGES),
     params:
-        **script("spans_score"),
+        **script_params("spans_score"),
         relaxed=lambda wildcards: SPANS[wildcards.dataset].relaxed,
         low_thresholds=lambda wildcards: list(SPANS[wildcards.dataset].low_thresholds),
     message:

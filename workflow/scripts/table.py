@@ -42,7 +42,7 @@ with job(snakemake.log[0]):
     # From other data than the paper's nothing follows for what it printed.
     pairs = comparison.compare(cells, inputs.published if comparable(sources) else (), inputs.units)
     note = render.data_note(sources)
-    notes = [*entry.notes, *comparison.sentences(comparison.comparisons(pairs), note)]
+    notes = [*entry.notes, *comparison.notes(comparison.comparisons(pairs), note)]
     about = (entry.title, entry.where, lines, notes, note)
     write_text(snakemake.output.comparison, comparison.to_csv(pairs))
     write_text(snakemake.output.csv, to_csv(lines, note))

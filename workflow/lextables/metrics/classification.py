@@ -410,14 +410,6 @@ def _named(units: np.ndarray, groups: np.ndarray) -> list[str]:
     return [f"{GROUPED}{hashlib.sha256(names.encode()).hexdigest()[:16]}" for names in joined]
 
 
-def intervals(name: str, heads: Sequence[Head], metric: Metric, most: float = MOST_UNITS) -> list[Row]:
-    """Return the 95 % jackknife intervals of a metric over units, overall and of each category.
-
-    Two rows each, ``<name>, low`` and ``<name>, high``, where defined; arguments as in `jackknives`.
-    """
-    return [row for jackknife in jackknives(name, metric, heads, most) for row in jackknife.ends()]
-
-
 def scores_and_jackknives(
     predictions: Iterable[Row],
     examples: Iterable[Row],

@@ -272,11 +272,3 @@ def _curve_rows(heads: Iterable[Answered]) -> list[Row]:
         score_row("precision", f"recall: {recall:.9f}", float(precision), n)
         for recall, precision in zip(recalls, precisions, strict=True)
     ]
-
-
-def intervals(heads: Sequence[Answered]) -> list[Row]:
-    """Return the 95 % jackknife intervals over units of AUPR, overall and of each category.
-
-    Two rows each, where defined; units are never grouped.
-    """
-    return classification.intervals("AUPR", heads, classification.aupr, most=math.inf)

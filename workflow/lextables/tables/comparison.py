@@ -424,28 +424,30 @@ METHOD = (
 )
 
 
-def sentences(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
+def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
     """Return notes on which rows of a table differ and which differences its test set can detect.
 
     The measures with the most units come first, at most `SHOWN`.  ``data_note`` describes data that are not
     the paper's.
     """
     tested = sorted((one for one in comparisons if one.pairs), key=lambda one: -_number(one.units))
-    said = [f"{METHOD} Computed on {data_note}." if data_note else METHOD] * bool(tested)
-    for one in tested[:SHOWN]:
-        said += [_leading(one), *_in_print(one)]
+    lines = [f"{METHOD} Computed on {data_note}." if data_note else METHOD] * bool(tested)
+    for each in tested[:SHOWN]:
+        lines += [_leading(each), *_in_print(each)]
     if len(tested) > SHOWN:
-        said.append(f"{_measures(tested[SHOWN:])} compared in that file too.")
+        lines.append(f"{_measures(tested[SHOWN:])} compared in that file too.")
     few = [one for one in comparisons if not one.pairs and {pair.untested for pair in one.untested} == {FEW}]
     if few:
         units = few[0].units.partition(" ")[2]
-        said.append(f"{_measures(few)} not tested: a test needs at least {MIN_UNITS} {units}.")
+        lines.append(f"{_measures(few)} not tested: a test needs at least {MIN_UNITS} {units}.")
     rest = [one for one in comparisons if one not in few]
     untested = [pair.untested for one in rest for pair in one.untested]
     if untested:
         pairs = len(untested) + sum(len(one.pairs) for one in rest)
-        said.append(f"{len(untested)} of {pairs} pairs are untested: {' or '.join(dict.fromkeys(untested))}.")
-    return said
+        lines.append(
+            f"{len(untested)} of {pairs} pairs are untested: {' or '.join(dict.fromkeys(untested))}."
+        )
+    return lines
 
 
 def _number(units: str) -> int:
@@ -466,9 +468,9 @@ def _leading(comparison: Comparison) -> str:
     level = [name for name in others if any({best, name} <= set(group) for group in comparison.groups)]
     behind = [name for name in others if name not in {*untested, *level}]
     if len(comparison.pairs) > 1 and not differs:
-        words = f"no two of the {len(comparison.systems)} rows are distinguished"
+        result = f"no two of the {len(comparison.systems)} rows are distinguished"
         if comparison.untested:
-            words = f"none of {len(comparison.pairs)} tests tells two rows apart"
+            result = f"none of {len(comparison.pairs)} tests distinguishes two rows"
     else:
         clauses = []
         if level:
@@ -477,9 +479,9 @@ def _leading(comparison: Comparison) -> str:
             clauses.append(f"ahead of {_listed(behind) if untested or not behind[1:] else 'all others'}")
         if untested:
             clauses.append(f"not tested against {_listed(untested)}")
-        words = f"{best} is {' and '.join(clauses)}"
+        result = f"{best} is {' and '.join(clauses)}"
     power = f"; {comparison.power}" if comparison.power else ""
-    return f"{comparison.measure}, {comparison.units}: {words}{power}."
+    return f"{comparison.measure}, {comparison.units}: {result}{power}."
 
 
 def _in_print(comparison: Comparison) -> Iterator[str]:

@@ -74,7 +74,7 @@ def dates(text: str) -> list[Span]:
 
 
 def titles(text: str) -> list[Span]:
-    """Return possible positions of document titles in ``text``: capitalised words, one of them such as Agreement.
+    """Return possible positions of document titles in ``text``: capitalised words, one such as Agreement.
 
     They begin after an exhibit's number or an article, and end at the first or the last word like Agreement.
     """

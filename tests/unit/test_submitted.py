@@ -1,4 +1,4 @@
-"""Predictions that a user has already, before anything runs: what they are of, and their rows."""
+"""Submitted predictions before a run: their data sets, forms and rows."""
 
 import os
 from pathlib import Path
