@@ -452,7 +452,10 @@ def test_the_package_itself_can_be_laid_out_anew(tmp_path, monkeypatch):
     scripts = {
         "spans_train": [],
         "retrieval_train": ["lextables.tasks.retrieval.bi_encoder_tuning"],
-        "table": ["lextables.papers.cuad.registry", "lextables.papers.cuad.tables"],
+        "table": [
+            *("lextables.papers.cuad.registry", "lextables.papers.cuad.tables"),
+            *(f"lextables.tasks.{task}.plan" for task in ("spans", "classification")),
+        ],
     }
 
     def found(named):

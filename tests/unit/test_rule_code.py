@@ -25,10 +25,10 @@ MODULES = [
 ]
 # Downloaded files are checked against their digests; the summary and the configuration are always written.
 WITHOUT_FINGERPRINT = {"fetch", "caselaw_volumes", "fetch_source", "effective_config", "check"}
-# Modules of paper packages that are imported through `packages.module`.
+# Modules that are imported through `papers.modules` and `papers.packages`.
 THROUGH_PACKAGES = {
     "report": r"lextables\.papers\.\w+\.exhibits",
-    "table": r"lextables\.papers\.\w+\.registry",
+    "table": r"lextables\.(papers\.\w+\.registry|tasks\.\w+\.plan)",
 }
 
 
@@ -55,9 +55,9 @@ def imported(script):
 
 
 def test_each_rule_has_the_fingerprint_of_its_script():
-    """A rule names its script once, in `script`, or has a function of its own for the fingerprint."""
+    """A rule names its script once, in `script_params`, or has a function of its own for the fingerprint."""
     stages = re.search(r"^STAGES = \{.*?^\}", TEXT, re.M | re.S)[0]
-    paired = set(re.findall(r'\*\*script\("(\w+)"', TEXT))
+    paired = set(re.findall(r'\*\*script_params\("(\w+)"', TEXT))
     paired |= {f"retrieval_{stage}" for stage in re.findall(r'\): "(\w+)"', stages)}
     apart = set(re.findall(r'(?:script=|"script": )"(\w+)"|scripts/(\w+)\.py"', TEXT))
     apart = {name for names in apart for name in names if name}
