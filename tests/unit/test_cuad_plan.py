@@ -104,7 +104,7 @@ def test_a_small_budget_never_fills_a_printed_row(tmp_path, grid):
             if name in names or not row["own"]:
                 assert not row["runs"] and row["reason"], (table, name)
     found = rows(**values)
-    assert found["BERT-base"]["reason"] == "the paper's settings want grid=paper"
+    assert found["BERT-base"]["reason"] == "needs grid=paper, as in the paper"
     assert {name for name, row in found.items() if row["runs"] and name.startswith("BERT-base")} == {
         "BERT-base, sample budget: 3 updates of 8 windows of 64 tokens, 3 windows a question"
         if grid == "sample"
@@ -125,7 +125,7 @@ def test_the_authors_weights_read_in_short_windows_are_no_printed_row(tmp_path):
     whole = rows(**values, grid="paper")["RoBERTa-base"]
     assert whole["runs"] and not whole["trained"]
     found = rows(**values, grid="small")
-    assert found["RoBERTa-base"]["reason"] == "the paper's settings want grid=paper"
+    assert found["RoBERTa-base"]["reason"] == "needs grid=paper, as in the paper"
     name = "RoBERTa-base, small budget: windows of 256 tokens, 4 windows a question, bfloat16"
     assert found[name]["runs"] == {"100": ["runs/cuad/read/roberta-base/as-released/seed0"]}
 

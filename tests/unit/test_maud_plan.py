@@ -179,15 +179,15 @@ SMALL = "small budget: texts cut at 128 tokens, bfloat16"
 @pytest.mark.parametrize(
     ("values", "reason", "name"),
     [
-        ({"grid": "auto"}, "the paper's settings want grid=paper", f"RoBERTa, {SMALL}"),
+        ({"grid": "auto"}, "needs grid=paper, as in the paper", f"RoBERTa, {SMALL}"),
         (
             {"grid": "paper", "hyperparameters": "search"},
-            "the paper's settings want hyperparameters=published",
+            "needs hyperparameters=published, as in the paper",
             "RoBERTa, settings of our own search",
         ),
         (
             {"grid": "paper", "seeds": [0, 1]},
-            "the paper's settings want three seeds",
+            "needs three seeds, as in the paper",
             "RoBERTa, two seeds",
         ),
     ],
@@ -230,7 +230,7 @@ def test_a_small_budget_of_extraction_is_a_row_of_its_own_and_so_are_its_joined_
         f"RoBERTa-base{budget}",
         f"RoBERTa-base, spans of adjacent windows joined{budget}",
     ]
-    assert rows["RoBERTa-base"]["reason"] == "the paper's settings want grid=paper and three seeds"
+    assert rows["RoBERTa-base"]["reason"] == "needs grid=paper and three seeds, as in the paper"
     assert [bool(row["runs"]) for row in rows.values()] == [False, True, True]
 
 
