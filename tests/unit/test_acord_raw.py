@@ -1,26 +1,15 @@
 """The reader of ACORD's zip: its rows, and the message for each error."""
 
-from pathlib import Path
-
 import pytest
 
-from lextables.papers.acord.raw import read, read_release
-from lextables.papers.acord.schema import TABLES
-from lextables.papers.packages import load
-from lextables.pipeline.dataset import Published, check_census, write_all
 from lextables.pipeline.errors import BadInput
+from registered import SAMPLE, read, written
 from released_zips import altered, line
-
-ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "resources/sample/acord/ACORD.zip"
-PAPER = load(ROOT / "resources/papers/acord.yaml")
 
 
 def test_the_sample_has_the_registered_rows(tmp_path):
-    entry = PAPER.data["acord"]
-    given = {name: getattr(PAPER, name) for name in entry.given}
-    rows = read("acord", Published({name: [SAMPLE] for name in entry.files}, {}, given))
-    check_census(write_all(TABLES["acord"], rows.of, tmp_path), entry.census["sample"], "the sample")
+    rows = read("acord", "acord")
+    written("acord", "acord", tmp_path, rows)
     assert rows.notes == {"ratings_without_a_number": 2, "ratings_without_a_judged_clause": 0}
     assert {row["stars"] - row["score"] for row in rows.of["judgements"]} == {1}
     queries, ratings = rows.of["queries"], rows.of["ratings"]
@@ -94,7 +83,7 @@ TEST, TRAIN, VALID = (f"qrels/{split}.tsv" for split in ("test", "train", "valid
     ],
 )
 def test_an_error_has_its_place(tmp_path, suffix, change, message):
-    path = altered(SAMPLE, tmp_path / "ACORD.zip", {suffix: change})
+    path = altered(SAMPLE / "acord/ACORD.zip", tmp_path / "ACORD.zip", {suffix: change})
     with pytest.raises(BadInput) as error:
-        read_release(path, PAPER.categories, PAPER.query_aliases)
+        read("acord", "acord", files={"release": [path]})
     assert message in str(error.value)

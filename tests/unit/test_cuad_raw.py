@@ -11,11 +11,8 @@ import pytest
 from pypdf import PdfWriter
 
 from lextables.papers.cuad.raw import ALL, TEST, TRAIN, read_release
-from lextables.papers.cuad.raw import read as read_published
-from lextables.papers.cuad.schema import TABLES
-from lextables.papers.packages import load
-from lextables.pipeline.dataset import Published, check_census, write_all
 from lextables.pipeline.errors import BadInput
+from registered import read, written
 from released_zips import altered as altered_zip
 from released_zips import replaced, table
 
@@ -69,15 +66,7 @@ def altered(tmp_path):
 
 
 def test_the_sample_has_the_registered_rows(tmp_path):
-    paper = load(ROOT / "resources/papers/cuad.yaml")
-    entry = paper.data["cuad"]
-    files = {name: [ROOT / "resources/sample" / file] for name, (file,) in entry.named([]).items()}
-    facts = {name: ROOT / "resources/facts" / file for name, file in entry.facts.items()}
-    given = {key: getattr(paper, key) for key in entry.given}
-    rows = read_published("cuad", Published(files, facts, given))
-    assert rows.notes["contracts_without_a_pdf"] == 0
-    check_census(write_all(TABLES["cuad"], rows.of, tmp_path), entry.census["sample"], "the sample")
-    assert set(entry.census["sample"]) == set(entry.census["rebuilt"]) == {t.name for t in TABLES["cuad"]}
+    written("cuad", "cuad", tmp_path, read("cuad", "cuad"))
 
 
 def test_contracts(rows):

@@ -12,13 +12,12 @@ import pytest
 from lextables.papers.legalbench_rag import raw
 from lextables.papers.legalbench_rag.schema import TABLES
 from lextables.papers.packages import load
-from lextables.pipeline.dataset import Published, write_all
+from lextables.pipeline.dataset import write_all
 from lextables.pipeline.errors import BadInput
+from registered import SAMPLE, read
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "resources/sample"
 PAPER = load(ROOT / "resources/papers/legalbench_rag.yaml")
-GIVEN = {name: getattr(PAPER, name) for name in PAPER.data["legalbench_rag"].given}
 TEXT = (
     "ARTICLE 1\n\n\nSection 1.1 Fees. The fee is due; it is not refundable, save as said.\n"
     "(a) Late fees: 2%.\nAntidisestablishmentarianism!\n\nEnd."
@@ -26,8 +25,7 @@ TEXT = (
 
 
 def sample(name, **given):
-    files = {kind: [SAMPLE / file] for kind, file in PAPER.data[name].files.items()}
-    return raw.read(name, Published(files, {}, GIVEN | given))
+    return read("legalbench_rag", name, **given)
 
 
 # Passages
