@@ -2,7 +2,7 @@
 
 It refuses a user agent without an e-mail address with 403, and more than ten requests in a second, from all
 clients together, with 429.  Pages lie below ``/Archives/``; what it does not have is a 404.  It keeps a log
-of every request, and can be told to answer badly first.
+of every request, and can answer with errors first.
 """
 
 import gzip

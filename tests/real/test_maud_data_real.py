@@ -166,7 +166,7 @@ def test_the_spans_of_legalbench_rag(extraction, catalogue):
 
 
 def test_the_spans_are_those_of_the_deal_point_texts(extraction, release):
-    """So queries are mapped to the right types: nearly all spans stand in the contract's text of the type."""
+    """So queries are mapped to the right types: nearly all spans are in the contract's text of the type."""
     texts = {row["text_id"]: row["text"] for row in release.texts}
     deal_points = {}
     for row in release.examples:

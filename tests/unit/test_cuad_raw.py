@@ -431,7 +431,7 @@ ERRORS = {
     "answer elsewhere": (
         ALL,
         question(HOSTING, "Insurance", lambda q: q["answers"][0].update(answer_start=17)),
-        q("Insurance") + "the answer 'Osmund holds, at its own cost, insura...' does not start at char",
+        q("Insurance") + "the answer 'Osmund holds, at its own cost, insura...' is not at character 17",
     ),
     "empty contract": (
         ALL, contract(HOSTING, lambda p: p.update(context="", qas=[])), IN_ALL + "the contract has no text",

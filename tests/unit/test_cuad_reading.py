@@ -13,9 +13,9 @@ from lextables.papers.cuad.reading import WindowCount as Count
 from lextables.papers.cuad.reading import read_with_fine_tuned_model as read_contract
 from lextables.papers.cuad.reviewer import question_id
 from lextables.pipeline.dataset import read, write
+from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.reading import RECORD, Reading, read_contracts
 from lextables.tasks.spans.squad import QUESTIONS
-from lextables.tasks.spans.windows import write_features
 from marked_contracts import CONTRACTS, WINDOWS, WORDINGS
 
 pytestmark = pytest.mark.usefixtures("one_thread")

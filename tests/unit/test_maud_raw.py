@@ -547,7 +547,7 @@ def questions(data):
         ),
         (
             lambda data: questions(data)[0]["answers"][0].update(answer_start=1),
-            "does not start at character 1",
+            "is not at character 1",
         ),
     ],
 )

@@ -28,7 +28,7 @@ with job(snakemake.log[0]) as log:
         # Imported here: torch takes seconds to load, and linear models do not need it.
         from lextables.models import device
         from lextables.models.weights import weights_folder
-        from lextables.tasks.spans.features import question_texts
+        from lextables.tasks.spans.windows import question_texts
 
         where, wordings = device.pick(snakemake.params.device), question_texts(questions)
         progress = reading.read_with_fine_tuned_model(

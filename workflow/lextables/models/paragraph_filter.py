@@ -1,21 +1,21 @@
-"""LawngNLI, Section 4.1: of a long text, the few paragraphs that say most of what a query asks.
+"""Paragraphs of a long text with the highest BM25 scores for a query (LawngNLI, Section 4.1).
 
-A paragraph is a line that is not blank.  The text's own paragraphs are the collection of the BM25
-(`lextables.models.okapi`), so a word that most of them hold tells little.
+A paragraph is a line that is not blank.  The paragraphs of the text are the collection of the BM25 (as in
+`bm25.OkapiBM25`).
 
-A model of gensim's for each pair of text and query spends its time on dictionaries of words.  Here a text is
-one sorted array: each of its words is a number of 64 bits, the upper ones a hash of the word, the lower ones
-the paragraph that it stands in.  Two words of a text would have to agree in over 50 bits to be taken for one.
+Building a gensim model for each text and query would be slow.  Here a text is one sorted array with a 64-bit
+number per word: the upper bits are a hash of the word, the lower bits the number of its paragraph.  Two words
+are only confused if more than 50 bits of their hashes agree.
 """
 
 from functools import lru_cache
 
 import numpy as np
 
-from lextables.models import okapi
+from lextables.models import bm25
 
 MOST = 5
-# A word's hash is a polynomial in this over its characters, modulo 2 ** 64; it is odd, so it has an inverse.
+# Base of a polynomial hash over a word's characters, modulo 2 ** 64; odd numbers have an inverse.
 _BASE = 0x9E3779B97F4A7C15
 _LINE_FEED = ord("\n")
 _PAST_SPACES = 0x3001  # no code point from here on is white space
@@ -23,7 +23,7 @@ _SPACE = np.array([chr(code).isspace() for code in range(_PAST_SPACES + 1)])
 
 
 class Paragraphs:
-    """The paragraphs of one text, analysed once for any number of queries; 8 bytes a word beside the text."""
+    """The paragraphs of one text, indexed for any number of queries; 8 bytes per word besides the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -38,47 +38,48 @@ class Paragraphs:
         self._lower = np.uint64((1 << len(self).bit_length()) - 1)
         places = np.repeat(np.arange(len(self), dtype=np.uint64), self._lengths)
         self._words = np.sort(hashes & ~self._lower | places)
-        self._idf = okapi.idf_by_frequency(self._words_by_frequency())
+        self._idf = bm25.idf_by_frequency(self._words_by_frequency())
 
     def __len__(self) -> int:
-        """Return how many paragraphs there are."""
+        """Return the number of paragraphs."""
         return len(self._lengths)
 
     def best(self, query: str, most: int = MOST) -> str:
-        """Return the ``most`` paragraphs with the highest scores, in their own order, a line each.
+        """Return the ``most`` paragraphs with the highest scores in their original order, one per line.
 
-        Of equal ones the earlier goes first.  A text that has no more comes back whole.
+        Ties are resolved in favour of earlier paragraphs.  A text without more paragraphs is returned
+        unchanged.
         """
         if len(self) <= most:
             return self.text
         return "\n".join(self.text[self._begins[at] : self._ends[at]] for at in self.chosen(query, most))
 
     def chosen(self, query: str, most: int = MOST) -> list[int]:
-        """Return the places of the paragraphs that `best` takes, ascending."""
+        """Return the positions of the paragraphs that `best` returns, ascending."""
         if len(self) <= most:
             return list(range(len(self)))
         return sorted(np.argsort(-self.scores(query), kind="stable")[:most].tolist())
 
     def scores(self, query: str) -> np.ndarray:
         """Return the score of each paragraph for the query, float64 (paragraphs,)."""
-        asked = _query(query)
-        first = np.searchsorted(self._words, asked & ~self._lower)
-        found = np.searchsorted(self._words, asked | self._lower, side="right") - first
-        # The places of all that was found, word after word of the query.
-        at = np.arange(found.sum()) + np.repeat(first - (np.cumsum(found) - found), found)
+        words = _query(query)
+        first = np.searchsorted(self._words, words & ~self._lower)
+        matches = np.searchsorted(self._words, words | self._lower, side="right") - first
+        # Positions of all matches, in the order of the query's words.
+        at = np.arange(matches.sum()) + np.repeat(first - (np.cumsum(matches) - matches), matches)
         places = (self._words[at] & self._lower).astype(np.intp)
-        cells = np.repeat(np.arange(len(asked)) * len(self), found) + places
-        inside = np.bincount(cells, minlength=len(asked) * len(self)).reshape(len(asked), len(self))
-        return okapi.weighed(inside.T, self._idf[(inside > 0).sum(axis=1)], self._lengths)
+        cells = np.repeat(np.arange(len(words)) * len(self), matches) + places
+        counts = np.bincount(cells, minlength=len(words) * len(self)).reshape(len(words), len(self))
+        return bm25.okapi_scores(counts.T, self._idf[(counts > 0).sum(axis=1)], self._lengths)
 
     def _words_by_frequency(self) -> np.ndarray:
-        """Return at n how many words are in n paragraphs, integers (paragraphs + 1,)."""
+        """Return the number of words in exactly n paragraphs for each n, integers (paragraphs + 1,)."""
         once = self._words[_firsts(self._words)] & ~self._lower
         return np.bincount(np.diff(np.flatnonzero(_firsts(once)), append=len(once)), minlength=len(self) + 1)
 
 
 def _firsts(ordered: np.ndarray) -> np.ndarray:
-    """Return whether each value is the first of its run of equals."""
+    """Return whether each value is the first of a run of equal values."""
     firsts = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=firsts[1:])
     return firsts
@@ -89,7 +90,7 @@ def _codes(text: str) -> np.ndarray:
 
 
 def _words(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hashes of the words that `str.split` finds, uint64 (words,), and where each begins."""
+    """Return hashes, uint64 (words,), and start positions of the words that `str.split` finds."""
     between = np.ones(len(codes) + 2, dtype=bool)
     np.take(_SPACE, codes, mode="clip", out=between[1:-1])
     edges = np.flatnonzero(between[1:] != between[:-1])
@@ -109,9 +110,9 @@ def _query(query: str) -> np.ndarray:
 
 @lru_cache(maxsize=32)
 def _powers(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the powers of the base from 1 on and of its inverse from 0 on, uint64 (size,) each.
+    """Return powers of the base from 1 on and of its inverse from 0 on, uint64 (size,) each.
 
-    From 1 on, so that the upper bits tell words of one character apart.
+    From 1 on, so that words of one character differ in the upper bits.
     """
     base, inverse = np.array([_BASE, pow(_BASE, -1, 1 << 64)], dtype=np.uint64)
     powers, inverses = np.full(size, base), np.full(size, inverse)

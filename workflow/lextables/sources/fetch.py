@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.errors import BadInput, NotNow
+from lextables.pipeline.errors import BadInput
 from lextables.sources.registry import PUBLISHED, Candidate, SourceFile
 from lextables.sources.transfer import (
     CLIENT,
@@ -302,7 +302,7 @@ def _from_addresses(
         raise BadInput(what, do=do)
     place = f"put the file at <folder>/{wanted.name} and set mirror to that folder"
     do = _misplaced(wanted.source, wanted.file, mirrors) or f"try again later, or {place}"
-    raise NotNow(what, do=do)
+    raise BadInput(what, do=do)
 
 
 def _state_licence(wanted: SourceFile, destination: Path, say: Callable[[str], None]) -> None:

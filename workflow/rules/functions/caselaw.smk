@@ -1,8 +1,8 @@
-# What the rules of case law ask of the registry.
+# Params of the rules of case law.
 
 
 def volume_content(wildcards):
-    """Which bytes of a shard's volumes stand now, as one digest."""
+    """Param: the digest of the current content of a shard's volumes."""
     record = record_of(Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")) or {"volumes": []}
     fetched = {entry["file"]: entry for entry in record["volumes"]}
     files = [f"{volume}.zip" for volume in VOLUMES[wildcards.shard]]
@@ -11,6 +11,6 @@ def volume_content(wildcards):
 
 
 def volume_pins(wildcards):
-    """What a shard's volumes are checked against."""
+    """Param: the registered digests of a shard's volumes."""
     wanted = [sources.resolve(SOURCES, "caselaw", f"{volume}.zip") for volume in VOLUMES[wildcards.shard]]
     return [c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))]

@@ -58,11 +58,11 @@ def read_with_fine_tuned_model(
     ``weights`` is the model's folder.
     """
     # torch takes seconds to load, and linear models do not need it.
-    from lextables.models.tokenizer import load_tokenizer
+    from lextables.models.loading import load_tokenizer
     from lextables.tasks.spans import window_ranking
-    from lextables.tasks.spans.features import window_settings
+    from lextables.tasks.spans.features import write_features
     from lextables.tasks.spans.reading import RANKER, RECORD, read_windows
-    from lextables.tasks.spans.windows import WindowDataset, write_features
+    from lextables.tasks.spans.windows import WindowDataset, window_settings
 
     record: dict[str, Any] = json.loads((Path(reading) / RECORD).read_text(encoding="utf-8"))
     settings, tokenizer = window_settings(record), load_tokenizer(weights)

@@ -35,7 +35,7 @@ from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 from lextables.sources.records import csv_records
-from lextables.tasks.classification.trials import JOINT
+from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.spans import squad
 
 COLUMNS = ("data_type", "contract_name", "text", "answer", "label", "question", "subquestion", "text_type")
