@@ -83,7 +83,7 @@ def main() -> None:
     arguments.add_argument("--outputs", type=Path, help="where the outcomes of benepar are written")
     options = arguments.parse_args()
     logging.disable(logging.WARNING)
-    tokens, pipeline = tokenizer(Path.home() / ".cache/lextables"), tokens_of()
+    tokens, pipeline = tokenizer(), tokens_of()
     texts = list(
         dict.fromkeys(text for path in sorted(options.volumes) for text in hypotheses(path, tokens, pipeline))
     )

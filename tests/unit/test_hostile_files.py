@@ -259,7 +259,7 @@ OPEN_ZIPS = {
     "sources/archives.py",
     "corpora/caselaw/volume.py",
     "papers/cuad/contract_text.py",
-    "models/package_parts.py",
+    "models/weights.py",
 }
 # Calls that execute a file's content or unpack it to any path.
 NEVER = {

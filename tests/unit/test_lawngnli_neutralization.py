@@ -6,7 +6,7 @@ import pytest
 from gensim.corpora import Dictionary
 from gensim.models import OkapiBM25Model
 
-from lextables.models.bm25 import OkapiBM25
+from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli import neutralization
 from lextables.papers.lawngnli.citation_network import CitationNetwork
 from lextables.papers.lawngnli.neutralization import chosen_premises, neutral_premises, neutralized

@@ -16,7 +16,7 @@ from gensim.models import OkapiBM25Model
 from transformers import AutoTokenizer
 
 from lextables.models import multi_head
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import Paragraphs
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval import classifying, dense, lexical
 from lextables.tasks.retrieval.collection import Collection

@@ -217,10 +217,10 @@ def load(
 
 
 def save(model: MultiHead, folder: str | Path, heads: Mapping[str, Sequence[str]]) -> None:
-    """Write a trained model to ``folder`` as safetensors and JSON, whole or not at all.
+    """Write a trained model to ``folder`` as safetensors and JSON, atomically.
 
-    ``heads`` maps the model's heads, in its order, to their answers.  With the encoder, or what transformers
-    has as a whole (``family``), goes its configuration; heads of their ``own`` have a file of their own.
+    ``heads`` maps the model's heads, in order, to their answers.  Heads of the kind ``own`` have their own
+    file.
     """
     if (sizes := tuple(map(len, heads.values()))) != model.sizes:
         raise ValueError(f"heads of {list(sizes)} answers where the model has {list(model.sizes)}")

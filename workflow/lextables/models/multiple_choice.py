@@ -191,7 +191,7 @@ def weighed(model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[str
         Choice(prompt, (*those, *(f" {sign}" for sign in those)))
         for prompt, those in zip(prompts, signs, strict=True)
     ]
-    return [_shared(told.log_probabilities) for told in model.weigh(choices)]
+    return [_shared(answer.log_probabilities) for answer in model.weigh(choices)]
 
 
 def _shared(log_probabilities: Sequence[float] | None) -> Picked | None:

@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from eyecite import get_citations
 from eyecite.models import (
     CitationBase,
     FullCaseCitation,
@@ -36,9 +35,11 @@ from eyecite.models import (
     ShortCaseCitation,
     SupraCitation,
 )
-from eyecite.tokenizers import Tokenizer, default_tokenizer
+from eyecite.tokenizers import Tokenizer
 
 from lextables.papers.lawngnli import morphology
+from lextables.papers.lawngnli.citations import citations_of, searchable
+from lextables.papers.lawngnli.citations import tokenizer as hyperscan
 
 _REMOVED = (
     FullCaseCitation,
@@ -224,11 +225,11 @@ class _Cite:
     label: bool
 
 
-def remove_citations(text: str, tokenizer: Tokenizer = default_tokenizer) -> str:
+def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
     """Return ``text`` without the in-line citations that can go (Appendix A.1.9).
 
     Characters are only taken out, never added.  Paragraphs are lines; one that held nothing else goes
-    with its line.  ``tokenizer`` is eyecite's.
+    with its line.  ``tokenizer`` is eyecite's, by default `citations.tokenizer`.
     """
     kept = []
     for paragraph in text.split("\n"):
@@ -238,13 +239,13 @@ def remove_citations(text: str, tokenizer: Tokenizer = default_tokenizer) -> str
     return "\n".join(kept)
 
 
-def removed_spans(paragraph: str, tokenizer: Tokenizer = default_tokenizer) -> list[tuple[int, int]]:
+def removed_spans(paragraph: str, tokenizer: Tokenizer | None = None) -> list[tuple[int, int]]:
     """Return the (start, end) offsets to take out of one paragraph, ascending, none overlapping."""
     if not paragraph.strip():
         return []
     citations = _merged(
         span
-        for chain in _chains(paragraph, _cites(paragraph, tokenizer))
+        for chain in _chains(paragraph, _cites(paragraph, tokenizer or hyperscan()))
         for span in _removed(paragraph, chain)
     )
     names = _names_alone(paragraph, citations) if citations else ()
@@ -315,7 +316,7 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
-    found = get_citations(paragraph, remove_ambiguous=False, tokenizer=tokenizer)
+    found = citations_of(searchable(paragraph), tokenizer)
     # eyecite's own full span is not used: its end can run over the next citation, and its start, where
     # the name holds no "v.", into the sentence before.
     spans = [(*_core(cite), type(cite)) for cite in found if isinstance(cite, _REMOVED)]

@@ -8,7 +8,7 @@ The released code does not hold this step, so what the paper leaves open is sett
 - "Same state" is the jurisdiction of the cited case, the one the premise comes from.
 - Neighbours in the citation network are taken out before the 30 are counted.  Beside the cases citing
   or cited by the hypothesis's case, that case itself is taken out.
-- BM25 is gensim 3.8.3's (`lextables.models.bm25`), its collection the candidates left for that hypothesis.
+- BM25 is gensim 3.8.3's (`lextables.models.okapi`), its collection the candidates left for that hypothesis.
 - Ties, of inner product and of BM25, go to the lower example id.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import faiss
 import numpy as np
 
-from lextables.models.bm25 import OkapiBM25
+from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli.citation_network import CitationNetwork
 from lextables.papers.lawngnli.difficulty import MAX_OVERLAP, bigrams, overlap, spaced
 from lextables.papers.lawngnli.labels import NEUTRAL, Row

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.balance import TRAIN
 from lextables.papers.lawngnli.labels import ENTAIL, LABELS
 from lextables.papers.lawngnli.readings import pair_name

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lextables.corpora.caselaw.opinion import MAJORITY
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.labels import LABELS, NEUTRAL, draw
 from lextables.papers.lawngnli.retrieval_pools import TWIN, Encode, case_of, searched
 from lextables.papers.lawngnli.schema.reranking import EXAMPLES, HEADS, TEXTS

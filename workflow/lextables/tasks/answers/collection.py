@@ -21,9 +21,8 @@ from lextables.pipeline.errors import BadInput
 # {question: {document: share of each option, float64 (options,)}}
 Shares = Mapping[str, Mapping[str, np.ndarray]]
 Encode = Callable[[Sequence[str]], np.ndarray]
-# The tables needed for answers and for marks.
+# The tables needed for answers.
 ANSWERED_FROM = ("questions", "responses", "paragraphs")
-MARKED_FROM = (*ANSWERED_FROM, "highlights")
 DIGITS = 6  # of the probabilities of marks
 MIN_PARAGRAPHS = 2  # minimum number of paragraphs with a word
 

@@ -41,7 +41,6 @@ from lextables.tasks.classification.examples import (
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 from lextables.tasks.classification.vectors import read_vectors
 
-SIDES = ("both", "first", "second")
 WORDS = 2**20  # hash buckets for the words and word pairs that are compared
 NEGATION = re.compile(
     r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|fail(?:s|ed)?)\b|n['’]t\b", re.IGNORECASE

@@ -7,7 +7,7 @@ from typing import Any
 import faiss
 import numpy as np
 
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import Paragraphs
 from lextables.tasks.retrieval.collection import Collection, Hits
 
 Encode = Callable[[Sequence[str]], np.ndarray]

@@ -9,8 +9,8 @@ from itertools import islice
 from statistics import fmean, pstdev
 from typing import Any
 
-from lextables.models.bm25 import BM25Index, OkapiBM25, analyze
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.bm25 import BM25Index, analyze
+from lextables.models.okapi import OkapiBM25, Paragraphs
 from lextables.tasks.retrieval.collection import Collection, Hits
 
 QUERY_BATCH = (

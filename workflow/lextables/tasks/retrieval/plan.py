@@ -44,7 +44,7 @@ NO_GPU = "it encodes what each query finds in its documents, which wants a GPU"
 class Retriever(Entry):
     """A first-stage system; BM25 has one ``index`` a query, over its judged documents, or one over all.
 
-    ``okapi`` is gensim's BM25, whose collection is a query's pool (`lextables.models.bm25`).  A fusion ranks
+    ``okapi`` is gensim's BM25, whose collection is a query's pool (`lextables.models.okapi`).  A fusion ranks
     by the mean of the standardised scores of those that it is ``of``: keys of other retrievers, or of
     fine-tuned bi-encoders; they count by their ``shares``, or alike.  A linear one learns from the judgements
     of the training and validation queries, by words in so many ``topics`` and, where it names a ``model``, by

@@ -5,8 +5,7 @@ import pytest
 from gensim.corpora import Dictionary
 from gensim.models import OkapiBM25Model
 
-from lextables.models.bm25 import OkapiBM25
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import OkapiBM25, Paragraphs
 
 WORDS = [
     *"abcdefgh",
