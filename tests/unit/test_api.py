@@ -23,7 +23,7 @@ from lextables.models.api import Api, Call, embed
 from lextables.models.cached_model import CachedModel
 from lextables.models.language_model import Message, Request, Written
 from lextables.models.spending import Ledger, Limits
-from lextables.pipeline.errors import BadInput, NotNow
+from lextables.pipeline.errors import BadInput
 
 SECRET = "sk-secret-key"
 QUESTION = Call("/completions", {"model": "served", "prompt": "?", "max_tokens": 1})
@@ -346,7 +346,7 @@ def test_a_mistake_that_stays_is_asked_once_and_charged_once_at_most(
     with pytest.raises(BadInput, match=message) as error:
         ask(server, tmp_path)
     assert len(server.asked) == 1
-    assert len(str(error.value)) < 700 and not isinstance(error.value, NotNow)
+    assert len(str(error.value)) < 700
     assert (256 < spent(tmp_path) < 512) if charged else spent(tmp_path) == 0
     assert files(tmp_path) == []
 
@@ -376,14 +376,14 @@ def test_an_unsent_request_costs_nothing(serve, tmp_path, monkeypatch):
     monkeypatch.setattr(api, "ATTEMPTS", 2)
     server = serve(always(200, ANSWER))
     server.close()
-    with pytest.raises(NotNow, match="did not answer"):
+    with pytest.raises(BadInput, match="did not answer"):
         ask(server, tmp_path)
     assert spent(tmp_path) == 0
 
 
 def test_a_server_that_is_always_busy_ends_the_job(serve, tmp_path, caplog):
     server = serve(always(429, {"error": {"message": "slow down"}}, Retry_After="0.01"))
-    with pytest.raises(NotNow) as error:
+    with pytest.raises(BadInput) as error:
         ask(server, tmp_path)
     assert len(server.asked) == api.ATTEMPTS
     assert str(error.value) == (
@@ -412,7 +412,7 @@ def test_a_permanent_rejection_is_reported_at_once(status, message, sentence, se
         ask(server, tmp_path)
     assert len(server.asked) == 1
     assert sentence in str(error.value)
-    assert isinstance(error.value, NotNow) == (message == "tomorrow")
+    assert isinstance(error.value, api.Refused) == (message != "tomorrow")
 
 
 # The key

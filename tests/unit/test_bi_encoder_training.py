@@ -18,10 +18,9 @@ from lextables.models.bi_encoder_training import GradedSoftmax
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.retrieval import bi_encoder_tuning as tuning
 from lextables.tasks.retrieval import training
-from lextables.tasks.retrieval.choosing import choose
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.graded_batches import graded_batches
-from lextables.tasks.retrieval.schema import TRIED
+from lextables.tasks.retrieval.bi_encoder_tuning import graded_batches
+from lextables.tasks.retrieval.collection import TRIED, Collection
+from lextables.tasks.retrieval.scoring import choose
 from lextables.tasks.retrieval.training import search, train
 from wordpiece import wordpiece
 
@@ -142,7 +141,7 @@ def test_training_improves_the_ranking(settings, tmp_path):
     hits = {"cap": ["a", "b", "c"], "years": ["a", "b"]}
 
     def ranking(folder):
-        scores = tuning.pair_scores(bi_encoder.load(str(folder), CPU, 16), COLLECTION, texts, hits)
+        scores = training.pair_scores(tuning, bi_encoder.load(str(folder), CPU, 16), COLLECTION, texts, hits)
         return {query: sorted(of, key=lambda d: -scores[query, d]) for query, of in hits.items()}
 
     wanted = {"cap": ["a", "c", "b"], "years": ["b", "a"]}
@@ -186,7 +185,7 @@ def test_a_search_scores_candidates_and_does_not_change_training(settings, tmp_p
     assert searched([4]) == found[2:]
     trained(settings, tmp_path)
     model = bi_encoder.load(str(tmp_path / "weights"), CPU, 16)
-    kept = tuning.pair_scores(model, COLLECTION, {"term": "term years"}, {"term": ["a", "b"]})
+    kept = training.pair_scores(tuning, model, COLLECTION, {"term": "term years"}, {"term": ["a", "b"]})
     assert list(kept.values()) == pytest.approx([row["score"] for row in found[2:]])
 
 

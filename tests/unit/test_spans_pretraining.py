@@ -87,7 +87,7 @@ def test_no_more_texts_are_read_than_are_needed(tokenizer, tmp_path):
 
 
 def test_too_little_text_is_refused(tokenizer, tmp_path):
-    with pytest.raises(BadInput, match="hold 3 tokens, fewer than one block of 4"):
+    with pytest.raises(BadInput, match="have 3 tokens, less than one block of 4"):
         pretraining.pack(tokenizer, ["w1 w2"], tmp_path / "blocks.bin", 6, most=1)
     assert not (tmp_path / "blocks.bin").exists()
 

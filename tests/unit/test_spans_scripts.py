@@ -22,7 +22,7 @@ from lextables.pipeline.dataset import read
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
-from lextables.tasks.spans.shares import held_out_contracts
+from lextables.tasks.spans.squad import held_out_contracts
 from lextables.tasks.spans.training import contract_splits
 from marked_contracts import WINDOWS, equal, weights
 

@@ -6,8 +6,8 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.asking import about, expected, rerank
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked
+from lextables.tasks.retrieval.asking import candidates_of, expected, rerank
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, ranked
 
 with (
     job(snakemake.log[0]) as log,
@@ -20,7 +20,7 @@ with (
     model = cached_model.open_language_model(
         first, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
     )
-    counts = [expected(about(documents, hits[name], run), run) for name, run in settings.items()]
+    counts = [expected(candidates_of(documents, hits[name], run), run) for name, run in settings.items()]
     model.expect(*map(sum, zip(*counts, strict=True)))
     where = first["api"] if "api" in first else device.describe(device.pick(snakemake.params.device))
     for path, record, (name, run) in zip(

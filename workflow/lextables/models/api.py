@@ -24,7 +24,7 @@ from tqdm import tqdm
 from lextables.models import spending
 from lextables.models.answer_cache import AnswerCache, canonical
 from lextables.models.spending import FREE, Cost, Ledger, Limits, Price, cost, cost_of
-from lextables.pipeline.errors import BadInput, NotNow
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import SHORTEST
 
 KEY = "OPENAI_API_KEY"
@@ -182,8 +182,7 @@ class Api:
         """Return the server's JSON answer, from the cache if possible.
 
         ``check`` reads what the caller needs and so detects an answer of the wrong form.  Raises `Refused`
-        for a permanent rejection, `NotNow` if the server does not answer, `BadInput` at the end of the
-        budget.
+        for a permanent rejection, `BadInput` if the server does not answer or the budget is spent.
         """
         return self._cache.get_or_ask(self._question(call), partial(self._post, call, check), check)
 
@@ -228,7 +227,7 @@ class Api:
         except openai.APIStatusError as error:
             raise self._status_error(error) from None
         except openai.APIConnectionError as error:
-            raise self._not_now(str(error.__cause__) or type(error.__cause__).__name__) from None
+            raise self._no_answer(str(error.__cause__) or type(error.__cause__).__name__) from None
         text = self._without_key(response.text)
         try:
             if "\\u" in text:  # the key may be written with escapes
@@ -244,19 +243,21 @@ class Api:
             ) from None
         return answer
 
-    def _not_now(self, reason: str) -> NotNow:
+    def _no_answer(self, reason: str) -> BadInput:
         what = f"{self._model} did not answer in up to {ATTEMPTS} attempts; the last error: {reason}"
-        return NotNow(what, where=self._base, do="try again later; answers so far are cached")
+        return BadInput(what, where=self._base, do="try again later; answers so far are cached")
 
     def _status_error(self, error: openai.APIStatusError) -> BadInput:
-        """Return `NotNow` for a status that may be temporary, `Refused` for a permanent one."""
+        """Return `BadInput` for a status that may be temporary, `Refused` for a permanent one."""
         status, body = error.status_code, error.body
         code = body.get("code") if isinstance(body, Mapping) else None
         message = body.get("message") or body.get("detail") or body if isinstance(body, Mapping) else body
         reason = self._without_key(" ".join(f"{code or ''} {message or ''}".split()))[:200] or "no reason"
         if (status in (408, 409, 429) and _NO_MONEY not in reason) or status >= 500:
             wait = error.response.headers.get("retry-after")
-            return self._not_now(f"status {status} ({reason}{f'; Retry-After: {wait:.40}' if wait else ''})")
+            return self._no_answer(
+                f"status {status} ({reason}{f'; Retry-After: {wait:.40}' if wait else ''})"
+            )
         what, do = _REJECTIONS.get(status, ("rejects the request", "correct what it names"))
         sentence = f"the server {what} (status {status}: {reason})"
         return Refused(reason, what=sentence, where=f"{self._model} at {self._base}", do=do)

@@ -17,10 +17,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub.errors import HFValidationError
-from huggingface_hub.utils import validate_repo_id
-from safetensors import SafetensorError, safe_open
-
 from lextables.models.files import check_named_code, gguf_file, model_files, modules_of, reads_gguf
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import ExtraModel
@@ -88,6 +84,9 @@ def inspect(
 
 
 def _check_hub_name(extra: ExtraModel, fetch: bool) -> None:
+    from huggingface_hub.errors import HFValidationError  # slow to import
+    from huggingface_hub.utils import validate_repo_id
+
     where = f"config, extra_models, {extra.name}"
     try:
         validate_repo_id(extra.model)
@@ -237,6 +236,8 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     """Return {tensor: shape} of the weights in ``folder``, from the headers of its safetensors files."""
+    from safetensors import SafetensorError, safe_open  # slow to import
+
     index = folder / "model.safetensors.index.json"
     parts = (_json(index).get("weight_map") or {}) if index.is_file() else {}
     shapes: dict[str, tuple[int, ...]] = {}

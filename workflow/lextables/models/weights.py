@@ -16,10 +16,6 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 from zipfile import ZipFile
 
-import httpx2
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import LocalEntryNotFoundError
-
 from lextables.models.files import HUB_FILES, model_files
 from lextables.pipeline import user_rows
 from lextables.pipeline.atomic import replacing_folder
@@ -89,6 +85,13 @@ def package_folder(package: str) -> str | None:
 
 def cached(hub: str, revision: str | None) -> str | None:
     """Return the folder of a model in the hub cache, or None."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    if not Path(HF_HUB_CACHE, f"models--{hub.replace('/', '--')}").is_dir():
+        return None
+    from huggingface_hub import snapshot_download  # slow to import
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
     try:
         return snapshot_download(hub, revision=revision, local_files_only=True, allow_patterns=HUB_FILES)
     except LocalEntryNotFoundError:
@@ -97,6 +100,9 @@ def cached(hub: str, revision: str | None) -> str | None:
 
 def fetched(hub: str, revision: str | None) -> str:
     """Return the folder of a model in the hub cache, fetching missing files."""
+    import httpx2  # slow to import, as above
+    from huggingface_hub import snapshot_download
+
     try:
         return snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
     except (OSError, httpx2.HTTPError) as error:

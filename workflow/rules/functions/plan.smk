@@ -60,7 +60,7 @@ def downloads_of(specs):
         if (
             str(settings.get("found", "")).startswith("hub")
             and place.count("/") == 1
-            and place not in WEIGHTS_HERE
+            and place not in WEIGHT_PATHS
         ):
             model = MODELS.get(settings.get("model", ""))
             found[place] = WEIGHT_BYTES * model.parameters if model and model.parameters else None

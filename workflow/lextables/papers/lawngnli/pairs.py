@@ -23,7 +23,7 @@ from lextables.papers.lawngnli.readings import pair_name
 from lextables.papers.lawngnli.schema.pairs import HEADS, PAIRS, TEXTS
 from lextables.pipeline import dataset
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.texts import content_id
+from lextables.tasks.classification.schema import content_id
 
 Row = dict[str, Any]
 
