@@ -21,7 +21,7 @@ from lextables.pipeline.run import Run
 
 PAPER_GRID = "paper"  # the entry of a registry's grids that holds the paper's own settings
 WHOLE = 100  # per cent of the training examples
-GIVEN = "given"  # the experiment of predictions that a user has already
+SUBMITTED = "given"  # the experiment of submitted predictions
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of a user's own models
 OUR_PROMPT = "our prompt"  # what differs in the row beside a printed one whose prompt is in no source
 ASK = "ask"  # the experiment of what a language model is asked
@@ -94,7 +94,7 @@ class Spec:
 class Row:
     """A row of the tables: ``runs`` maps a condition to its runs, one a seed; else a ``reason``.
 
-    ``given`` rows are made of predictions that a user had already, ``asked`` ones of what a language model
+    ``submitted`` rows are made of predictions that a user submitted, ``asked`` ones of what a language model
     answers as it is.  ``parameters`` counts those of a row's
     models together, None where a count is not known.  ``trained`` rows were trained here, and ``averages`` is
     how many runs a printed score of one is the mean of.  ``about`` is what the tables of its task know it by.
@@ -102,7 +102,7 @@ class Row:
 
     row: str
     own: bool = False
-    given: bool = False
+    submitted: bool = False
     asked: bool = False
     reason: str = ""
     parameters: int | None = None
@@ -116,7 +116,7 @@ class Row:
     def plain(self) -> dict[str, Any]:
         """The row as plain values, for the params of a rule."""
         names = (
-            *("row", "own", "given", "asked", "reason", "parameters", "trained", "averages"),
+            *("row", "own", "submitted", "asked", "reason", "parameters", "trained", "averages"),
             *("baseline", "lenient"),
         )
         runs = {name: [run.folder for run in runs] for name, runs in sorted(self.runs.items())}
@@ -157,8 +157,8 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Given:
-    """Predictions that a user has already for one data set: the name and key of the row that they make.
+class SubmittedFiles:
+    """Predictions that a user submitted for one data set: the name and key of the row that they make.
 
     ``form`` is one of the planner's `FORMS`, and ``contents`` are the digests of their files, one a seed.
     """
@@ -174,7 +174,7 @@ class Context:
     """What plans depend on beside a paper's registry.
 
     ``gpu`` says whether training will find one, which decides the size of the grid under ``grid: auto``.
-    ``given`` is what a user has predicted already: {data set: the rows of it}.  ``absent`` are the auxiliary
+    ``submitted``: submitted predictions, {data set: the rows of it}.  ``absent`` are the auxiliary
     data sets that are not to be had here, each with the reason (`lextables.papers.auxiliary`).
     """
 
@@ -182,7 +182,7 @@ class Context:
     models: Mapping[str, Model]
     root: Path
     gpu: bool
-    given: Mapping[str, Sequence[Given]] = field(default_factory=dict)
+    submitted: Mapping[str, Sequence[SubmittedFiles]] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -239,17 +239,19 @@ class Planner(ABC):
     def rows(self) -> list[Row]:
         """The rows of the panel, then those of the user's own models."""
 
-    def given(self) -> list[Row]:
-        """The rows of predictions that the user has already."""
-        return [self.given_row(extra) for extra in self.context.given.get(self.name, ())]
+    def submitted(self) -> list[Row]:
+        """Return the rows of submitted predictions."""
+        return [self.submitted_row(extra) for extra in self.context.submitted.get(self.name, ())]
 
-    def given_row(self, extra: Given) -> Row:
+    def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of these predictions; their runs check and keep them."""
         runs = tuple(
-            self.add(self.run(GIVEN, extra.key, self.MAIN, seed), {"form": extra.form, "content": content})
+            self.add(
+                self.run(SUBMITTED, extra.key, self.MAIN, seed), {"form": extra.form, "content": content}
+            )
             for seed, content in enumerate(extra.contents)
         )
-        return Row(extra.row, own=True, given=True, runs={self.MAIN: runs})
+        return Row(extra.row, own=True, submitted=True, runs={self.MAIN: runs})
 
     def own_models(self, *kinds: str) -> list[Any]:
         """The user's own models of these kinds."""
