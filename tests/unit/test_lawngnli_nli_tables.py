@@ -184,7 +184,7 @@ class Table:
         for folder in folders:
             self.answers[folder] = answers_of(folder, head, conditions)
             self._write(folder, head)
-        known = {"row": row, "own": False, "given": False, "reason": "", "parameters": 1, "trained": True}
+        known = {"row": row, "own": False, "submitted": False, "reason": "", "parameters": 1, "trained": True}
         known |= {"averages": 1, "baseline": False, "lenient": False, "setting": "multi", "heads": head}
         self.systems.append(known | {"runs": {"100": folders} if folders else {}} | changes)
         return folders
@@ -328,7 +328,7 @@ def test_a_model_that_a_table_does_not_print_is_not_in_it(table):
 
 
 def test_given_predictions_are_a_column_of_their_own(table):
-    (folder,) = table.add("Theirs", conditions=[SUBMITTED], own=True, given=True, trained=False)
+    (folder,) = table.add("Theirs", conditions=[SUBMITTED], own=True, submitted=True, trained=False)
     cells = {key: cell for key, cell in table.cells().items() if "Theirs" in key[0]}
     assert {column: cell.value for (_, column), cell in cells.items()} == pytest.approx(
         {

@@ -55,7 +55,7 @@ class Column:
         return ", ".join(part for part in (self.condition, self.group, f"head: {head}") if part)
 
 
-GIVEN_COLUMN = Column("Predictions given", SUBMITTED, ANALYSIS)
+SUBMITTED_COLUMN = Column("Predictions given", SUBMITTED, ANALYSIS)
 
 
 class Tested:
@@ -100,7 +100,7 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
         row = PREFIX[system["heads"]] + system["row"]
         if not system["own"] and row not in printed:
             continue
-        of_system = [GIVEN_COLUMN] if system["given"] else columns
+        of_system = [SUBMITTED_COLUMN] if system["submitted"] else columns
         longer = system["own"] and not all(example[ANALYSIS] for example in tested.examples)
         everywhere = [_all_lengths(column) for column in of_system if longer and column.group == ANALYSIS]
         shown = of_system + everywhere

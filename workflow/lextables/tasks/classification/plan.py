@@ -20,14 +20,14 @@ from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
 from lextables.tasks.plan import (
     ASK,
-    GIVEN,
     LANGUAGE_MODELS,
+    SUBMITTED,
     WHOLE,
     Difference,
-    Given,
     Grid,
     Planner,
     Row,
+    SubmittedFiles,
     Trial,
     fewer_seeds,
     rate_name,
@@ -253,7 +253,7 @@ class ClassificationTask(Entry):
 class ClassificationPlanner(Planner):
     """Lays out a classification task; the conditions of a row are shares of the training examples."""
 
-    STAGES = ("read", "single-task", ASK, GIVEN)
+    STAGES = ("read", "single-task", ASK, SUBMITTED)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
     task: ClassificationTask
 
@@ -452,9 +452,9 @@ class ClassificationPlanner(Planner):
         """The heads that a panel's model is trained for; none stands for all of the data set."""
         return list(panel.heads or self.task.heads)
 
-    def given_row(self, extra: Given) -> Row:
+    def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row, and of a task with views the heads that it is shown among."""
-        row = super().given_row(extra)
+        row = super().submitted_row(extra)
         return replace(row, about={"heads": ", ".join(self.task.heads)}) if self.task.views else row
 
     def start(self, panel: Panel) -> "Start | Missing":
