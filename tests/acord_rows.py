@@ -6,7 +6,7 @@ from lextables.pipeline.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.schema import prediction_rows
+from lextables.tasks.retrieval.collection import prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 
 METRICS = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,12 @@ def release_results(shared, mirror) -> Path:
         assert run.returncode == 0, run.stderr[-4000:]
 
     return shared("release", build) / "results"
+
+
+@pytest.fixture
+def serve():
+    """Start a server that answers by a function (`language_model_server.serving`) until the test ends."""
+    from language_model_server import serving
+
+    with ExitStack() as stack:
+        yield lambda answer: stack.enter_context(serving(answer))

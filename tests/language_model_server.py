@@ -1,6 +1,7 @@
-"""An OpenAI-compatible server on loopback that answers with a local language model, or with errors.
+"""An OpenAI-compatible server on loopback that answers with a language model of this machine, or badly.
 
-Log-probabilities have OpenAI's formats: a list of tokens for chat, parallel lists for completions.
+It writes log-probabilities as OpenAI does: as a list for a conversation, as lists side by side for a
+completion.
 """
 
 import http.server
@@ -19,15 +20,16 @@ from lextables.models.local_language_model import LocalLanguageModel
 
 @dataclass
 class Server:
-    """A running server: its base address and the requests so far, in order."""
+    """What a test knows of a server: its base address and the requests it got, in their order."""
 
     base: str = ""
+    close: Callable[[], None] = lambda: None
     asked: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
 
 
 @contextmanager
 def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], None]) -> Iterator[Server]:
-    """Serve on loopback; ``answer(handler, path, body)`` writes each answer to the handler."""
+    """Serve with ``answer``, which writes the answer to (path, body) to the handler, until the end."""
     server = Server()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -46,17 +48,23 @@ def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], No
             try:
                 super().handle()
             except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True  # the client is gone
+                self.close_connection = True  # who asked is gone
 
-    listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    listener.daemon_threads = True
-    threading.Thread(target=listener.serve_forever, daemon=True).start()
-    server.base = f"http://127.0.0.1:{listener.server_port}/v1"
+    made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.daemon_threads = True
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    server.base = f"http://127.0.0.1:{made.server_port}/v1"
+
+    def close():
+        made.shutdown()
+        made.server_close()
+        server.close = lambda: None
+
+    server.close = close
     try:
         yield server
     finally:
-        listener.shutdown()
-        listener.server_close()
+        server.close()
 
 
 def reply(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, **headers: str) -> None:
@@ -69,6 +77,17 @@ def reply(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, *
     handler.send_header("Content-Length", str(len(content)))
     handler.end_headers()
     handler.wfile.write(content)
+
+
+def always(status: int, body: Any, **headers: str) -> Callable:
+    """Answer every request in the same way."""
+    return lambda handler, path, asked: reply(handler, status, body, **headers)
+
+
+def in_turn(*answers: Callable) -> Callable:
+    """Answer with each of these once, then always with the last."""
+    left = list(answers)
+    return lambda *request: (left.pop(0) if len(left) > 1 else left[0])(*request)
 
 
 class Answers:
@@ -104,25 +123,25 @@ class Answers:
 
     def _chat(self, ids: list[int], body: dict) -> dict[str, Any]:
         text = self._text(ids, body["max_tokens"])
-        logprobs = None
+        told = None
         if body.get("logprobs"):
             tokens = [
                 {"token": token, "logprob": value, "bytes": list(token.encode())}
                 for token, value in self._likeliest(ids, body["top_logprobs"])
             ]
-            logprobs = {"content": [tokens[0] | {"top_logprobs": tokens}]}
+            told = {"content": [tokens[0] | {"top_logprobs": tokens}]}
         message = {"role": "assistant", "content": text}
-        return {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": "length"}
+        return {"index": 0, "message": message, "logprobs": told, "finish_reason": "length"}
 
     def _completion(self, ids: list[int], body: dict) -> dict[str, Any]:
         text = self._text(ids, body["max_tokens"])
-        logprobs = None
+        told = None
         if body.get("logprobs"):
             tokens = self._likeliest(ids, body["logprobs"])
-            logprobs = {
+            told = {
                 "tokens": [tokens[0][0]],
                 "token_logprobs": [tokens[0][1]],
                 "top_logprobs": [dict(tokens)],
                 "text_offset": [0],
             }
-        return {"index": 0, "text": text, "logprobs": logprobs, "finish_reason": "length"}
+        return {"index": 0, "text": text, "logprobs": told, "finish_reason": "length"}

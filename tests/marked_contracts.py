@@ -10,8 +10,9 @@ import torch
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from lextables.pipeline.dataset import Column, Table, write
+from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
-from lextables.tasks.spans.windows import WindowSettings, write_features
+from lextables.tasks.spans.windows import WindowSettings
 from wordpiece import wordpiece
 
 WINDOWS = WindowSettings(max_length=32, step=16, max_question_length=4)

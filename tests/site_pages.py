@@ -52,8 +52,6 @@ def faults(site: Path) -> list[str]:
         reading, name = read(page), page.relative_to(site).as_posix()
         if len(reading.ids) != len(ids[page]):
             found.append(f"{name}: a repeated id")
-        if page.stat().st_size > 300_000:
-            found.append(f"{name}: {page.stat().st_size:,} bytes")
         for address in (*reading.links, *reading.loaded):
             parts = urlsplit(address)
             place = (page.parent / unquote(parts.path)).resolve() if parts.path else page

@@ -13,7 +13,7 @@ from bench import measure_acord_split
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import read
 from lextables.tables.published import load as load_published
-from lextables.tasks.retrieval.lexical import retrieve
+from lextables.tasks.retrieval.lexical import retrieve_bm25
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
@@ -162,7 +162,10 @@ def hits(data):
     settings = {"index": "query", "pool": "judged", "top": PAPER.tasks["acord"].top, "queries": None}
     parameters = {f"{k1} {b}": {"k1": k1, "b": b} for k1, b in ((0.9, 0.4), (3, 1))}
     collection = collected(data, PAPER)
-    return {name: retrieve(collection, {"short": settings | k})["short"] for name, k in parameters.items()}
+    return {
+        name: retrieve_bm25(collection, {"short": settings | each})["short"]
+        for name, each in parameters.items()
+    }
 
 
 def verdict_lines(data, row, hits):

@@ -29,16 +29,9 @@ def bundles(release_results, tmp_path_factory):
         entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(mode="json")
         about = About.model_validate({key: entry[key] for key in About.model_fields})
         runs = [PublishedRun(release_results / RUN, ["BM25 / None"])] if paper == "acord" else []
-        words = registry.words(sources, [paper])
-        bundle = gather(
-            paper,
-            about,
-            [release_results / f"data/{paper}/census.json"],
-            runs,
-            words,
-            made_by="tests",
-            command="none",
-        )
+        census = [release_results / f"data/{paper}/census.json"]
+        words = registry.registry_texts(sources, [paper])
+        bundle = gather(paper, about, census, runs, words, made_by="tests", command="none")
         write(bundle, folder / paper)
     return folder
 

@@ -14,11 +14,10 @@ from lextables.papers.packages import load
 from lextables.papers.privacy import raw
 from lextables.papers.privacy.schema import TABLES
 from lextables.pipeline.dataset import Published, check_census, read, write_all
-from lextables.tasks.answers import learning, prior
-from lextables.tasks.answers.collection import ANSWERED_FROM, prediction_rows
+from lextables.tasks.answers import baselines
+from lextables.tasks.answers.collection import ANSWERED_FROM, of_words, prediction_rows
 from lextables.tasks.answers.collection import load as collect
 from lextables.tasks.answers.scoring import WITH_TEXT, of_answers
-from lextables.tasks.answers.space import of_words
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
@@ -137,7 +136,7 @@ def scored(answers, data):
 
 
 def test_scores_of_the_answers_of_other_sites(data):
-    scores = scored(prior.prior(data.shares, pseudo=TASK.pseudo, smoothing=TASK.smoothing), data)
+    scores = scored(baselines.prior(data.shares, pseudo=TASK.pseudo, smoothing=TASK.smoothing), data)
     assert scores["cross entropy", "all"] == (pytest.approx(0.4978, abs=5e-5), 9369)
     assert scores["cross entropy, low", "all"][1] == 149
     assert scores["cross entropy", WITH_TEXT] == (pytest.approx(0.5033, abs=5e-5), 1234)
@@ -146,7 +145,7 @@ def test_scores_of_the_answers_of_other_sites(data):
 
 
 def test_scores_of_random_answers_follow_from_the_number_of_options(data):
-    scores = scored(prior.random(data.shares), data)
+    scores = scored(baselines.uniform(data.shares), data)
     assert scores["cross entropy", "all"][0] == pytest.approx(0.6396, abs=5e-5)
     assert scores["cross entropy", "question: COVID-1"][0] == pytest.approx(0.6931, abs=5e-5)
 
@@ -155,5 +154,5 @@ def test_on_other_snapshots_a_linear_model_is_no_better_than_the_other_sites(dat
     settings = TASK.learning.model_dump() | {
         name: getattr(TASK, name) for name in ("pseudo", "smoothing", "folds")
     }
-    answers, _ = learning.answers(of_words(data.paragraphs, data.questions), data.shares, settings, threads=2)
+    answers, _ = baselines.linear_answers(of_words(data), data.shares, settings, threads=2)
     assert scored(answers, data)["cross entropy", "all"] == (pytest.approx(0.503, abs=0.002), 1234)

@@ -131,7 +131,7 @@ CASES = {
     "after a footnote's mark": (
         "It was so held.12 See Poe v. Hill, 426 U.S. 229 (1976). We agree. [Footnote 3] Id. at 230. "
         "And so on.",
-        "It was so held.12 We agree. [Footnote 3] And so on.",
+        "It was so held.12 We agree. And so on.",
     ),
     "a footnote that is a citation": ("14 See Poe v. Hill, 426 U.S. 229 (1976).", "14"),
     "after quotations inside each other": (
@@ -204,6 +204,37 @@ CASES = {
     "a clause with a relative clause": (
         "A duty arises, Poe v. Hill, 426 U.S. 229 (1976), which binds both, and its breach.",
         "A duty arises, which binds both, and its breach.",
+    ),
+    "footnote marks": (
+        "[Footnote 2/3] The rule is old, [Footnote 4] and it binds. [Footnote *]",
+        "The rule is old, and it binds.",
+    ),
+    "a name that ends in an abbreviation": (
+        "We follow Poe v. Acme Co., 426 U.S. 229 (1976). So be it . . . .",
+        "We follow Poe v. Acme Co. So be it . . . .",
+    ),
+    "cross-references in other forms": (
+        "It binds. See supra, pp. 12-13. It ends. See supra, n 12. So it is. See infra, nn. 12 13. Poe, "
+        "supra at p. 12. Yes. See infra this page and nn. 31 32. Ever. See infra.",
+        "It binds. It ends. So it is. Yes. Ever.",
+    ),
+    "a case with a cross-reference": (
+        "It binds. See Poe v. Hill, ante at 426. It ends. See Poe, supra, n 12, at 14. So be it.",
+        "It binds. It ends. So be it.",
+    ),
+    "a section of another work": (
+        "In Classic, supra, § 20 of the Criminal Code was applied. Poe, supra, § 20. So be it.",
+        "In Classic, § 20 of the Criminal Code was applied. So be it.",
+    ),
+    "a railroad's initials": (
+        "The rate binds. See Koch v. Poe, 426 U.S. 229; Atchison, T. & S.F. R. Co. v. Hill, 12 U.S. 3. So be "
+        "it.",
+        "The rate binds. So be it.",
+    ),
+    "a string in which not every citation is known": (
+        "The rule is old. See Poe v. Hill; Doe v. Bolton, 410 U.S. 179 (1973). See Act of June 24, 1948, "
+        "62 Stat. 602, 603. The Court of Appeals affirmed, 12 F.2d 3 (1927).",
+        "The rule is old. The Court of Appeals affirmed.",
     ),
     "nothing to remove": ("The tenant | held over, and paid; rent (in 1973) was due.",) * 2,
     "empty": ("", ""),

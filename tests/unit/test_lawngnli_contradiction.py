@@ -40,7 +40,6 @@ NO_INVERSE = {
     "estoppel sometimes runs against the government",  # sometimes → never
     "the contract was never signed",  # never → … → not
     "the court has never recognized the defense",
-    "privilege never waived by mere silence",
     "the exemption is ordinarily not available",  # the adverb changes sides
     "the parties agreed not to sue",
     "a plaintiff need not prove malice",  # need not → must → must not
@@ -49,6 +48,7 @@ NO_INVERSE = {
     "the trial court saw no error",  # no → some → not any
     "there is no constitutional right to an appeal",
     "the plaintiff has no standing",
+    "the statute may not, however, be applied retroactively",  # may → cannot
     "the statute required nothing more",
     "the court found no violation of any right",
     "good faith is no defense",  # no → a → not a
@@ -350,7 +350,7 @@ def test_clauses_joined_by_or_are_left():
     assert apply(COMPOUND.format(joiner="or")) == Rejected("no independent clause")
 
 
-# What the released code does by mistake (docs/lawngnli-contradiction.md); each must come out otherwise.
+# What the released code does by mistake (docs/lawngnli.md); each must come out otherwise.
 MISTAKES = [
     ("(S (NP (DT some) (NNS courts)) (VP (VBP disagree)))", "no courts disagree"),
     ("(S (NP (NN nothing)) (VP (VBZ bars) (NP (DT the) (NN suit))))", "something bars the suit"),
@@ -401,7 +401,6 @@ FINITENESS = [
         "State did not contribute to separation",
     ),
     ("(S (NP (NN Government)) (VP (VBN appealed)))", "Government did not appeal"),
-    ("(S (NP (NN order)) (VP (VBD appealed) (PP (IN from))))", "order not appealed from"),
     (
         "(S (NP (NN defendant)) (VP (VBD asked) (PP (IN for) (NP (DT a) (NN meeting)))))",
         "defendant did not ask for a meeting",
@@ -411,10 +410,6 @@ FINITENESS = [
     (
         "(S (NP (NN agreement)) (VP (VBD provided) (PP (IN for) (NP (NNS benefits)))))",
         "agreement did not provide for benefits",
-    ),
-    (
-        "(S (NP (NN lien)) (VP (VBD provided) (PP (IN for) (PP (IN under) (NP (NN law))))))",
-        "lien not provided for under law",
     ),
     (
         "(S (NP (NN prisoner)) (VP (VBD denied) (NP (NN parole)) (PP (IN on) (NP (JJ illegal) (NNS grounds)))))",
@@ -443,7 +438,7 @@ FINITENESS = [
     ),
     (
         "(S (NP (CD 8) (NN %) (NN tax)) (VP (MD may) (VP (VB be) (VP (VBN applied)))))",
-        "8% tax may not be applied",
+        "8% tax cannot be applied",
     ),
     (
         "(S (NP (NN delay)) (VP (MD may) (VP (VB overcome) (NP (DT the) (NN failure)))))",
@@ -464,10 +459,6 @@ FINITENESS = [
     (
         "(S (NP (NNP Congress)) (VP (VBN intended) (S (VP (TO to) (VP (VB preempt) (NP (DT the) (NN field)))))))",
         "Congress did not intend to preempt the field",
-    ),
-    (
-        "(S (NP (NN statute)) (VP (VBN intended) (S (VP (TO to) (VP (VB preempt) (NP (DT the) (NN field)))))))",
-        "statute not intended to preempt the field",
     ),
 ]
 
@@ -493,6 +484,10 @@ UNSAFE = [
     "(S (NP (NN action)) (VP (VBN premised) (PP (IN on) (NP (NP (NN negligence)) (VP (VBN dismissed) (PP (IN for) (NP (NN delay))))))))",
     "(S (NP (NN judge)) (ADJP (JJ liable) (PP (IN for) (NP (NN relief))) (RB also) (JJ liable) (PP (IN for) (NP (NNS fees)))))",
     "(S (NP (NN youth)) (VP (VBG having) (NP (NN seizure)) (VP (VBN sprayed) (PP (IN with) (NP (NN gas))))))",
+    # a noun phrase that states nothing
+    "(S (NP (NN order)) (VP (VBD appealed) (PP (IN from))))",
+    "(S (NP (NN lien)) (VP (VBD provided) (PP (IN for) (PP (IN under) (NP (NN law))))))",
+    "(S (NP (NN statute)) (VP (VBN intended) (S (VP (TO to) (VP (VB preempt) (NP (DT the) (NN field)))))))",
     # a part of a word that hyphens join
     "(S (NP (NN possession)) (VBN held) (NP (NN service)) (HYPH -) (ADJP (VBN connected)))",
     # what may be true with "not" and without
@@ -518,17 +513,107 @@ def test_what_cannot_be_contradicted_safely_is_refused(brackets):
     assert isinstance(apply(brackets), Rejected)
 
 
+# Kinds of outputs that readers found wrong: (tree, contradiction, or None where it must be refused).
+MENDED = [
+    (
+        "(S (NP (JJ local) (NN ordinance)) (VP (VBN found) (S (VP (VBN authorized) (PP (IN by) (NP (DT the) (NN act)))))))",
+        "local ordinance not found authorized by the act",
+    ),
+    (
+        "(S (NP (NNPS states) (NP (NNP Massachusetts))) (VP (VBP rule) (PP (IN without) (NP (NN limit)))))",
+        None,
+    ),
+    (
+        "(S (NP (NN juror)) (VP (VBD impressed) (IN with) (NP (NN idea)) (SBAR (IN that) (S (NP (PRP they)) (VP (VBD paid))))))",
+        None,
+    ),
+    (
+        "(S (NP (NN firm)) (VP (VP (VBN recommended)) (CC and) (VP (VBD paid) (NP (DT the) (NNS fees)))))",
+        None,
+    ),
+    (
+        "(S (NP (NP (NNS rates)) (PP (IN on) (NP (NN coal)))) (VP (VBN shipped) (PP (IN by) (NP (NN rail))) (VP (VBN held) (ADJP (JJ unlawful)))))",
+        None,
+    ),
+    (
+        "(S (NP (NP (NNS Lines)) (VP (VBN drawn) (PP (IN by) (NP (NN wealth))))) (VP (VBP are) (VP (VBN disfavored))))",
+        "Lines drawn by wealth are not disfavored",
+    ),
+    (
+        "(S (NP (NN Nothing)) (S (NP (PRP we)) (VP (VBP say) (ADVP (RB here)) (VP (VBZ precludes) (NP (NN relief))))))",
+        None,
+    ),
+    (
+        "(S (NP (NP (NN [N]othing)) (SBAR (S (NP (PRP we)) (VP (VBP say))))) (VP (VBZ precludes) (NP (NN relief))))",
+        "[S]omething we say precludes relief",
+    ),
+    (
+        "(S (NP (DT [N]o) (NN suit)) (VP (MD can) (VP (VB be) (VP (VBN maintained)))))",
+        "[S]ome suit can be maintained",
+    ),
+    ("(S (ADVP (RB Nor)) (NP (PRP we)) (VP (MD can) (VP (VB find) (NP (DT a) (NN reason)))))", None),
+    ("(S (IN [O]nce) (NP (DT the) (NN vote)) (VP (VBZ is) (VP (VBN granted))))", None),
+    ("(S (NP (DT the) (NN fact)) (IN that) (NP (DT a) (NN firm)) (VP (VBZ acts)))", None),
+    ("(S (ADVP (RB so) (RB far)) (IN as) (NP (DT the) (NN order)) (VP (VBZ concerns) (NP (PRP us))))", None),
+    ("(S (VBD Had) (NP (NN petitioner)) (VP (VBN shown) (NP (NN cause))))", None),
+    (
+        "(S (NP (DT the) (NN Clause)) (VP (MD may) (VP (VB be) (VP (VBN violated)))))",
+        "the Clause cannot be violated",
+    ),
+    (
+        "(S (NP (PRP we)) (VP (MD would) (ADVP (RB likely)) (VP (VB agree))))",
+        "we would likely not agree",
+    ),
+    (
+        "(S (NP (DT the) (NN Framers)) (ADVP (RB plainly)) (VP (VBD signed) (NP (PRP it))))",
+        "the Framers plainly did not sign it",
+    ),
+    (
+        "(S (NP (NN fine)) (VP (VBZ is) (NP (`` \") (RB not) (DT a) (NN tax) ('' \"))))",
+        'fine is " a tax "',
+    ),
+    (
+        "(S (NP (NP (NN none)) (PP (IN of) (NP (PRP$ our) (NNS cases)))) (VP (VBZ says) (ADVP (RB so))))",
+        "one of our cases says so",
+    ),
+    ("(S (NP (NP (DT any) (NNS damages)) (NP (DT the) (NN buyer))) (VP (MD can) (VP (VB prove))))", None),
+    ("(S (RB only) (NP (NNP Congress)) (VP (MD can) (VP (VB do) (ADVP (RB so)))))", None),
+    (
+        "(S (NP (NNP Congress)) (VP (VP (MD may) (VP (VB add) (NP (NNS rules)))) (CC or) (VP (MD may) (VP (VB repeal) (NP (PRP them))))))",
+        None,
+    ),
+    ("(NP (NP (NN money)) (VP (VBN paid) (PP (IN for) (NP (DT a) (NN grove)))))", None),
+    ("(NP (NP (NN Committee)) (VP (VBN headed) (PP (IN by) (NP (NNP Judge) (NNP Kaufman)))))", None),
+    ("(NP (NP (NNS rules)) (ADJP (JJ consistent) (PP (IN with) (NP (DT the) (NN Act)))))", None),
+    (
+        "(NP (NP (NN claim)) (VP (VBN brought) (PP (IN in) (NP (NN court))) (SBAR (IN because) (S (NP (PRP it)) (VP (VBD failed))))))",
+        "claim not brought in court because it failed",
+    ),
+    (
+        "(NP (NP (NN defendant)) (VP (VBN questioned) (PP (IN in) (NP (NN jail)))))",
+        "defendant not questioned in jail",
+    ),
+]
+
+
+@pytest.mark.parametrize(("brackets", "expected"), MENDED, ids=[tree for tree, _ in MENDED])
+def test_kinds_of_outputs_that_were_wrong(brackets, expected):
+    assert getattr(apply(brackets), "text", None) == expected
+
+
 def test_the_documented_accuracy_is_that_of_the_readings():
     with (ROOT / "resources/readings/lawngnli_contradictions.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len({(row["volume"], row["hypothesis"]) for row in rows}) == len(rows) >= 200
-    right = [row for row in rows if row["judgement"] == "right"]
-    assert {row["judgement"] for row in rows} == {"right", "wrong"}
-    assert all(bool(row["note"]) == (row["judgement"] == "wrong") for row in rows)
-    low, high = proportion_confint(len(right), len(rows), method="wilson")
     page = (ROOT / "docs/lawngnli-contradiction.md").read_text(encoding="utf-8")
-    share = f"{100 * len(right) / len(rows):.1f} %; {100 * low:.1f} to {100 * high:.1f}"
-    assert f"{len(right)} of {len(rows)} ({share})" in page
+    for judgement in ("strict", "lenient"):
+        assert {row[judgement] for row in rows} == {"right", "wrong"}
+        right = sum(row[judgement] == "right" for row in rows)
+        low, high = proportion_confint(right, len(rows), method="wilson")
+        share = f"{100 * right / len(rows):.1f} %; {100 * low:.1f} to {100 * high:.1f}"
+        assert f"{right} of {len(rows)} ({share})" in page
+    assert all(bool(row["note"]) == (row["strict"] == "wrong") for row in rows)
+    assert all(row["lenient"] == "right" for row in rows if row["strict"] == "right")
 
 
 def test_only_pivotal_negation_counts():

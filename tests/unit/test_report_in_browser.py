@@ -131,7 +131,7 @@ def test_on_paper_what_is_closed_on_a_screen_has_its_heading(chromium, report):
 def test_a_link_into_what_is_closed_opens_it(chromium, report):
     page = report / "tables/acord-table3.html"
     with site_browser.opened(chromium, page) as (shown, _):
-        shown.evaluate("document.querySelector('.again details p').id = 'inside'")
+        shown.evaluate("document.querySelector('.commands details p').id = 'inside'")
         assert not shown.locator("#inside").is_visible()
         shown.evaluate("location.hash = '#inside'")
         shown.locator("#inside").wait_for(state="visible")

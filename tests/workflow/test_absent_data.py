@@ -6,7 +6,7 @@ import forked
 
 PAIRS = ("anli", "contractnli", "control", "docnli")
 ASK = (
-    "docnli_data: docnli/DocNLI_dataset.zip is fetched by hand: open "
+    "docnli_data: docnli/DocNLI_dataset.zip must be downloaded manually: open "
     "https://drive.google.com/file/d/16TZBTZcb9laNKxIvgbs5nOBgq3MhND5s/view in a browser and download "
     "DocNLI_dataset.zip."
 )

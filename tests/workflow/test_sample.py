@@ -108,7 +108,7 @@ def test_the_report_does_not_compare_the_sample_with_published_values(finished):
         assert "→" not in words.split("How to read a cell")[0], page.name
         assert not re.search(r"[✓≈✗] (match|near|off)", words), page.name
     first = site_pages.read(finished / SITE / "index.html").words
-    assert re.search(r"Of [\d,]+ printed values, [\d,]+ have a value of ours here.", first)
+    assert re.search(r"Of [\d,]+ printed values, [\d,]+ have a reproduced value here.", first)
     assert "0 match" not in first
 
 
@@ -126,7 +126,7 @@ def test_the_steps_and_examples_of_a_construction_are_shown(finished):
 def test_the_report_has_no_fault_in_a_browser(finished):
     run = "runs/maud/train/minilm/multi-sample/seed0.html"
     kinds = ("index", "papers/lawngnli", "tables/acord-table_d3", "tables/cuad-figure5", "data/acord")
-    kinds += ("leaderboard", "reliability", "tables/privacy-table2")
+    kinds += ("leaderboard", "tables/privacy-table2")
     with site_browser.browser() as chromium:
         pages = [finished / SITE / page for page in (*(f"{kind}.html" for kind in kinds), run)]
         assert [fault for page in pages for fault in site_browser.faults(chromium, page)] == []
@@ -352,7 +352,7 @@ def test_submitted_predictions_score_as_the_run_that_made_them(finished, tmp_pat
         (folder,) = runs.glob(f"{name}/given/own-theirs/*/seed0")
         scores = [(path / "scores.parquet").read_bytes() for path in (folder, runs / theirs)]
         assert scores[0] == scores[1], name
-        assert json.loads((folder / "run.json").read_text())["given"]["file"] == file.name
+        assert json.loads((folder / "run.json").read_text())["submitted"]["file"] == file.name
     lines = table(finished, "table_d3")
     for column in ("NDCG@10", "3-star prec@5"):
         mine, other = (lines[f"{row} / None", column] for row in ("Theirs", "Bi-Encoder-MiniLM"))
@@ -418,7 +418,7 @@ def test_parentheticals_of_all_volumes_are_exported_with_their_pages(finished, p
     assert all(row["pincite"] and row["pages"] and row["short_premise"] for row in rows)
 
 
-@pytest.mark.parametrize("program", blocks("bundles.md", "python"))
+@pytest.mark.parametrize("program", blocks("exports.md", "python"))
 def test_programs_on_the_page_about_exports_run(finished, published, tmp_path, program):
     offline = {"HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     run = subprocess.run(
@@ -434,7 +434,7 @@ def test_a_second_publish_does_nothing(finished, published):
 
 
 def test_exported_predictions_can_be_submitted_and_score_the_same(finished, published):
-    (command,) = [command for command in blocks("bundles.md", "") if "extra_predictions" in command]
+    (command,) = [command for command in blocks("exports.md", "") if "extra_predictions" in command]
     arguments = shlex.split(command)[3:]
     run = snakemake(finished, *arguments)
     assert run.returncode == 0, run.stderr[-3000:]

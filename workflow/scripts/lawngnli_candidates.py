@@ -1,7 +1,5 @@
 """Parentheticals that resolve to a case of the corpus, for one shard of opinions (A.1.1)."""
 
-from pathlib import Path
-
 from lextables.papers.lawngnli import step_counts
 from lextables.papers.lawngnli.candidates import write_candidates
 from lextables.papers.lawngnli.case_index import CaseIndex
@@ -10,7 +8,7 @@ from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     # Compiled patterns belong to this machine and not to the results.
-    tokens = tokenizer(Path.home() / ".cache/lextables")
+    tokens = tokenizer()
     output = snakemake.output
     counted = write_candidates(
         snakemake.input.opinions, CaseIndex(snakemake.input.index), tokens, output.candidates, output.cites

@@ -21,11 +21,10 @@ sentences, and every "|" of the text is lost.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from eyecite import get_citations
 from eyecite.models import (
     CitationBase,
     FullCaseCitation,
@@ -36,9 +35,11 @@ from eyecite.models import (
     ShortCaseCitation,
     SupraCitation,
 )
-from eyecite.tokenizers import Tokenizer, default_tokenizer
+from eyecite.tokenizers import Tokenizer
 
 from lextables.papers.lawngnli import morphology
+from lextables.papers.lawngnli.citations import citations_of, searchable
+from lextables.papers.lawngnli.citations import tokenizer as hyperscan
 
 _REMOVED = (
     FullCaseCitation,
@@ -118,17 +119,23 @@ _SIGNAL_BEFORE = re.compile(rf"(?<!\w)(?:{_alternatives(_SIGNALS)})\s*$", re.IGN
 _JOINT = re.compile(rf"[\s,;]*(?:(?<!\w)(?:{_alternatives(_JOINTS)})(?!\w)[\s,;]*)*[\s,;]*", re.IGNORECASE)
 
 _PAGE = r"\*?(?:[A-Z]-)?\d+[a-z]?\b(?:\s*[-–—]\s*\*?(?:[A-Z]-)?\d+[a-z]?\b)?"
-_NOTE = r"(?:,?\s*(?:and\s+)?&?\s*nn?\.\s*\d+(?:\s*[-–—,]\s*\d+(?=\W))*)"
-_SECTION = r"(?:,?\s+(?:§§?|¶¶?)\s*\d[\w.()-]*\w)"
+_NOTE = (
+    r"(?:,?\s*(?:and\s+)?&?\s*(?:n\.?\s*\d+|nn\.?\s*\d+(?:\s+(?:and\s+)?\d+(?!\w))?)"
+    r"(?:\s*[-–—,]\s*\d+(?!\w))*)"
+)
+# "§ 20 of the Criminal Code" is a section of that code and not of the work cited.
+_SECTION = r"(?:,?\s+(?:§§?|¶¶?)\s*\d[\w.()-]*\w(?!\s+of\b|\w))"
 # A number after the comma is a page only where the citation goes on or ends.
 _PINCITES = re.compile(
-    rf"(?:(?<=\bat\s)|,?\s+at\s+|,\s*|\s*[-–—]\s*){_PAGE}"
+    rf"(?:(?<=\bat\s)|,?\s+at\s+(?:pp?\.\s*)?|,\s*|\s*[-–—]\s*){_PAGE}"
     rf"(?={_NOTE}|\s*(?:$|[,;.:?!\])(\[—]|and\b|&))|{_NOTE}|{_SECTION}"
 )
 _PARENTHETICAL = re.compile(r"\s*+(?:\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)|\[\(\d{4}\)\])")
 # Cross-references inside the same report, which eyecite does not look for, and an "Ibid." that it misses.
 _CROSS_REFERENCE = re.compile(
-    rf"(?<!\w)(?:(?:ante|post|infra)\s*,?\s*(?:at|p\.|pp\.|nn?\.)\s*(?:{_PAGE}(?:,\s*{_PAGE})*{_NOTE}?)?"
+    r"(?<!\w)(?:(?:ante|post|infra|supra)(?:"
+    rf"\s*,?\s*(?:at(?:\s+pp?\.)?|pp?\.)\s*(?:{_PAGE}(?:,\s*{_PAGE})*{_NOTE}?)?"
+    rf"|{_NOTE}|,?\s+this\s+page\b{_NOTE}?|(?<=see infra|see supra)(?=\.))"
     r"|(?:Id|Ibid)\.(?=,\s*(?:quoting|citing)\b))",
     re.IGNORECASE,
 )
@@ -142,8 +149,23 @@ _ARTICLE = re.compile(
     re.IGNORECASE,
 )
 
+_IN_STRINGS = frozenset(word.strip(",") for phrase in _SIGNALS for word in phrase.split())
 _NAME_JOINTS = frozenset("v. vs. of the and for ex rel rel. parte re de la du von van et al. & on".split())
+# Small words in a string of citations, of which none is a verb.
+_LOWER_CASE = (
+    _NAME_JOINTS
+    | _IN_STRINGS
+    | frozenset("aff'd at c. cert. cited citing denied in n. nn. no. nom. pending quoting rev'd sub".split())
+)
 _COMPANY = re.compile(r"(?:Inc|Ltd|Co|Corp|LLC|L\.L\.C|LLP|S\.A|N\.A|P\.C|Jr|Sr|II|III)\.?,?$")
+# "Atchison, T. & S. F. R. Co.", "Chicago, M., St. P. & P. R. Co."
+_INITIALS = re.compile(r"[A-Z]\.,?$|St\.$")
+# Abbreviations before numbers and dates, and what begins a sentence: no number and no small letter.
+_BEFORE_NUMBERS = re.compile(
+    r"(?:^|[.(\[])(?:Arts?|Tit|[Cc]h|[Cc]|[Cc]ls?|nn?|pp?|[Pp]ts?|[Ss]ecs?|Stat|seq|Vol|Jan|Feb|Mar|Apr|Aug|Sept?"
+    r"|Oct|Nov|Dec|Supp|Rev|Ann|App|Cas|Doc|Reps?|Sens?|L)\.$"
+)
+_OPENS_SENTENCE = re.compile(r"[\"“‘'(\[]*[A-Z](?![IVXLC]*[.,;]?$)|[IA]$|[*§]")
 # A word that ends in a full stop and yet does not end a sentence: initials, and what names abbreviate.
 _ABBREVIATION = re.compile(
     r"(?:[A-Z]\.)+$|(?:Inc|Ltd|Co|Corp|Cos|Bros|Assn|Ass[’']n|Dept|Dep[’']t|Comm|Comm[’']n|Commr|Comm[’']r"
@@ -183,6 +205,7 @@ _NO_VERBS = frozenset(
     "out over overruled past quoted rev reversed save see so still than though under up vacated while "
     "yet".split()
 )
+_FOOTNOTE_MARK = re.compile(r"^\s*\[Footnote (?:\d+/)?[\d*]+\]\s*|\s*\[Footnote (?:\d+/)?[\d*]+\]")
 # The mark of a footnote, after a sentence or before the note's own text.
 _FOOTNOTE = re.compile(r"(?:\s*\[(?:Footnote )?\d+\]|(?<=[.?!\"”’)\]])\d{1,3}|^\s*\d{1,3})$")
 
@@ -202,11 +225,11 @@ class _Cite:
     label: bool
 
 
-def remove_citations(text: str, tokenizer: Tokenizer = default_tokenizer) -> str:
+def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
     """Return ``text`` without the in-line citations that can go (Appendix A.1.9).
 
     Characters are only taken out, never added.  Paragraphs are lines; one that held nothing else goes
-    with its line.  ``tokenizer`` is eyecite's.
+    with its line.  ``tokenizer`` is eyecite's, by default `citations.tokenizer`.
     """
     kept = []
     for paragraph in text.split("\n"):
@@ -216,15 +239,27 @@ def remove_citations(text: str, tokenizer: Tokenizer = default_tokenizer) -> str
     return "\n".join(kept)
 
 
-def removed_spans(paragraph: str, tokenizer: Tokenizer = default_tokenizer) -> list[tuple[int, int]]:
+def removed_spans(paragraph: str, tokenizer: Tokenizer | None = None) -> list[tuple[int, int]]:
     """Return the (start, end) offsets to take out of one paragraph, ascending, none overlapping."""
     if not paragraph.strip():
         return []
-    spans = [
+    citations = _merged(
         span
-        for chain in _chains(paragraph, _cites(paragraph, tokenizer))
+        for chain in _chains(paragraph, _cites(paragraph, tokenizer or hyperscan()))
         for span in _removed(paragraph, chain)
+    )
+    names = _names_alone(paragraph, citations) if citations else ()
+    # A name that ends in an abbreviation brings a full stop of its own.
+    stops = [
+        (end, end + 1)
+        for start, end in citations
+        if paragraph[:start].endswith(".") and re.compile(r"\.(?!\.)").match(paragraph, end)
     ]
+    marks = [match.span() for match in _FOOTNOTE_MARK.finditer(paragraph)]
+    return _merged([*citations, *names, *stops, *marks])
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -232,6 +267,44 @@ def removed_spans(paragraph: str, tokenizer: Tokenizer = default_tokenizer) -> l
         elif start < end:
             merged.append((start, end))
     return merged
+
+
+def _names_alone(paragraph: str, citations: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of which nothing but names is left once ``citations`` are taken out.
+
+    They were strings of citations some of which eyecite does not know: "See Koch v. Poe, 1 Cal. 2d 3; Act of
+    June 24, 1948, c. 5."
+    """
+    bounds = [0, *(at for span in citations for at in span), len(paragraph)]
+    kept = [at for start, end in zip(bounds[::2], bounds[1::2], strict=True) for at in range(start, end)]
+    shorter = "".join(map(paragraph.__getitem__, kept))
+    gaps = {at for at in range(1, len(kept)) if kept[at] != kept[at - 1] + 1}
+    for start, end in _sentences(shorter):
+        text = shorter[start:end]
+        balanced = all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]"))
+        if balanced and all(map(_is_name, text.split())) and not gaps.isdisjoint(range(start + 1, end)):
+            before = len(shorter[:start].rstrip())
+            yield kept[before] if before else 0, kept[end - 1] + 1
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the sentences of ``text`` that have a full stop begin and end."""
+    start = None
+    words = list(re.finditer(r"\S+", text))
+    for word, following in pairwise([*words, None]):
+        start = word.start() if start is None else start
+        bare = word.group().rstrip(_CLOSERS)
+        abbreviated = bare[-2:] != ".." and (_ABBREVIATION.search(bare) or _BEFORE_NUMBERS.search(bare))
+        ends = bare[-1:] in _ENDS and len(bare) > 1 and bare.lower() not in _IN_STRINGS and not abbreviated
+        if ends and (following is None or _OPENS_SENTENCE.match(following.group())):
+            yield start, word.end()
+            start = None
+
+
+def _is_name(word: str) -> bool:
+    """Return whether ``word`` can stand in a string of citations: a capital, a number, a signal or "of"."""
+    bare = word.strip("\"“”'‘’()[],;.")
+    return not bare[:1].islower() or not _LOWER_CASE.isdisjoint((bare, f"{bare}."))
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -243,7 +316,7 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
-    found = get_citations(paragraph, remove_ambiguous=False, tokenizer=tokenizer)
+    found = citations_of(searchable(paragraph), tokenizer)
     # eyecite's own full span is not used: its end can run over the next citation, and its start, where
     # the name holds no "v.", into the sentence before.
     spans = [(*_core(cite), type(cite)) for cite in found if isinstance(cite, _REMOVED)]
@@ -260,8 +333,10 @@ def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
         if label:
             start = label.start()
         name, name_end = start, start
-        if kind in _NAMED:
+        if kind in _NAMED or kind is None:
             name, name_end = _name(paragraph, last, start)
+            if kind is None and " v. " not in paragraph[name:name_end]:
+                name, name_end = start, start
         elif kind is FullJournalCitation and (article := _article(paragraph, last, start)):
             name = name_end = article
         cites.append(_Cite(name, name_end, start, _tail(paragraph, end), label is not None))
@@ -333,7 +408,7 @@ def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int,
 def _breaks(word: str, following: str, commas: bool) -> bool:
     """Return whether a name cannot run on from ``word`` to ``following``."""
     if word[-1] == ",":
-        return not (commas or _COMPANY.match(following) or following == "ex")
+        return not (commas or _COMPANY.match(following) or _INITIALS.match(following) or following == "ex")
     if word[-1] == ".":
         # On the way to a "v." a short word with a full stop is taken for an abbreviation.
         return not (_ABBREVIATION.search(word) or following in ("v.", "vs.") or (commas and len(word) <= 5))

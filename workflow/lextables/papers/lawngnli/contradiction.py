@@ -3,7 +3,7 @@
 Rules over a constituency tree, one function a rule, tried in the paper's order on one non-compound
 independent clause of one randomly chosen sentence.  They modify the negation of Bilu et al. (2015),
 Section 4.2.  Where the released code differs by an evident mistake it is not followed; the list is in
-docs/lawngnli-contradiction.md.
+docs/lawngnli.md.
 """
 
 import hashlib
@@ -104,8 +104,10 @@ _NEGATIVE_ADVERBS = frozenset(
     {"hardly", "scarcely", "barely", "rarely", "seldom", "little", "few", "nowhere"}
 )
 # "Often must" and "often must not" may both be true, and so may "perhaps" and "perhaps not".
-_PARTIAL = frozenset({"often", "frequently", "occasionally"})
-_POSSIBLY = frozenset({"maybe", "perhaps", "possibly"})
+_PARTIAL = frozenset({"often", "frequently", "long", "occasionally"})
+_POSSIBLY = frozenset(
+    "allegedly arguably maybe perhaps possibly presumably purportedly reportedly supposedly".split()
+)
 # Quantifiers Q for which "Q are" and "Q are not" may both be true; a share only where it ends its phrase,
 # "30 percent of voters", and not in "a 30 percent limit".
 _WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
@@ -124,6 +126,8 @@ _PRONOUNS = {
     "none": "some",
 }
 _NEGATIVE_PRONOUNS = frozenset({"nobody", "nothing", "none"})
+_NEGATIVES = _NEGATIVE_PRONOUNS | {"no", "neither", "nor", "nowhere"}
+_QUOTES = frozenset({'"', "'", "''", "``", "`", "“", "”", "‘", "’", "[", "]"})
 # Words that stand only under a negation, and what they become without it; None is dropped.
 _UNDER_NEGATION = {
     "any": "some",
@@ -149,6 +153,7 @@ _DO = frozenset({"do", "does", "did"})
 _MODALS = frozenset(
     {"can", "could", "may", "might", "must", "shall", "should", "will", "would", "cannot", "ought"}
 )
+_AUXILIARIES = _MODALS | _BE | _HAVE | _DO
 _REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}
 _FINITE = _MODALS | {"am", "is", "are", "was", "were"}
 # Verbs with which "may" tells what is possible and not what is allowed: "may not" does not deny that.
@@ -175,9 +180,15 @@ _LINKS = frozenset(
     "accordingly consequently hence here however instead likewise moreover nevertheless nonetheless now "
     "otherwise similarly then there therefore thus".split()
 )
+# Adverbs that are said of a whole sentence; a negation comes after them.
+_SENTENCE_ADVERBS = frozenset(
+    "apparently certainly clearly evidently likely obviously plainly probably surely undoubtedly "
+    "unquestionably".split()
+)
 _SUBORDINATORS = frozenset(
     "although because if that though unless when where whether which while who".split()
 )
+_CONDITIONS = frozenset("although because if once though unless until when where while".split())
 _ADVERBIAL = frozenset(
     "after although as because before if since so though unless until when where while".split()
 )
@@ -212,6 +223,28 @@ _REPORTS = frozenset(
 _LIKE_PREPOSITIONS = frozenset({"relative", "prior", "subsequent", "pursuant", "due", "such", "same"})
 
 
+# Verbs of which a clause with "that" may be the object, other words between.
+_STATING = frozenset(
+    "acknowledge add admit agree allege argue assert assume believe claim conclude contend decide declare "
+    "determine emphasize ensure establish explain feel find hold imply indicate insist know make mean note "
+    "observe order point prove provide realize reason recognize require rule say see show state stress "
+    "suggest think understand".split()
+)
+# Participles that tell what was decided; others only describe: "money paid for a grove".
+_VERDICTS = _DISPOSITIONS - {"find", "impose", "limit", "set", "strike", "toll"} | frozenset(
+    "adjudge authorize bind construe consider declare disallow estop foreclose immunize moot need permit "
+    "pre-empt preempt read reinstate revoke satisfy warrant".split()
+)
+# Adjectives that judge; of others a phrase may only describe: "provisions consistent with the Act".
+_JUDGING = frozenset(
+    "adequate appropriate constitutional discretionary effective enough excessive exempt guilty immaterial "
+    "immune improper inadequate inappropriate ineffective insufficient invalid irrelevant lawful mandatory "
+    "moot necessary overbroad premature proper sufficient unclear unconstitutional unlawful unnecessary "
+    "valid void".split()
+)
+_DESCRIBING = frozenset("attributable comparable possible right subject traceable".split())
+
+
 def _auxiliary(word: str, following: str) -> bool:
     """Tell whether a verb is the auxiliary of a verb with the tag ``following``."""
     if word in _BE:
@@ -224,8 +257,10 @@ def _auxiliary(word: str, following: str) -> bool:
 
 
 def _like(model: str, words: str) -> tuple[str, ...]:
-    """Return ``words``, the first with a capital if ``model`` has one."""
-    return tuple((words[0].upper() + words[1:] if model[:1].isupper() else words).split(" "))
+    """Return ``words``, the first with a capital or with a letter in brackets if ``model`` has one."""
+    bracketed = model[:1] == "[" and model[2:3] == "]"
+    first = words[0].upper() if model[bracketed : bracketed + 1].isupper() else words[0]
+    return tuple((f"[{first}]" * bracketed + first * (not bracketed) + words[1:]).split(" "))
 
 
 def _above(node: Node, i: int) -> set[str]:
@@ -256,12 +291,14 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
     subject = core(clause.subject)
     start, end = clause.subject.start, clause.subject.end
     before = tokens[start - 1].lower if start else ""
-    if tokens[-1].text == "?":
+    if next((token.text for token in reversed(tokens) if token.text not in _QUOTES), "") == "?":
         return Rejected("question")
     if tokens[0].tag == "CC" and start > 1 and tokens[0].lower in ("and", "or", "but"):
         return Rejected("no independent clause")
     if before in _SUBORDINATORS:
         return Rejected("subordinate clause")
+    if before in _AUXILIARIES:
+        return Rejected("inverted clause")
     if tokens[0].lower == "not" and len(tokens) > 1 and tokens[1].lower in _FOCUS:
         return Rejected("not only")  # of two clauses: "not only did he err, but …"
     if any(token.tag in ("WDT", "WP", "WRB") for token in tokens[subject.start : subject.end]):
@@ -275,11 +312,51 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
         for i in range(start + 1, end)
     ):
         return Rejected("contrast in the subject")
+    if words[0] in _FOCUS or (start and tokens[start - 1].lower in _FOCUS):
+        return Rejected("only in the subject")
     if end < clause.predicate.start and tokens[clause.predicate.start - 1].lower in ("and", "or"):
         return Rejected("verb phrase without a subject")
     if _starts_as_report(tree, clause):
         return Rejected("verb phrase without a subject")
+    if _after_noun_phrase(tree, start):
+        return Rejected("structure unclear")
+    if _opened(tree, clause.predicate.start):
+        return Rejected("subordinate clause")
     return None
+
+
+def _after_noun_phrase(tree: Tree, start: int) -> bool:
+    """Tell whether a noun stands right before the subject: "nothing we say precludes relief".
+
+    The clause is then a relative one without "that".
+    """
+    before = tree.tokens[:start]
+    while before and before[-1].lower in _QUOTES:
+        before = before[:-1]
+    if not before or not before[-1].tag.startswith(("NN", "PRP", "DT")):
+        return False
+    commas = [i for i, token in enumerate(before) if token.text in (",", ";", ":")]
+    return not any(token.tag in ("IN", "TO") for token in before[commas[-1] + 1 if commas else 0 :])
+
+
+def _opened(tree: Tree, end: int) -> bool:
+    """Tell whether a subordinator before token ``end`` has no verb yet.
+
+    The verb at ``end`` is then that of the subordinate clause: "the fact that a firm performs a function".
+    """
+    tokens, opened, opener = tree.tokens, 0, 0
+    for i in range(end):
+        token, following, before = tokens[i], tokens[i + 1], tokens[max(0, i - 1)]
+        opens = token.lower in _OPENERS and token.tag in ("IN", "WDT", "WP", "WP$", "WRB")
+        if opens or (token.lower == "as" and before.lower in ("far", "insofar", "long", "soon")):
+            # "Where appropriate", "while waiting", "whether or not".
+            opened += following.tag not in ("JJ", "TO", "VBG", "VBN") and following.lower != "or"
+            opener = i
+        elif token.text == "," and i > opener + 1:
+            opened = 0
+        elif opened and (token.tag in ("VBD", "VBN") or _is_finite(token, before)):
+            opened -= 1
+    return opened > 0
 
 
 def _starts_as_report(tree: Tree, clause: Clause) -> bool:
@@ -292,6 +369,8 @@ def _starts_as_report(tree: Tree, clause: Clause) -> bool:
         return True
     if start and tokens[start - 1].text == ",":
         return False
+    if first in _REPORTS and tokens[start - 1].lower in _QUOTES and "," in [t.text for t in tokens[:start]]:
+        return True  # noting of a clause, "[w]hatever is said"
     verb_first = tokens[0].tag == "VBG" and (start > 0 or _participle_of(tree, clause) is not None)
     return verb_first or first in _REPORTS
 
@@ -317,36 +396,58 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
         own = [before, *own]
     if before > 0 and (tokens[before - 1].lower, tokens[before].lower) == ("not", "only"):
         return Rejected("not only")
+    group = _group(tree, clause)
+    if group is None or _reading(tree, clause, group) is Reading.PARTICIPLE:
+        head = _predicate_head(tree, clause)
+        if head is None or not _states(tree, clause, head, True):
+            return None
     for i in sorted({clause.subject.start, *own}):
         word = tokens[i].text
         following = tokens[i + 1].lower if i + 1 < len(tokens) else ""
-        match word.lower():
+        match tokens[i].lower:
             case "neither" | "either" as word_ if i == before and not _joined(tree, i, clause.subject.end):
                 return Rejected(f"{word_} of two clauses")
+            case "neither" | "either" if tokens[i + 1].tag.startswith(_VERBAL):
+                return Rejected("inverted clause")
             case "neither" | "either":
                 return _either(tree, i, clause.subject.end)
             case "no" | "none" | "nobody" | "nothing" if joined:
                 return Rejected("negation in a coordinated subject")
             case "no" if _is_comparative(tree, i + 1):
                 return Rejected("comparison in the subject")
+            case "no" | "any" if following in ("doubt", "wonder", "number"):
+                return Rejected(f"{tokens[i].lower} {following}")
+            case "something" | "anything" | "some" | "any" if i and tokens[i - 1].lower == "even":
+                return Rejected("even some")
+            case "none" if following != "of" and group and _is_singular_verb(tokens[group.first]):
+                return Rejected("none alone")
             case "no" if following == "one":
                 edit = Edit(i, i + 2, _like(word, "someone"))
             case "no":
                 edit = replace(i, *_like(word, "some"))
+            case "none" if following == "of" and group and _is_singular_verb(tokens[group.first]):
+                edit = replace(i, *_like(word, "one"))
             case "none" | "nobody" | "nothing" as negative:
                 edit = replace(i, *_like(word, _PRONOUNS[negative]))
             case "not" if following in _FOCUS:
                 return Rejected("not only")
+            case "not" if following == "guilty":
+                continue
+            case "not" if i > base.start:
+                return Rejected("contrast in the subject")
             case "not":
-                return Change(
-                    (delete(i), *_without_negation(tree, clause, i)), "not in the subject removed", True
-                )
+                edit = Edit(i, i + 2, _like(word, tokens[i + 1].text))
+                return Change((edit, *_without_negation(tree, clause, i)), "not in the subject removed", True)
             case "some" if _is_about(tree, i):
                 continue
             case "some" if "others" in [token.lower for token in tokens[i:]] or (
                 i and tokens[i - 1].lower in _FOCUS
             ):
                 return Rejected("some and others")
+            case "some" | "any" if i > base.start and tokens[i - 1].tag.startswith("NN"):
+                return Rejected("structure unclear")
+            case "some" | "any" if _holds_clause(tree, clause.subject):
+                return Rejected("structure unclear")
             case "some" | "any" if not joined:
                 edit = replace(i, *_like(word, "no" if i + 1 < base.end else "none"))
                 return _negative_subject(tree, clause, edit)
@@ -358,6 +459,19 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
         repairs = _without_negation(tree, clause, clause.subject.end - 1)
         return Change((edit, *repairs), "negative subject removed", True)
     return None
+
+
+def _holds_clause(tree: Tree, subject: Node) -> bool:
+    """Tell whether an article or pronoun follows a noun: "any damages the complainant can prove"."""
+    tokens = tree.tokens
+    return any(
+        tokens[i].tag in ("DT", "PRP", "PRP$") and tokens[i - 1].tag.startswith("NN")
+        for i in range(subject.start + 1, subject.end)
+    )
+
+
+def _is_singular_verb(token: Token) -> bool:
+    return token.tag == "VBZ" or token.lower == "was"
 
 
 def _joined(tree: Tree, i: int, end: int) -> bool:
@@ -463,7 +577,7 @@ def _verb_in_subject(tree: Tree, clause: Clause) -> bool:
     return any(
         token.tag in ("NNS", "NNPS")
         and (_is_finite(token, before) or before.lower in ("amendment", "clause", "section"))
-        and morphology.is_verb(token.text)
+        and morphology.is_verb(token.lower)
         for before, token in pairwise(tree.tokens[base.start : base.end])
     )
 
@@ -492,10 +606,10 @@ def _reading(tree: Tree, clause: Clause, group: Verbs) -> Reading:
         return Reading.FINITE
     head = _head_noun(tree, clause.subject)
     nominative = tree.tokens[head].lower in _NOMINATIVE
-    past, participle = morphology.is_past(token.text), morphology.is_participle(token.text)
+    past, participle = morphology.is_past(token.lower), morphology.is_participle(token.lower)
     if not past and not participle:
         present = (
-            morphology.finite_tag(token.text, token.tag) == "VBZ" or tree.tokens[head].lower in _NOMINATIVE
+            morphology.finite_tag(token.lower, token.tag) == "VBZ" or tree.tokens[head].lower in _NOMINATIVE
         )
         return Reading.FINITE if present and token.tag != "VBG" else Reading.PARTICIPLE
     if not participle or nominative:
@@ -507,9 +621,13 @@ def _reading(tree: Tree, clause: Clause, group: Verbs) -> Reading:
 
 def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
     """Return the reading of a form that can be past tense and participle; ``head`` is the subject's noun."""
-    base = morphology.lemma(tree.tokens[verb].text, "VBD")
+    base = morphology.lemma(tree.tokens[verb].lower, "VBD")
     beside = path_to(clause.node, verb)[-2].children
-    after = [node for node in beside if node.start > verb and node.label not in _BESIDE]
+    after = [
+        node
+        for node in beside
+        if node.start > verb and node.label not in _BESIDE and tree.tokens[node.start].lower not in _QUOTES
+    ]
     following = after[0] if after else None
     word = tree.tokens[following.start].lower if following is not None else ""
     if base in morphology.INTRANSITIVE:
@@ -535,6 +653,9 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
         return Reading.FINITE
     if label in ("ADJP", "JJ"):
         return Reading.FINITE if base in morphology.LINKING else Reading.PARTICIPLE
+    opened = tree.tokens[following.start].tag if following is not None else ""
+    if label in ("S", "VP", "VBN") and opened in ("JJ", "VBN") and base in morphology.PREDICATING:
+        return Reading.PARTICIPLE  # "ordinance found authorized"
     if label == "S" and word == "to":
         meant = acts and base in morphology.INTENDING
         return Reading.FINITE if meant or base in morphology.ATTEMPTING else Reading.PARTICIPLE
@@ -548,7 +669,7 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
         told = base in morphology.TELLING and word in ("that", "whether") and not grants
         return Reading.PARTICIPLE if told else Reading.FINITE
     if any(node.label == "SBAR" and tree.tokens[node.start].lower == "that" for node in after):
-        return Reading.FINITE
+        return Reading.FINITE if base in _STATING else Reading.UNCLEAR  # "impressed with the idea that"
     if _object_later(tree, after):
         return Reading.UNCLEAR
     if base in morphology.ABSOLUTE:
@@ -626,7 +747,10 @@ def _negation(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | Non
     closing = next((j for j in range(i + 1, min(i + 5, end)) if tokens[j].text == ","), None)
     if i < end and tokens[i].text == "," and closing is not None:
         i = closing + 1
-    while i < end and tokens[i].tag.startswith("RB") and tokens[i].lower not in NOT | {"no", "neither"}:
+    while i < end and (
+        tokens[i].lower in _QUOTES
+        or (tokens[i].tag.startswith("RB") and tokens[i].lower not in NOT | {"no", "neither"})
+    ):
         i += 1
     if i >= end:
         return None
@@ -651,7 +775,8 @@ def _is_comparative(tree: Tree, i: int) -> bool:
     if i >= len(tree.tokens):
         return False
     words = ("different", "less", "more", "fewer", "better")
-    return tree.tokens[i].tag in ("JJR", "RBR") or tree.tokens[i].lower in words
+    than = "than" in [token.lower for token in tree.tokens[i + 1 : i + 3]]
+    return than or tree.tokens[i].tag in ("JJR", "RBR") or tree.tokens[i].lower in words
 
 
 def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Change | Rejected:
@@ -663,6 +788,8 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
     if "nor" in [token.lower for token in tokens[i + 1 :]]:
         return Rejected("not … nor")
     outside = _outside(clause, i + 1, "SBAR")
+    if any(tokens[j].lower in NOT and tokens[j - 1].lower in _AUXILIARIES for j in outside):
+        return Rejected("second negation")
     for j in range(i + 1, clause.node.end - 1):
         following = tokens[j + 1].lower
         # "Not whether he was mistaken but how", of which the parser puts all into one subordinate clause.
@@ -703,7 +830,7 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
 
 def _undo(tree: Tree, group: Verbs, i: int) -> list[Edit]:
     """Return the edits that take away "do" and "not" and give their tense to the verbs under them."""
-    tag = morphology.tense_of(tree.tokens[group.first].text)
+    tag = morphology.tense_of(tree.tokens[group.first].lower)
     words = [(j, tree.tokens[j].lower) for j in (group.main, *group.main_peers)]
     bare = [(j, word) for j, word in words if morphology.lemma(word, tree.tokens[j].tag) == word]
     inflected = [replace(j, morphology.inflect(word, tag)) for j, word in bare]
@@ -726,6 +853,9 @@ def _no_object(tree: Tree, clause: Clause, group: Verbs, i: int) -> Edit:
 def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     """Return the change that negates the verb, which has no negation."""
     tokens, end = tree.tokens, clause.node.end
+    before = [i for i in _outside(clause, clause.node.start, "SBAR") if i < group.first]
+    if any(tokens[i].lower in _NEGATIVES for i in before):
+        return Rejected("double negation")
     first = tokens[group.first]
     beside = [*range(clause.subject.end, group.main), *([group.main + 1] if first.lower in _BE else [])]
     for i in beside:
@@ -748,8 +878,12 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     if any(tokens[i].lower in partial for i in range(clause.node.start, group.first)):
         return Rejected("adverb of some cases")
     after = _outside(clause, group.main + 1, "SBAR")
-    if any(tokens[i].lower in NOT and tokens[i - 1].lower in (",", "but", "and", "or") for i in after):
+    if any(
+        tokens[i].lower in NOT and _word_before(tree, i) in (",", "but", "and", "or", "if") for i in after
+    ):
         return Rejected("contrasted with a negation")
+    if any(tokens[i].lower in _AUXILIARIES and tokens[i - 1].lower == "or" for i in after):
+        return Rejected("alternative verb phrases")
     if any(
         tokens[i].lower == "but"
         and tokens[i - 1].tag.startswith("JJ")
@@ -772,6 +906,11 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     return Change((_not_after(tree, clause, group), *polar), "not added", False)
 
 
+def _word_before(tree: Tree, i: int) -> str:
+    """Return the lower-cased token before ``i``, quotation marks skipped."""
+    return next((t.lower for t in reversed(tree.tokens[:i]) if t.text not in _QUOTES), "")
+
+
 def _only_if(tree: Tree, clause: Clause, start: int) -> bool:
     """Tell whether "only if", "only by" or the like follows: "not lawful only if" may be read both ways."""
     return any(
@@ -783,7 +922,8 @@ def _only_if(tree: Tree, clause: Clause, start: int) -> bool:
 def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     """Return the edit that puts "not" after an auxiliary, so that what it says is denied.
 
-    "May" allows where one who acts is the subject, or a passive; else it says what is possible.
+    "May" with a verb of action allows where one who acts is the subject; else it says what is possible, and
+    "may not be violated" would deny either.
     """
     word = tree.tokens[group.first]
     chain = [tree.tokens[i].lower for i in group.chain]
@@ -792,26 +932,27 @@ def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     if word.lower == "might" or (possible and len(chain) > 2 and chain[1] == "have"):
         return replace(group.first, *_like(word.text, "could not"))
     head = _head_noun(tree, clause.subject)
-    allowed = (
-        "be" in chain[1:]
-        or tree.tokens[head].tag.startswith(("NNP", "PRP"))
-        or _acts(tree, head, morphology.AGENTS)
-    )
-    if word.lower == "can" or (possible and (chain[-1] in _STATES or not allowed)):
+    acts = tree.tokens[head].tag.startswith(("NNP", "PRP")) or _acts(tree, head, morphology.AGENTS)
+    if word.lower == "can" or (possible and ("be" in chain or chain[-1] in _STATES or not acts)):
         return replace(group.first, *_like(word.text, "cannot"))
-    return insert(group.first + 1, "not")
+    place = group.first + 1
+    while place < clause.node.end and tree.tokens[place].lower in _SENTENCE_ADVERBS:
+        place += 1
+    return insert(place, "not")
 
 
 def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> Change | Rejected:
     """Return the change that puts "do not" before the main verb, with its tense."""
     tokens = tree.tokens
-    form, tag = tokens[group.first].text, tokens[group.first].tag
+    form, tag = tokens[group.first].lower, tokens[group.first].tag
     if not morphology.is_verb(form):
         return Rejected("not a verb")
     if _misses_its_verb(tree, clause, group):
         return Rejected("no verb after an auxiliary")
-    bare = tag == "VBP" and not morphology.is_past(form) and _singular(tree, clause.subject)
-    if bare or (tag == "VB" and not _plural(tree, clause.subject)):
+    present = morphology.finite_tag(form, tag) == "VBP" and not morphology.is_past(form)
+    bare = tag == "VBP" and present and _singular(tree, clause.subject)
+    modal = form.lower() in ("need", "dare") and any(t.tag == "VB" for t in tokens[group.main + 1 :][:1])
+    if bare or modal or (tag == "VB" and not _plural(tree, clause.subject)):
         return Rejected("bare verb")
     tense = morphology.finite_tag(form, tag)
     peers = [i for i in group.peers if tokens[i].tag == tag and tokens[i].lower not in _BE | _HAVE | _DO]
@@ -820,7 +961,9 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
     place = group.first
     while place > clause.subject.start + 1 and tokens[place - 1].tag.startswith("RB"):
         adverb = tokens[place - 1].lower
-        if adverb in _LINKS or (place <= clause.subject.end and not adverb.endswith("ly")):
+        if adverb in _LINKS | _SENTENCE_ADVERBS or (
+            place <= clause.subject.end and not adverb.endswith("ly")
+        ):
             break
         place -= 1
     do, base = (morphology.DO[tense], "not"), morphology.lemma(form, tense)
@@ -828,7 +971,7 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
         edits = [replace(group.first, *do, base)]
     else:
         edits = [insert(place, *do), replace(group.first, base)]
-    edits += [replace(i, morphology.lemma(tokens[i].text, tense)) for i in peers]
+    edits += [replace(i, morphology.lemma(tokens[i].lower, tense)) for i in peers]
     return Change((*edits, *polar), "do not added", False)
 
 
@@ -862,6 +1005,8 @@ def _singular(tree: Tree, subject: Node) -> bool:
     if any(child.label == "CC" for child in subject.children):
         return False
     noun = tree.tokens[_head_noun(tree, subject)]
+    if noun.tag == "NNP":
+        return True
     return noun.tag == "NN" and noun.lower not in _COLLECTIVES and not noun.lower.endswith("s")
 
 
@@ -913,16 +1058,19 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     adverbs.
     """
     tokens = tree.tokens
-    head = _participle_of(tree, clause)
-    if head is None and clause.predicate.label == "ADJP":
-        places = range(clause.predicate.start, clause.predicate.end)
-        head = next((i for i in places if tokens[i].tag in ("JJ", "JJR", "JJS", "VBN", "VBD")), None)
+    head = _predicate_head(tree, clause)
     if head is None:
         return None
     if tokens[head].tag.startswith("VB") and tokens[head].lower.endswith("ing"):
         return Rejected("present participle")
     if tokens[0].tag == "CC" or tokens[head].lower in _LIKE_PREPOSITIONS:
         return Rejected("no independent clause")
+    if tree.text.rstrip("\"'”’ ").endswith(("...", ". . .", ". .", "…")):
+        return Rejected("end left out")  # the predicate may be in what follows
+    joined = tokens[head + 1].lower if head + 1 < len(tokens) else ""
+    acts = _acts(tree, _head_noun(tree, clause.subject), morphology.AGENTS)
+    if joined in ("and", "or") and tokens[head + 2].tag in ("VBD", "VBN") and acts:
+        return Rejected("past tense or participle")  # "defendant planned and intended to kill"
     if head > 0 and (tokens[head].text[:1].isupper() or tokens[head].lower == "cited"):
         return Rejected("title")
     start = head if clause.predicate.label == "VP" else clause.predicate.start
@@ -932,12 +1080,17 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         len(negations) > 1
         or (start and (tokens[start - 1].text == "," or not tokens[start - 1].space))
         or not tokens[start].tag.startswith(("JJ", "RB", "VB", "DT"))
+        or tokens[start - 1].lower in _BE | {"and", "or", "but"}
         or _acts_before(tree, clause, start)
         or _predicate_after(tree, clause, head)
     ):
         return Rejected("structure unclear")
+    if not _states(tree, clause, head, bool(negations)):
+        return Rejected("noun phrase that states nothing")
     subject = [token.lower for token in tokens[clause.subject.start : start]]
     after = [tokens[i].lower for i in _outside(clause, head + 1, "SBAR")]
+    if (_PARTIAL | _POSSIBLY) & {token.lower for token in tokens[clause.node.start : head]}:
+        return Rejected("adverb of some cases")
     if negations:
         if tokens[negations[0] + 1].lower in _FOCUS:
             return Rejected("not only")
@@ -954,6 +1107,46 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     if "still" in words:
         return Change((replace(start + words.index("still"), "no", "longer"),), "still to no longer", False)
     return Change((insert(start, "not"),), "not added", False)
+
+
+def _predicate_head(tree: Tree, clause: Clause) -> int | None:
+    """Return the adjective or participle of a predicate without a finite verb, or None."""
+    head = _participle_of(tree, clause)
+    if head is None and clause.predicate.label == "ADJP":
+        places = range(clause.predicate.start, clause.predicate.end)
+        tags = ("JJ", "JJR", "JJS", "VBN", "VBD")
+        return next((i for i in places if tree.tokens[i].tag in tags), None)
+    return head
+
+
+def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
+    """Tell whether a participle or adjective is a predicate, and does not only describe its noun.
+
+    It is one if a clause of reason or condition follows, if it tells what was decided or judges, and, a
+    participle, if its subject is one who acts: "defendant questioned in jail".
+    """
+    tokens = tree.tokens
+    token = tokens[head]
+    if token.lower in _DESCRIBING or tokens[clause.subject.start].lower in ("all", "each", "every"):
+        return False
+    after = tokens[head + 1 : clause.node.end]
+    if any(word.lower in _CONDITIONS and word.tag in ("IN", "WRB") for word in after):
+        return True
+    if token.tag.startswith("VB"):
+        following = after[0].lower if after else ""
+        by = not negated and following == "by"
+        noun = _head_noun(tree, clause.subject)
+        people = morphology.AGENTS - morphology.AUTHORITIES if by else morphology.AGENTS
+        beside = not any(t.tag.startswith("NN") for t in tokens[noun + 1 : head])
+        if beside and morphology.singular(tokens[noun].text) in people:
+            return True
+        base = morphology.lemma(token.lower, "VBN")
+        if base in morphology.PREDICATING:  # "found invalid", and not "note held in trust"
+            return bool(after) and after[0].tag in ("DT", "JJ", "NN", "TO", "VBN")
+        return base in _VERDICTS | morphology.RECEIVING and not by
+    if token.tag in ("JJR", "JJS") or not after or after[0].tag in (".", ",", ":"):
+        return tokens[head - 1].lower not in ("less", "more")
+    return token.lower in _JUDGING or token.lower.endswith(("able", "ible"))
 
 
 def _phrase_start(tree: Tree, clause: Clause, start: int) -> int:
@@ -1019,7 +1212,7 @@ def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
         if token.lower in NOT and before.lower not in _OPENERS | {"or"}:
             return True
         verb = token.tag in ("VBD", "VBN")
-        if _is_finite(token, before) or (verb and not morphology.is_participle(token.text)):
+        if _is_finite(token, before) or (verb and not morphology.is_participle(token.lower)):
             if not opened:
                 return True
             opened -= 1
@@ -1034,7 +1227,7 @@ def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
             past = token.tag == "VBD" and not agent and "SBAR" not in below
             if opened:
                 opened -= token.tag == "VBD"
-            elif past or morphology.lemma(token.text, "VBN") in _DISPOSITIONS:
+            elif past or morphology.lemma(token.lower, "VBN") in _DISPOSITIONS:
                 return True
         elif (
             token.tag in ("JJ", "JJR")
@@ -1066,7 +1259,7 @@ def _is_finite(token: Token, before: Token) -> bool:
     if token.tag in ("MD", "VBZ", "VBP") or token.lower in _FINITE | {"has", "had", "have"} | _DO:
         return before.lower != "to"
     plural = token.tag in ("NNS", "NNPS") and token.text.islower()
-    return plural and morphology.lemma(token.text, "VBZ") in morphology.VERBS_ALONE
+    return plural and morphology.lemma(token.lower, "VBZ") in morphology.VERBS_ALONE
 
 
 RULES: tuple[Rule, ...] = (indefinite_pronoun, verb_phrase, adjective_phrase)

@@ -31,7 +31,8 @@ HISTORY = "no history flag"
 METADATA = "no metadata keyword"
 MORE_METADATA = "no other metadata"
 VERB = "leading verb supports its clause"
-FUNNEL = (PINCITE, PAGES, MAJORITY, PREMISE, PARTIES, HISTORY, METADATA, MORE_METADATA, VERB)
+ONCE = "no repetition in the citing case"
+FUNNEL = (PINCITE, PAGES, MAJORITY, PREMISE, PARTIES, HISTORY, METADATA, MORE_METADATA, VERB, ONCE)
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,11 @@ def write_parentheticals(
 ) -> StepCounts:
     """Write the candidates that have a short premise and pass the accuracy filters (A.1.1, A.1.2).
 
-    ``path`` becomes a table of `PARENTHETICALS`. Filters run in the paper's order.
+    ``path`` becomes a table of `PARENTHETICALS`. Filters run in the paper's order. Then a hypothesis that
+    several opinions of a case take from the same cited case counts once, where it comes first.
     """
     counts: Counter[str] = Counter()
+    hypotheses: set[tuple[int, int, str]] = set()
 
     def rows() -> Iterator[dict[str, Any]]:
         names = [column.name for column in PARENTHETICALS.columns]
@@ -65,7 +68,10 @@ def write_parentheticals(
                     continue
                 counts[PREMISE] += 1
                 hypothesis = _accurate(row, pipeline, counts)
-                if hypothesis is not None:
+                key = (row["citing_case_id"], row["cited_case_id"], hypothesis or "")
+                if hypothesis is not None and key not in hypotheses:
+                    hypotheses.add(key)
+                    counts[ONCE] += 1
                     example = {
                         **row,
                         "hypothesis": hypothesis,

@@ -78,8 +78,8 @@ class Benepar:
         """Yield the trees of each text's sentences; one too long for the model has the root UNPARSED."""
         for batch in _batches(texts, self._batch):
             with counted(self.warnings):
-                parsed = self._parse(batch)
-            yield from parsed
+                parsed = self._parse([_unbracketed(text) for text in batch])
+            yield from map(_bracketed, parsed, batch)
 
     def _parse(self, texts: Sequence[str]) -> list[tuple[Tree, ...]]:
         documents = [_sentences(document) for document in self._nlp.pipe(texts, batch_size=len(texts))]
@@ -126,9 +126,10 @@ class Dependencies:
         """
         for batch in _batches(texts, self._batch):
             with counted(self.warnings):
-                documents = [_arcs(document) for document in self._nlp.pipe(batch, batch_size=len(batch))]
-            for document in documents:
-                yield tuple(self._tree(sentence, arcs) for sentence, arcs in document)
+                plain = [_unbracketed(text) for text in batch]
+                documents = [_arcs(document) for document in self._nlp.pipe(plain, batch_size=len(plain))]
+            for document, text in zip(documents, batch, strict=True):
+                yield _bracketed([self._tree(sentence, arcs) for sentence, arcs in document], text)
 
     def _tree(self, sentence: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
         tree = _dependency_tree(sentence, arcs)
@@ -165,6 +166,37 @@ def _batches(texts: Iterable[str], size: int) -> Iterator[list[str]]:
     waiting = iter(texts)
     while batch := [text.strip() for text in islice(waiting, size)]:
         yield batch
+
+
+# Letters that a quotation changed, as in "[O]nce" and "w[ere]": parsers take the pieces of such words for
+# names.
+_BRACKETED = re.compile(r"\[\w+\](?=\w)|(?<=\w)\[\w+\]")
+
+
+def _unbracketed(text: str) -> str:
+    return _BRACKETED.sub(lambda match: match.group()[1:-1], text)
+
+
+def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
+    """Return the trees of ``_unbracketed(text)`` with the words as they stand in ``text``."""
+    if "[" not in text:
+        return tuple(trees)
+    brackets = {at for match in _BRACKETED.finditer(text) for at in (match.start(), match.end() - 1)}
+    kept = [at for at in range(len(text)) if at not in brackets]
+    # Where a word that begins with this character begins, and where one that ends before it ends.
+    begins = [at - (at - 1 in brackets and text[at - 1] == "[") for at in kept] + [len(text)]
+    ends = [0, *(at + 1 + (at + 1 in brackets and text[at + 1] == "]") for at in kept)]
+    at = 0
+    rewritten = []
+    for tree in trees:
+        tokens = []
+        for token in tree.tokens:
+            middle = at + len(token.text)
+            end = middle + len(token.space)
+            tokens.append(Token(text[begins[at] : ends[middle]], token.tag, text[ends[middle] : begins[end]]))
+            at = end
+        rewritten.append(Tree(tuple(tokens), tree.root))
+    return tuple(rewritten)
 
 
 def _sentences(document) -> list[list[Token]]:

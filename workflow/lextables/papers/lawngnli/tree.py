@@ -21,7 +21,10 @@ _ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{"
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token, its Penn Treebank tag, and the white space after it (possibly none)."""
+    """A token, its Penn Treebank tag, and the white space after it (possibly none).
+
+    A letter in brackets, as in "[O]nce", is part of the word.
+    """
 
     text: str
     tag: str
@@ -29,7 +32,9 @@ class Token:
 
     @property
     def lower(self) -> str:
-        return self.text.lower()
+        """The lower-cased word, without the brackets of a letter."""
+        word = self.text if len(self.text) == 1 else self.text.replace("[", "").replace("]", "")
+        return word.lower()
 
 
 @dataclass(frozen=True, slots=True)
