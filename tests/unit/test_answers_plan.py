@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
 from lextables.tasks.answers.plan import AnswersPlanner, AnswersTask
-from lextables.tasks.plan import Context, Given
+from lextables.tasks.plan import Context, SubmittedFiles
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
@@ -27,7 +27,7 @@ def planned(config=(), given=(), **changes):
     settings = load_config({"papers": "acord", "grid": "paper"} | dict(config), ["acord"], ROOT)
     context = Context(settings, MODELS, ROOT, False, {"asked": [*given]})
     planner = AnswersPlanner("asked", AnswersTask(**TASK | changes), context)
-    rows = {row.row: row for row in [*planner.rows(), *planner.given()]}
+    rows = {row.row: row for row in [*planner.rows(), *planner.submitted()]}
     return rows, {(run.experiment, run.model): spec.settings for run, spec in planner.specs.items()}
 
 
@@ -109,7 +109,7 @@ def test_a_panel_of_other_grids_makes_no_row():
 
 
 def test_what_a_user_has_already_answers():
-    extra = Given("Mine", "own-mine", "csv", ("sha256:1", "sha256:2"))
+    extra = SubmittedFiles("Mine", "own-mine", "csv", ("sha256:1", "sha256:2"))
     rows, runs = planned(given=[extra])
     assert rows["Mine"].about == {"part": "answers"} and len(rows["Mine"].runs["all"]) == 2
     assert runs["given", "own-mine"]["form"] == "csv"

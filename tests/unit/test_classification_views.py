@@ -30,7 +30,7 @@ from lextables.tasks.classification.reading import read_heads, read_views
 from lextables.tasks.classification.schema import HEADS as HEADS_TABLE
 from lextables.tasks.classification.schema import READINGS
 from lextables.tasks.classification.scoring import ANSWER, LEFT_OUT, SUBMITTED, score
-from lextables.tasks.plan import Context, Given
+from lextables.tasks.plan import Context, SubmittedFiles
 from tiny_encoders import WORDS
 
 # What is loaded by now need not be walked through each time a finished model is cleared away.
@@ -86,7 +86,7 @@ def planned(tmp_path):
         found |= {"models": "available", "mirror": str(tmp_path)} | config
         context = Context(
             load_config(found, ["acord"], tmp_path), MODELS, tmp_path, gpu=False,
-            given={"second": given}, absent=absent or {},
+            submitted={"second": given}, absent=absent or {},
         )  # fmt: skip
         tasks = {"first": FIRST, "second": SECOND | ({"models": models} if models else {}) | (second or {})}
         planners = {
@@ -95,7 +95,7 @@ def planned(tmp_path):
         }
         for planner in planners.values():
             planner.others = planners
-        rows = [*planners["second"].rows(), *planners["second"].given()]
+        rows = [*planners["second"].rows(), *planners["second"].submitted()]
         return {row.row: row for row in rows}, planners["first"].specs, planners["second"].specs
 
     return plan
@@ -248,12 +248,12 @@ def test_views_that_there_are_not_are_refused(changes, sentence):
 
 def test_a_user_s_encoder_and_predictions_are_rows_with_the_task_s_heads(planned, tmp_path):
     mine = [{"name": "Mine", "kind": "encoder", "model": str(tmp_path / "models/small")}]
-    theirs = Given("Theirs", "own-theirs", "csv", ("sha256:1", "sha256:2"))
+    theirs = SubmittedFiles("Theirs", "own-theirs", "csv", ("sha256:1", "sha256:2"))
     rows, _, specs = planned(given=[theirs], extra_models=mine)
     assert {name: row.about["heads"] for name, row in rows.items()} == dict.fromkeys(
         ("Small", "Mine", "Theirs"), "three"
     )
-    assert rows["Mine"].own and not rows["Mine"].given and rows["Theirs"].own and rows["Theirs"].given
+    assert rows["Mine"].own and not rows["Mine"].submitted and rows["Theirs"].own and rows["Theirs"].submitted
     assert list(trainings(specs, "own-mine")) == list(trainings(specs, "small"))
     given = tuple(Run("second", SUBMITTED, "own-theirs", "100", seed) for seed in (0, 1))
     assert rows["Theirs"].runs == {"100": given}

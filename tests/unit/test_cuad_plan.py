@@ -12,6 +12,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
+from registered import with_models
 
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
@@ -84,14 +85,6 @@ def test_released_weights_can_be_left_aside_and_pretraining_wants_quarters():
     )
     assert not [run for run in found.specs if run.condition == "as-released"]
     assert any((run.experiment, run.model) == ("pretrain", "roberta-base-contracts") for run in found.specs)
-
-
-def with_models(folder, *names):
-    """A mirror that holds weights under these names."""
-    for name in names:
-        (folder / "models" / name).mkdir(parents=True)
-        (folder / "models" / name / "config.json").write_text("{}")
-    return {"data": "release", "models": "available", "mirror": str(folder)}
 
 
 @pytest.mark.parametrize("grid", ["auto", "small", "sample"])

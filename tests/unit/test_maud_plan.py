@@ -10,6 +10,7 @@ from lextables.papers.maud.tables import TABLES
 from lextables.pipeline.config import load as load_config
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
+from registered import with_models
 
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
@@ -163,14 +164,6 @@ def test_training_is_told_what_the_task_is():
             assert [spec.settings[name] for name in told] == [
                 "binary_cross_entropy", "balanced", "none", False, 0.01,
             ]  # fmt: skip
-
-
-def with_models(folder, *names):
-    """A mirror that holds weights under these names."""
-    for name in names:
-        (folder / "models" / name).mkdir(parents=True)
-        (folder / "models" / name / "config.json").write_text("{}")
-    return {"data": "release", "models": "available", "mirror": str(folder)}
 
 
 SMALL = "small budget: texts cut at 128 tokens, bfloat16"

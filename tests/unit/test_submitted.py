@@ -167,7 +167,7 @@ def test_a_ranking_is_a_row_of_every_table_of_first_stages(find):
     found = plan(find, "acord", entry())
     # Table D-4 lists it as what a reranker might go over, and shows it as little as any bare retriever.
     assert shown(found, "Mine / None") == {"table3", "table_d3", "table_d4", "table_e2"}
-    (row,) = [row for row in found.rows["table_d3"] if row["given"]]
+    (row,) = [row for row in found.rows["table_d3"] if row["submitted"]]
     assert (row["own"], row["trained"], row["baseline"], row["parameters"]) == (True, False, False, None)
     assert row["runs"] == {"short": ["runs/acord/given/own-mine/short/seed0"]}
     assert row["reason"] == "its predictions are of the queries in their short form"
@@ -187,7 +187,7 @@ def test_probabilities_are_a_row_whatever_they_were_trained_on(find):
     both = {"table3", "table4", "table6", "table7", "table8", "figure2", "table_validation"}
     assert shown(found, "Mine") == both
     assert shown(found, "Spans") == {"table12"}
-    assert [row["given"] for row in found.rows["table3"]].count(True) == 1
+    assert [row["submitted"] for row in found.rows["table3"]].count(True) == 1
 
 
 def test_a_run_is_known_by_what_its_file_holds(find):

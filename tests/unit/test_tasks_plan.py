@@ -59,7 +59,7 @@ def test_a_row_is_plain_values():
     assert ROWS[1].plain() == {
         "row": "RoBERTa",
         "own": False,
-        "given": False,
+        "submitted": False,
         "asked": False,
         "reason": "",
         "parameters": None,

@@ -117,9 +117,9 @@ if CONFIG.extra_models or CONFIG.extra_predictions:
     or_exit(check_user_names)
 
 # Paths of submitted predictions are passed like those of weights.
-GIVEN = or_exit(submitted.find, CONFIG, PAPERS, CONTENTS)
-os.environ[SUBMITTED_PLACES] = json.dumps(GIVEN.places)
-CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows, ABSENT)
+SUBMITTED = or_exit(submitted.find, CONFIG, PAPERS, CONTENTS)
+os.environ[SUBMITTED_PLACES] = json.dumps(SUBMITTED.places)
+CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, SUBMITTED.rows, ABSENT)
 # Only the papers in the config are planned, so that missing data of others stops nothing.
 PLANS = {name: or_exit(planning.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
 or_exit(planning.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)

@@ -14,15 +14,15 @@ include: "functions/submitted.smk"
 
 use rule base_run as given with:
     input:
-        data=given_data,
+        data=submitted_data,
     wildcard_constraints:
         dataset=any_of(TASKS),
         experiment="given",
     resources:
         mem_mb=per_attempt(4000),
     params:
-        task=given_task,
+        task=submitted_task,
         script="submitted",
-        code=given_code,
+        code=submitted_code,
     message:
         "Checking the predictions of {wildcards.model} for {wildcards.dataset} (seed {wildcards.seed})."

@@ -33,7 +33,7 @@ def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan
     for planner in planners.values():
         planner.others = planners
     rows: dict[str, list[Row]] = {
-        name: [*planner.rows(), *planner.given()] for name, planner in planners.items()
+        name: [*planner.rows(), *planner.submitted()] for name, planner in planners.items()
     }
     specs = {run: spec for planner in planners.values() for run, spec in planner.specs.items()}
     every = [row for those in rows.values() for row in those]

@@ -1,4 +1,4 @@
-"""Predictions that a user has already (config key ``extra_predictions``): for which data set, in which form.
+"""Submitted predictions (config key ``extra_predictions``): for which data set, in which form.
 
 All of it is looked at before anything runs, but for what the files hold: that is checked by the rule which
 takes them up (`lextables.tasks.submitted`).
@@ -13,7 +13,7 @@ from lextables.papers.registry import Paper
 from lextables.pipeline.config import Config, ExtraPredictions
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.plan import Given
+from lextables.tasks.plan import SubmittedFiles
 
 PACKED = ".gz"
 
@@ -22,7 +22,7 @@ PACKED = ".gz"
 class Found:
     """``rows``: {data set: what was given for it}; ``places``: {digest of a file: where it is}."""
 
-    rows: Mapping[str, list[Given]]
+    rows: Mapping[str, list[SubmittedFiles]]
     places: Mapping[str, str]
 
 
@@ -33,7 +33,7 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
     file that there is none of, an empty file, one that is given twice, and two rows of one name.
     """
     asked = {name for paper in config.papers for name in papers[paper].tasks}
-    rows: dict[str, list[Given]] = {}
+    rows: dict[str, list[SubmittedFiles]] = {}
     places: dict[str, str] = {}
     for extra in config.extra_predictions:
         where = f"config, extra_predictions, {extra.name}"
@@ -57,7 +57,7 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
                 )
             digests[digest] = file
             places[digest] = str(Path(file).expanduser().resolve())
-        rows.setdefault(name, []).append(Given(extra.name, extra.key, form, tuple(digests)))
+        rows.setdefault(name, []).append(SubmittedFiles(extra.name, extra.key, form, tuple(digests)))
     return Found(rows, places)
 
 

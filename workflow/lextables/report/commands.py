@@ -74,7 +74,7 @@ def cost(runs: Iterable[RunRecord]) -> str:
     Each run of a job has the time of the whole job, so a sum is an upper bound.
     """
     runs = list(runs)
-    if any(run.given for run in runs):
+    if any(run.submitted for run in runs):
         return "made of predictions given, at a cost that is not known"
     records = [record for run in runs for record in (*trainings(run), run.record)]
     seconds = sum(record["seconds"] for record in records)

@@ -49,7 +49,7 @@ def facts(
     config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord], made_by: str, date: str
 ) -> list[tuple[str, str]]:
     """What it was all made of, as (name, words)."""
-    ours = [run for run in runs if not run.given]
+    ours = [run for run in runs if not run.submitted]
     devices = ", ".join(dict.fromkeys(run.record["device"] for run in ours))
     seeds = config.get("seeds", [])
     spent = sum(run.record["seconds"] for run in ours)
@@ -124,11 +124,11 @@ def anchor(section: Section) -> str:
 
 def extremes(runs: Sequence[RunRecord]) -> str:
     """The longest and the largest run in words; no sum, since the runs of one job share its time."""
-    earlier, given = sum(run.earlier for run in runs), sum(bool(run.given) for run in runs)
+    earlier, given = sum(run.earlier for run in runs), sum(bool(run.submitted) for run in runs)
     parts = [f"{earlier} left by earlier runs"] * bool(earlier) + [f"{given} submitted"] * bool(given)
     left = f" ({', '.join(parts)})" if parts else ""
     many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    ours = [run.record for run in runs if not run.given]
+    ours = [run.record for run in runs if not run.submitted]
     if not ours:
         return f"{many}{left}."
     seconds, peak = (max(record[name] for record in ours) for name in ("seconds", "peak_memory_mib"))

@@ -91,7 +91,7 @@ class RunRecord:
         return f"{self.experiment}, {self.model}, {self.condition}, seed {self.seed}"
 
     @property
-    def given(self) -> str:
+    def submitted(self) -> str:
         """The file of submitted predictions; empty for other runs."""
         found = self.record.get("submitted")
         digest = self.record["settings"]["content"][: len("sha256:") + 12] if found else ""

@@ -84,10 +84,10 @@ def page(
     losses = _losses(folder / "log.txt") if "log.txt" in there else []
     by = record.get("lextables")
     facts = [
-        ("Model", run.given or run.weights),
-        ("Device", "not known" if run.given else record["device"]),
-        ("Time", "not known" if run.given else duration(record["seconds"])),
-        ("Peak memory", "" if run.given else f"{record['peak_memory_mib']:,} MiB"),
+        ("Model", run.submitted or run.weights),
+        ("Device", "not known" if run.submitted else record["device"]),
+        ("Time", "not known" if run.submitted else duration(record["seconds"])),
+        ("Peak memory", "" if run.submitted else f"{record['peak_memory_mib']:,} MiB"),
         ("With its training", cost([run]) if record.get("trained") else ""),
         ("Made by", f"lextables {words(by)}" if by else ""),
         (

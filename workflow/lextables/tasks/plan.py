@@ -22,7 +22,7 @@ from lextables.pipeline.run import Run
 
 PAPER_GRID = "paper"  # the registry's grid with the paper's own settings
 WHOLE = 100  # per cent of the training examples
-GIVEN = "given"  # the experiment of submitted predictions
+SUBMITTED = "given"  # the experiment of submitted predictions
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of users' models
 OUR_PROMPT = "our prompt"  # in the name of a row whose published prompt is unknown
 ASK = "ask"  # the experiment of language models without training
@@ -95,7 +95,7 @@ class Spec:
 class Row:
     """A table row: ``runs`` maps a condition to its runs, one per seed; a row without runs has a ``reason``.
 
-    ``given`` rows show submitted predictions, ``asked`` rows a language model without training.
+    ``submitted`` rows show submitted predictions, ``asked`` rows a language model without training.
     ``parameters`` is the total parameter count of the row's models, None if unknown.  ``trained`` rows were
     trained here, and ``averages`` is the number of runs that a published score is the mean of.  ``about`` are
     the fields by which tables select rows.
@@ -103,7 +103,7 @@ class Row:
 
     row: str
     own: bool = False
-    given: bool = False
+    submitted: bool = False
     asked: bool = False
     reason: str = ""
     parameters: int | None = None
@@ -117,7 +117,7 @@ class Row:
     def plain(self) -> dict[str, Any]:
         """The row as plain values, for a rule's params."""
         names = (
-            *("row", "own", "given", "asked", "reason", "parameters", "trained", "averages"),
+            *("row", "own", "submitted", "asked", "reason", "parameters", "trained", "averages"),
             *("baseline", "lenient"),
         )
         runs = {name: [run.folder for run in runs] for name, runs in sorted(self.runs.items())}
@@ -158,7 +158,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Given:
+class SubmittedFiles:
     """Submitted predictions for one data set, with the name and key of their row.
 
     ``form`` is one of the planner's `FORMS`; ``contents`` are the digests of the files, one per seed.
@@ -174,16 +174,16 @@ class Given:
 class Context:
     """Everything besides a paper's registry that a plan depends on.
 
-    ``gpu`` states whether training will find a GPU, which selects the grid under ``grid: auto``.  ``given``
-    is {data set: its submitted predictions}.  ``absent`` is {auxiliary data set that is not available: the
-    reason} (`lextables.papers.auxiliary`).
+    ``gpu`` states whether training will find a GPU, which selects the grid under ``grid: auto``.
+    ``submitted`` is {data set: its submitted predictions}.  ``absent`` is {auxiliary data set that is not
+    available: the reason} (`lextables.papers.auxiliary`).
     """
 
     config: Config
     models: Mapping[str, Model]
     root: Path
     gpu: bool
-    given: Mapping[str, Sequence[Given]] = field(default_factory=dict)
+    submitted: Mapping[str, Sequence[SubmittedFiles]] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -240,17 +240,19 @@ class Planner(ABC):
     def rows(self) -> list[Row]:
         """The rows of the registry, then those of the user's models."""
 
-    def given(self) -> list[Row]:
+    def submitted(self) -> list[Row]:
         """The rows of submitted predictions."""
-        return [self.given_row(extra) for extra in self.context.given.get(self.name, ())]
+        return [self.submitted_row(extra) for extra in self.context.submitted.get(self.name, ())]
 
-    def given_row(self, extra: Given) -> Row:
+    def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions; their runs check and store them."""
         runs = tuple(
-            self.add(self.run(GIVEN, extra.key, self.MAIN, seed), {"form": extra.form, "content": content})
+            self.add(
+                self.run(SUBMITTED, extra.key, self.MAIN, seed), {"form": extra.form, "content": content}
+            )
             for seed, content in enumerate(extra.contents)
         )
-        return Row(extra.row, own=True, given=True, runs={self.MAIN: runs})
+        return Row(extra.row, own=True, submitted=True, runs={self.MAIN: runs})
 
     def own_models(self, *kinds: str) -> list[Any]:
         """The user's models of these kinds."""

@@ -40,7 +40,7 @@ def bundle_rows(bundle):
     """{run folder: the rows that it fills} for the data sets of a bundle, without submitted predictions."""
     paper, names = BUNDLES[bundle]
     found = {}
-    for row in (row for rows in PLANS[paper].rows.values() for row in rows if not row["given"]):
+    for row in (row for rows in PLANS[paper].rows.values() for row in rows if not row["submitted"]):
         for folder in (folder for runs in row["runs"].values() for folder in runs):
             if folder.split("/")[1] in names:
                 found.setdefault(folder, set()).add(row["row"])

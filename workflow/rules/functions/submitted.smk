@@ -1,7 +1,7 @@
 # Inputs and params of the rule of submitted predictions.
 
 
-def given_data(wildcards):
+def submitted_data(wildcards):
     """Input: the tables that predictions are checked against."""
     tables = {
         "retrieval": collection,
@@ -13,14 +13,14 @@ def given_data(wildcards):
 
 
 # The fields of a task that the check depends on.
-GIVEN_BY = {"task", "names", "test", "n_best", "linear", "loss", "multi_label", "heads"}
+CHECKED_FIELDS = {"task", "names", "test", "n_best", "linear", "loss", "multi_label", "heads"}
 
 
-def given_task(wildcards):
+def submitted_task(wildcards):
     """Param: the task for the check."""
-    return TASKS[wildcards.dataset].model_dump(mode="json", include=GIVEN_BY)
+    return TASKS[wildcards.dataset].model_dump(mode="json", include=CHECKED_FIELDS)
 
 
-def given_code(wildcards):
+def submitted_code(wildcards):
     """Param: `code` of the check, which has a module for each kind of task."""
     return fingerprint_of("submitted.py", f"lextables.tasks.{TASKS[wildcards.dataset].task}.submitted")

@@ -14,7 +14,16 @@ from lextables.models.resolve import Missing, model_settings
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
-from lextables.tasks.plan import ASK, GIVEN, LANGUAGE_MODELS, OUR_PROMPT, Given, Planner, Row, own_name
+from lextables.tasks.plan import (
+    ASK,
+    LANGUAGE_MODELS,
+    OUR_PROMPT,
+    SUBMITTED,
+    Planner,
+    Row,
+    SubmittedFiles,
+    own_name,
+)
 
 ANSWER, MARK = "answer", "mark"  # experiments
 ANSWERS, MARKS = "answers", "marks"  # the part of the task that a row is of
@@ -149,7 +158,7 @@ class AnswersPlanner(Planner):
     """Lays out a task of answers; each run has the one condition `MAIN`."""
 
     MAIN = "all"
-    STAGES = (ANSWER, MARK, ASK, GIVEN)
+    STAGES = (ANSWER, MARK, ASK, SUBMITTED)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
     task: AnswersTask
 
@@ -169,8 +178,8 @@ class AnswersPlanner(Planner):
                 found.append(self.marked(key, marker))
         return found
 
-    def given_row(self, extra: Given) -> Row:
-        return replace(super().given_row(extra), about={"part": ANSWERS})
+    def submitted_row(self, extra: SubmittedFiles) -> Row:
+        return replace(super().submitted_row(extra), about={"part": ANSWERS})
 
     def answered(self, key: str, panel: Panel) -> Row:
         """The row of a baseline."""

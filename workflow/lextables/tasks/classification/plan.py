@@ -20,14 +20,14 @@ from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
 from lextables.tasks.plan import (
     ASK,
-    GIVEN,
     LANGUAGE_MODELS,
+    SUBMITTED,
     WHOLE,
     Difference,
-    Given,
     Grid,
     Planner,
     Row,
+    SubmittedFiles,
     Trial,
     fewer_seeds,
     rate_name,
@@ -181,6 +181,8 @@ class ClassificationTask(Entry):
     ``readings`` says of it; under `none`, what it reads without being trained here.  Scores are also those of
     the examples for which a column of ``groups`` is true.
 
+    With fewer than ``min_test`` test examples nothing is trained or scored, except on the sample.
+
     ``averages`` is how many runs a printed score is the mean of.  ``grids`` go by the size of the search
     (`paper` is the paper's), then by `single`, `multi` or a name that models of the panel give.  ``linear``
     is for panels of that kind, and ``asking`` for language models.
@@ -206,6 +208,7 @@ class ClassificationTask(Entry):
     groups: tuple[str, ...] = ()
     models: Mapping[Key, Panel]
     weight_decay: float = 0.01
+    min_test: NonNegativeInt = 0
     averages: PositiveInt = 1
     grids: Mapping[str, Mapping[str, ClassificationGrid]]
     linear: LinearSettings | None = None
@@ -250,7 +253,7 @@ class ClassificationTask(Entry):
 class ClassificationPlanner(Planner):
     """Lays out a classification task; the conditions of a row are shares of the training examples."""
 
-    STAGES = ("read", "single-task", ASK, GIVEN)
+    STAGES = ("read", "single-task", ASK, SUBMITTED)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
     task: ClassificationTask
 
@@ -283,6 +286,12 @@ class ClassificationPlanner(Planner):
                     row = self.row(key, panel, setting)
                     found += self.placed(row, self.differences(row, panel, setting))
         return found
+
+    def min_test(self) -> dict[str, Any]:
+        """Settings: the smallest test that a model is trained for; none on the sample."""
+        if not self.task.min_test or self.context.config.data == "sample":
+            return {}
+        return {"min_test": self.task.min_test, "test": list(self.task.test)}
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model that is asked about the test examples; none where it cannot be."""
@@ -329,7 +338,7 @@ class ClassificationPlanner(Planner):
         settings = self.task.linear.model_dump(exclude={"percents"})
         settings |= {name: getattr(panel, name) for name in ("kind", "features", "sides")}
         settings |= {"only": self.heads(panel), "where": panel.where, "multi_label": self.task.multi_label}
-        settings |= {"penalty": dict(self.task.linear.penalty)}
+        settings |= {"penalty": dict(self.task.linear.penalty)} | self.min_test()
         return settings | (model_settings(panel.model, weights) if weights else {})
 
     def grid(self, panel: Panel, setting: str) -> ClassificationGrid:
@@ -443,9 +452,9 @@ class ClassificationPlanner(Planner):
         """The heads that a panel's model is trained for; none stands for all of the data set."""
         return list(panel.heads or self.task.heads)
 
-    def given_row(self, extra: Given) -> Row:
+    def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row, and of a task with views the heads that it is shown among."""
-        row = super().given_row(extra)
+        row = super().submitted_row(extra)
         return replace(row, about={"heads": ", ".join(self.task.heads)}) if self.task.views else row
 
     def start(self, panel: Panel) -> "Start | Missing":
@@ -521,7 +530,7 @@ class ClassificationPlanner(Planner):
             "learning_rate": grid.learning_rates[0],
             "updates": grid.tried[:1],
         }
-        settings |= self.lengths(panel, seen)
+        settings |= self.lengths(panel, seen) | self.min_test()
         if view == UNTRAINED:
             settings |= {"passes": None, "updates": [0]}
         run = self.run("train", key, f"{view}-{self.context.grid}", seed)
@@ -546,7 +555,7 @@ class ClassificationPlanner(Planner):
             run = self.run("read", key, self.context.grid, seed)
             settings = {"setting": "multi", "grid": self.context.grid, "only": self.heads(panel)}
             settings |= model_settings(panel.model, start.weights)
-            settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)}
+            settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)} | self.min_test()
         self.specs[run] = plan.Spec(settings | {"readings": readings}, sources=tuple(trainings.values()))
         return run
 

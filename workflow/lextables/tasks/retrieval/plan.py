@@ -14,15 +14,15 @@ from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
 from lextables.tasks.plan import (
     ASK,
-    GIVEN,
     LANGUAGE_MODELS,
     OUR_PROMPT,
     PAPER_GRID,
+    SUBMITTED,
     Difference,
-    Given,
     Grid,
     Planner,
     Row,
+    SubmittedFiles,
     Trial,
     fewer_seeds,
     own_name,
@@ -242,7 +242,7 @@ class RetrievalPlanner(Planner):
     """Lays out a retrieval task; a row is called `<retriever> / <reranker>`."""
 
     STAGES = (
-        "retrieve", "rerank", "rerank-tuned", "rerank-classified", "retrieve-tuned", "fuse", ASK, GIVEN,
+        "retrieve", "rerank", "rerank-tuned", "rerank-classified", "retrieve-tuned", "fuse", ASK, SUBMITTED,
     )  # fmt: skip
     FORMS: ClassVar = {"trec": (".txt", ".run", ".trec"), "csv": (".csv",), "jsonl": (".jsonl",)}
     task: RetrievalTask
@@ -277,9 +277,9 @@ class RetrievalPlanner(Planner):
             self.found.append(self.system(fusion, None, self.fuse(key, fusion, first)))
         return self.found
 
-    def given_row(self, extra: Given) -> Row:
+    def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row as `system` makes one, of the first form of the queries alone."""
-        row = super().given_row(extra)
+        row = super().submitted_row(extra)
         return replace(
             row,
             row=f"{row.row} / None",

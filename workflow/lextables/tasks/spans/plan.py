@@ -13,9 +13,9 @@ from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
 from lextables.tasks.plan import (
     ASK,
-    GIVEN,
     LANGUAGE_MODELS,
     PAPER_GRID,
+    SUBMITTED,
     WHOLE,
     Difference,
     Grid,
@@ -159,7 +159,7 @@ class SpanTask(Entry):
 class SpanPlanner(Planner):
     """Lays out a span-extraction task; the conditions of a row are shares of the training contracts."""
 
-    STAGES = ("read", "join", ASK, GIVEN)
+    STAGES = ("read", "join", ASK, SUBMITTED)
     FORMS: ClassVar = {"nbest": (".json",)}
     task: SpanTask
 
