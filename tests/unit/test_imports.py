@@ -30,7 +30,6 @@ OFTEN = (
     "spans_choose",
     "spans_join",
     "spans_score",
-    "answers_prior",
     "answers_score",
     "report",
 )

@@ -210,7 +210,7 @@ use rule base as lawngnli_pairs with:
 
 
 # Pairs with matched overlap, and what linear models answer (does training on short premises suffice?).
-rule lawngnli_matched_pairs:
+use rule base as lawngnli_matched_pairs with:
     input:
         examples=f"{RESULTS}/data/lawngnli_nli/examples.parquet",
         texts=f"{RESULTS}/data/lawngnli_nli/texts.parquet",
@@ -223,16 +223,12 @@ rule lawngnli_matched_pairs:
         f"{RESULTS}/logs/lawngnli/matched.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/matched.tsv"
-    conda:
-        ENVIRONMENT
     params:
         settings=PAPERS["lawngnli"].tasks["lawngnli_nli"].linear.model_dump(),
         seed=PAPERS["lawngnli"].seed,
-        code=code("lawngnli_matched.py"),
+        **script_params("lawngnli_matched"),
     message:
         "Comparing training on short and on long premises over pairs with matched overlap."
-    script:
-        "../scripts/lawngnli_matched.py"
 
 
 # A sheet for blind readings. Rows filled in by two readers go into resources/readings/lawngnli.csv.

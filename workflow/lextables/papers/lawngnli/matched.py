@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from scipy.special import ndtri
-from sklearn.model_selection import GroupKFold
 
 from lextables.papers.lawngnli.difficulty import MAX_OVERLAP
 from lextables.papers.lawngnli.label_tables import (
@@ -37,9 +36,7 @@ from lextables.papers.lawngnli.pairs import NLI
 from lextables.pipeline.dataset import Column, Row, Table, read
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
-from lextables.tasks.classification import linear
 from lextables.tasks.classification.examples import Text, texts_of
-from lextables.tasks.classification.linear import linear_features, rarity, sides_of
 
 REPETITIONS, FOLDS = 10, 5
 STRATUM = 0.1  # width of the strata of overlap
@@ -127,6 +124,8 @@ def splits(premises: Sequence[str], seed: int) -> Iterator[tuple[int, np.ndarray
 
     In a repetition each pair is tested once, and all pairs about one opinion are in the same fold.
     """
+    from sklearn.model_selection import GroupKFold  # slow to import, and tables do not need it
+
     for repetition in range(REPETITIONS):
         folds = GroupKFold(FOLDS, shuffle=True, random_state=seed + repetition)
         for training, test in folds.split(premises, groups=premises):
@@ -182,9 +181,15 @@ def _answered(
     ``texts`` are the premises and hypotheses of the pairs under each view.  How rare a word is is counted in
     all texts, which uses no label.
     """
-    sides = sides_of([text for view in VIEWS for text in texts[view]], "both", pairs=True)
-    features = linear_features(
-        sides, longest=settings["longest"], features=settings["features"], rare=rarity(sides), vectors=None
+    from lextables.tasks.classification import linear  # loads scikit-learn, which tables do not need
+
+    sides = linear.sides_of([text for view in VIEWS for text in texts[view]], "both", pairs=True)
+    features = linear.linear_features(
+        sides,
+        longest=settings["longest"],
+        features=settings["features"],
+        rare=linear.rarity(sides),
+        vectors=None,
     )
     first = {view: at * len(pairs) for at, view in enumerate(VIEWS)}
     right = np.array([row["label"] for row in pairs])[:, None] == np.arange(len(LABELS))

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from lextables.models.linear import vocabulary
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 
@@ -233,6 +232,8 @@ def of_words(data: Collection) -> Space:
 
     Questions are represented by their text and options (Marotta-Wurgler and Stein, Section 5).
     """
+    from lextables.models.linear import vocabulary  # loads scikit-learn, which scoring does not need
+
     words = vocabulary(data.texts(), longest=1, least=MIN_PARAGRAPHS)
     return of_vectors(data, words.weigh, words.weigh)
 
