@@ -255,8 +255,9 @@ def vocabulary_file(*words):
 )
 def test_a_vocabulary_of_another_size(model, name, kind):
     folder = model(name)
-    vocabulary_file(*"abcdef")(folder)
-    assert "the tokenizer has 11 tokens and the model vectors for 8" in message(folder, kind)
+    if name != "writer":  # GPT-2's tokenizer does not read vocab.txt
+        vocabulary_file(*"abcdef")(folder)
+        assert "the tokenizer has 11 tokens and the model vectors for 8" in message(folder, kind)
     tokenizer_of([*WORDS, *"abcd"])(folder)
     assert "tokenizer has 12 tokens and the model vectors for 8; save the tokenizer" in message(folder, kind)
     config(vocab_size=12)(folder)
