@@ -19,7 +19,7 @@ TIMEOUT = 900  # seconds
 RESULTS = "results/sample"
 # Folders and keys of run.json that depend on how a run went.
 HISTORY = {"logs", "benchmarks", "work", ".cache"}
-HISTORY_KEYS = set("seconds peak_memory_mib throughput resumed_from_update finished_before".split())
+HISTORY_KEYS = set("lextables seconds peak_memory_mib throughput resumed_from_update finished_before".split())
 SECONDS = re.compile(rb"(?<![\d.])\d+(\.\d+)? s(?= on )")  # in a table's cell
 
 

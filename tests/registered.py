@@ -28,3 +28,11 @@ def written(paper: str, name: str, folder: Path, rows: Rows, variant: str = "sam
     check_census(census, entry.data[name].census[variant], name)
     assert census.keys() == entry.data[name].census[variant].keys()
     return census
+
+
+def with_models(folder: Path, *names: str) -> dict[str, str]:
+    """Return the config of a run on a mirror that has weights under these names."""
+    for name in names:
+        (folder / "models" / name).mkdir(parents=True)
+        (folder / "models" / name / "config.json").write_text("{}")
+    return {"data": "release", "models": "available", "mirror": str(folder)}

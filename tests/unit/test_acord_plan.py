@@ -143,15 +143,15 @@ def test_the_papers_grid_and_nothing_else_fills_the_printed_row(tmp_path):
     [
         (
             {"grid": "auto"},  # no GPU
-            "the paper's settings want grid=paper and three seeds",
+            "needs grid=paper and three seeds, as in the paper",
             f"{RERANKED}, small budget: 100 updates of 64 pairs of 128 tokens, bfloat16, one seed",
         ),
         (
             {"grid": "sample", "seeds": [0, 1, 2]},
-            "the paper's settings want grid=paper and three seeds",
+            "needs grid=paper and three seeds, as in the paper",
             f"{RERANKED}, sample budget: 4 updates of 8 pairs of 32 tokens, two seeds",
         ),
-        ({"grid": "paper", "seeds": [4]}, "the paper's settings want three seeds", f"{RERANKED}, one seed"),
+        ({"grid": "paper", "seeds": [4]}, "needs three seeds, as in the paper", f"{RERANKED}, one seed"),
     ],
 )
 def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, reason, name):
@@ -294,7 +294,7 @@ def test_a_server_of_ones_own_fills_no_row_of_openais_embeddings():
         rows = [s for s in systems(llm=llm, data="release", models="available") if "OpenAI" in s.row]
         assert len(rows) == 2
         found[llm] = [bool(row.runs) for row in rows]
-        assert all(row.runs or "and llm names 127.0.0.1" in row.reason for row in rows)
+        assert all(row.runs or "and llm is 127.0.0.1" in row.reason for row in rows)
     assert [*found.values()] == [[False, False], [True, True]]
 
 

@@ -12,7 +12,7 @@ from lextables.papers import packages, planning
 from lextables.pipeline.config import load as load_config
 from lextables.tasks import plan
 from lextables.tasks.classification.plan import ClassificationTask
-from lextables.tasks.plan import ASK, ASKED_ON_A_GPU, Context
+from lextables.tasks.plan import ASK, NEEDS_GPU, Context
 from lextables.tasks.retrieval.plan import RetrievalTask
 from lextables.tasks.spans.plan import SpanTask
 
@@ -131,7 +131,7 @@ def test_why_it_does_not_run_without_one(monkeypatch):
     planner = planning.PLANNERS["classification"](
         "maud", PAPERS["maud"].tasks["maud"], Context(config, MODELS, ROOT, False)
     )
-    assert planner.language_model("smollm2-135m-instruct") == Missing(ASKED_ON_A_GPU)
+    assert planner.language_model("smollm2-135m-instruct") == Missing(NEEDS_GPU)
 
 
 @pytest.mark.parametrize(

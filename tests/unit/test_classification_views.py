@@ -179,7 +179,7 @@ def test_a_grid_trains_under_fewer_views_and_a_panel_is_of_the_grids_that_it_nam
     rows, _, specs = planned(models, second={"grids": SECOND["grids"] | few}, grid="small")
     budget = "small budget: 3 updates of 8 examples, texts cut at 32 tokens"
     assert list(rows) == ["Small", f"Small, {budget}", "Words"]
-    assert rows["Small"].reason == "the paper's settings want grid=paper" and not rows["Small"].runs
+    assert rows["Small"].reason == "needs grid=paper, as in the paper" and not rows["Small"].runs
     assert list(trainings(specs, "small")) == ["short-small"]
     # What costs nothing is trained under all that it may be.
     assert len(trainings(specs, "words")) == 4

@@ -12,6 +12,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
+from registered import with_models
 
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
@@ -86,14 +87,6 @@ def test_released_weights_can_be_left_aside_and_pretraining_wants_quarters():
     assert any((run.experiment, run.model) == ("pretrain", "roberta-base-contracts") for run in found.specs)
 
 
-def with_models(folder, *names):
-    """A mirror that holds weights under these names."""
-    for name in names:
-        (folder / "models" / name).mkdir(parents=True)
-        (folder / "models" / name / "config.json").write_text("{}")
-    return {"data": "release", "models": "available", "mirror": str(folder)}
-
-
 @pytest.mark.parametrize("grid", ["auto", "small", "sample"])
 def test_a_small_budget_never_fills_a_printed_row(tmp_path, grid):
     """`auto` without a GPU is the small grid, whose zeros would match the printed ones."""
@@ -104,7 +97,7 @@ def test_a_small_budget_never_fills_a_printed_row(tmp_path, grid):
             if name in names or not row["own"]:
                 assert not row["runs"] and row["reason"], (table, name)
     found = rows(**values)
-    assert found["BERT-base"]["reason"] == "the paper's settings want grid=paper"
+    assert found["BERT-base"]["reason"] == "needs grid=paper, as in the paper"
     assert {name for name, row in found.items() if row["runs"] and name.startswith("BERT-base")} == {
         "BERT-base, sample budget: 3 updates of 8 windows of 64 tokens, 3 windows a question"
         if grid == "sample"
@@ -125,7 +118,7 @@ def test_the_authors_weights_read_in_short_windows_are_no_printed_row(tmp_path):
     whole = rows(**values, grid="paper")["RoBERTa-base"]
     assert whole["runs"] and not whole["trained"]
     found = rows(**values, grid="small")
-    assert found["RoBERTa-base"]["reason"] == "the paper's settings want grid=paper"
+    assert found["RoBERTa-base"]["reason"] == "needs grid=paper, as in the paper"
     name = "RoBERTa-base, small budget: windows of 256 tokens, 4 windows a question, bfloat16"
     assert found[name]["runs"] == {"100": ["runs/cuad/read/roberta-base/as-released/seed0"]}
 

@@ -1,6 +1,6 @@
-"""Files made to harm who reads them: they climb out of their folder, fill the memory, or name other files.
+"""Malicious files: paths outside of a folder, zip bombs, XML entities.
 
-Each bomb is a real one, of some megabytes that expand to gigabytes, and is read under a limit of memory.
+The bombs are real, a few megabytes that expand to gigabytes, and are read under a memory limit.
 """
 
 import ast
@@ -31,7 +31,7 @@ from lextables.tasks.spans.released import unpack
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow/lextables"
 GIB = 1 << 30
-# Names that lead elsewhere, or that a person does not see as they are.
+# Names that lead out of the folder, or with invisible characters.
 CLIMBING = (
     "../stray.json", "m/../../stray.json", "/tmp/lextables-stray.json", "m/..\\stray.json",
     "C:\\stray.json", "m/stray\n.json", "m/stray\0.json", "./../stray.json",
@@ -39,7 +39,7 @@ CLIMBING = (
 SYMLINK, DEVICE = 0o120777 << 16, 0o020666 << 16
 
 
-# What climbs
+# Paths
 
 
 def test_no_member_of_a_models_zip_lands_outside_its_folder(tmp_path):
@@ -252,16 +252,16 @@ def test_case_law_has_no_entities(tmp_path):
         assert "lol" not in text and SECRET[:9] not in text
 
 
-# What the package never does
+# Unsafe calls
 
-# Readers that say themselves how far a zip may expand, or that pin its digest.
+# Readers with their own limits of expansion, or with a pinned digest.
 OPEN_ZIPS = {
     "sources/archives.py",
     "corpora/caselaw/volume.py",
     "papers/cuad/contract_text.py",
     "models/weights.py",
 }
-# Calls that run what a file holds, or unpack it wherever it says.
+# Calls that execute a file's content or unpack it to any path.
 NEVER = {
     "pickle.load", "pickle.loads", "joblib.load", "torch.load", "yaml.unsafe_load", "yaml.full_load",
     "eval", "exec", "shutil.unpack_archive", "extract", "extractall", "etree.parse", "minidom.parse",
@@ -286,7 +286,7 @@ def calls(path: Path) -> list[tuple[str, ast.Call]]:
     return [(ast.unparse(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
-def test_no_code_reads_what_strangers_made_in_an_unsafe_way():
+def test_no_code_reads_untrusted_files_in_an_unsafe_way():
     found = []
     for path in sorted([*PACKAGE.rglob("*.py"), *(ROOT / "workflow/scripts").glob("*.py")]):
         name = path.relative_to(PACKAGE).as_posix() if PACKAGE in path.parents else path.name

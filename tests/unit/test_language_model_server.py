@@ -96,8 +96,9 @@ def test_a_server_and_local_weights_agree(engine, endpoint, model):
     for one, other, choice in zip(served.weigh(choices), local.weigh(choices), choices, strict=True):
         assert len(choice.continuations) > 3
         assert np.allclose(one.log_probabilities, other.log_probabilities, atol=2e-4), choice.continuations
-    requests = [Request(PROMPT, 6)]
-    assert served.write(requests) == local.write(requests)
+    if endpoint == "chat":
+        requests = [Request(PROMPT, 6)]
+        assert served.write(requests) == local.write(requests)
 
 
 def test_continuations_of_several_tokens(engine, model):

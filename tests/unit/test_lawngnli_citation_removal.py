@@ -236,6 +236,10 @@ CASES = {
         "62 Stat. 602, 603. The Court of Appeals affirmed, 12 F.2d 3 (1927).",
         "The rule is old. The Court of Appeals affirmed.",
     ),
+    "a statute whose page could be a year": (
+        "The treaty of 1916 (39 Stat. 1702), and another, bind us.",
+        "The treaty of 1916, and another, bind us.",
+    ),
     "nothing to remove": ("The tenant | held over, and paid; rent (in 1973) was due.",) * 2,
     "empty": ("", ""),
 }

@@ -13,6 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 from lextables.metrics.intervals import exact_share_interval
 from lextables.models.resolve import load_models
 from lextables.papers.lawngnli import nli_tables
+from lextables.papers.lawngnli.label_tables import GUESSING
 from lextables.papers.lawngnli.nli_tables import (
     NO_PRINTED,
     NOT_READ,
@@ -22,7 +23,7 @@ from lextables.papers.lawngnli.nli_tables import (
     by_readings,
 )
 from lextables.papers.lawngnli.pairs import ANSWERS
-from lextables.papers.lawngnli.schema.pairs import PAIRS
+from lextables.papers.lawngnli.schema.pairs import PAIRS, TEXTS
 from lextables.papers.packages import load
 from lextables.papers.planning import plan
 from lextables.pipeline.config import load as load_config
@@ -173,6 +174,7 @@ class Table:
     def __init__(self, folder, name="table5", notes=DATA_SET):
         self.folder, self.name, self.systems, self.answers = folder, name, [], {}
         write(PAIRS, examples(), folder / "examples.parquet")
+        write(TEXTS, [{"text_id": "t", "text": "the lease was void"}], folder / "texts.parquet")
         census = {"notes": {"rows_sha256 of lawngnli's examples": notes}}
         (folder / "census.json").write_text(json.dumps(census))
 
@@ -187,7 +189,7 @@ class Table:
         self.systems.append(known | {"runs": {"100": folders} if folders else {}} | changes)
         return folders
 
-    def _write(self, folder, head):
+    def _write(self, folder, head, settings=None):
         predictions = [
             {"head_id": head, "example_id": example, "logits": logits.tolist()}
             | {"probabilities": logits.tolist()}
@@ -201,6 +203,8 @@ class Table:
         found, _ = score(predictions, examples(), HEADS, ["test"], task, "")
         (self.folder / folder).mkdir(parents=True)
         write(SCORES, found, self.folder / folder / "scores.parquet")
+        record = json.dumps({"settings": settings or {}})
+        (self.folder / folder / "run.json").write_text(record)
 
     def cells(self, make=accuracy):
         self.fill()
@@ -295,6 +299,27 @@ def test_a_printed_row_says_which_views_it_was_not_trained_under(table):
     cells = table.cells()
     assert cells[THREE + ALBERT, "(5) Long premise / No"].reason == NOT_UNDER
     assert cells[THREE + ALBERT, "(1) Short premise / No"].value is not None
+
+
+def test_a_column_with_fewer_test_examples_than_asked_for_is_not_run(table):
+    (folder,) = table.add("Ours", own=True)
+    record = json.dumps({"settings": {"min_test": 24}})
+    (table.folder / folder / "run.json").write_text(record)
+    cells = table.cells()
+    assert cells[THREE + "Ours", VERSUS].reason == f"{len(asked())} test examples, fewer than 24"
+    assert cells[THREE + "Ours", f"{VERSUS}, all lengths"].value is not None
+
+
+def test_accuracies_by_label_are_those_of_the_labels(tmp_path):
+    made = Table(tmp_path, "by_label")
+    (folder,) = made.add("Ours", own=True)
+    inputs = Inputs(tmp_path, tmp_path, made.systems, [], PAPER, "by_label")
+    cells = {(cell.row, cell.column): cell for cell in nli_tables.accuracy_by_label(inputs)}
+    right = made.right(folder, "long_bm25 > long_bm25", "")
+    of_label = [one for one, row in zip(right, asked("nli", ""), strict=True) if row["label"] == 1]
+    assert cells["Ours", "(6), neutral"].value == pytest.approx(statistics.fmean(of_label))
+    assert cells["Test examples", "(6), neutral"].value == len(of_label)
+    assert cells[GUESSING, "(6), neutral"].value in (0, 1)
 
 
 def test_a_model_that_a_table_does_not_print_is_not_in_it(table):

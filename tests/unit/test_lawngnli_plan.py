@@ -42,7 +42,7 @@ def test_volumes_are_those_of_the_collection_as_the_mirror_knows_it(tmp_path):
         "us-438",
         "us-449",
     }
-    assert len(built().shards) == 11
+    assert len(built().shards) == 55
     with pytest.raises(BadInput, match="names 99,999 volumes, and no reporter has more than 999"):
         built(caselaw="us:1-99999")
 

@@ -12,7 +12,7 @@ from lextables.models.word_runs import overlaps, runs
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import examples as asked_of
-from lextables.tasks.classification.examples import Text
+from lextables.tasks.classification.examples import Text, check_test_size
 from lextables.tasks.classification.linear import (
     NEGATION,
     learn,
@@ -348,3 +348,14 @@ def test_shares_of_several_answers_need_not_add_up():
     logits = np.array([[0.0, 0.0, 0.0]])
     assert shares(logits, multi_label=True).tolist() == [[0.5] * 3]
     assert shares(logits, multi_label=False) == pytest.approx(np.full((1, 3), 1 / 3))
+
+
+@pytest.mark.parametrize(("count", "enough"), [(12, False), (100, True)])
+def test_nothing_is_trained_for_a_test_that_is_too_small(count, enough):
+    rows = [{"head_id": head, "split": "test", "a": True} for head in ("nli", "other") for _ in range(count)]
+    settings = {"min_test": 100, "test": ["test"], "only": ["nli"], "where": "a"}
+    if enough:
+        check_test_size(rows, settings)
+    else:
+        with pytest.raises(BadInput, match=r"^12 test examples, fewer than 100\.$"):
+            check_test_size(rows, settings)

@@ -10,6 +10,7 @@ from lextables.papers.maud.tables import TABLES
 from lextables.pipeline.config import load as load_config
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
+from registered import with_models
 
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
@@ -165,29 +166,21 @@ def test_training_is_told_what_the_task_is():
             ]  # fmt: skip
 
 
-def with_models(folder, *names):
-    """A mirror that holds weights under these names."""
-    for name in names:
-        (folder / "models" / name).mkdir(parents=True)
-        (folder / "models" / name / "config.json").write_text("{}")
-    return {"data": "release", "models": "available", "mirror": str(folder)}
-
-
 SMALL = "small budget: texts cut at 128 tokens, bfloat16"
 
 
 @pytest.mark.parametrize(
     ("values", "reason", "name"),
     [
-        ({"grid": "auto"}, "the paper's settings want grid=paper", f"RoBERTa, {SMALL}"),
+        ({"grid": "auto"}, "needs grid=paper, as in the paper", f"RoBERTa, {SMALL}"),
         (
             {"grid": "paper", "hyperparameters": "search"},
-            "the paper's settings want hyperparameters=published",
+            "needs hyperparameters=published, as in the paper",
             "RoBERTa, settings of our own search",
         ),
         (
             {"grid": "paper", "seeds": [0, 1]},
-            "the paper's settings want three seeds",
+            "needs three seeds, as in the paper",
             "RoBERTa, two seeds",
         ),
     ],
@@ -230,7 +223,7 @@ def test_a_small_budget_of_extraction_is_a_row_of_its_own_and_so_are_its_joined_
         f"RoBERTa-base{budget}",
         f"RoBERTa-base, spans of adjacent windows joined{budget}",
     ]
-    assert rows["RoBERTa-base"]["reason"] == "the paper's settings want grid=paper and three seeds"
+    assert rows["RoBERTa-base"]["reason"] == "needs grid=paper and three seeds, as in the paper"
     assert [bool(row["runs"]) for row in rows.values()] == [False, True, True]
 
 

@@ -17,7 +17,7 @@ from transformers import BertForMaskedLM, BertForQuestionAnswering, BertModel, T
 import marked_contracts
 from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, loading, multi_head
 from lextables.models.checkpoints import arguments
-from lextables.models.micro_batches import in_parts_that_fit
+from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.throughput import encoder
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import loaded, recorded

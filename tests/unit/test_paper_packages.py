@@ -68,7 +68,7 @@ def test_other_settings_leave_the_printed_row_empty(tmp_path):
     plan = planning.plan(packages.load(written(tmp_path)), context(tmp_path, grid="small"))
     first, second, _ = plan.rows["table2"]
     assert (first["row"], first["runs"]) == ("BERT", {})
-    assert first["reason"] == "the paper's settings want grid=paper"
+    assert first["reason"] == "needs grid=paper, as in the paper"
     assert second["row"].startswith("BERT, small budget: 2 updates")
     assert second["own"] and second["runs"]
 

@@ -54,7 +54,7 @@ def test_a_classifier_reads_with_what_it_has_become_on_another_data_set_a_run_a_
 def test_a_printed_classifier_wants_the_papers_grid():
     printed = "all-distilroberta-v1 / albert-xxlarge-v2_anli-LawngNLI-retrieval"
     _, rows = laid_out(grid="small")
-    assert rows[printed]["reason"] == "the paper's settings want grid=paper" and not rows[printed]["runs"]
+    assert rows[printed]["reason"] == "needs grid=paper, as in the paper" and not rows[printed]["runs"]
     assert rows[f"{printed}, small budget"]["own"] and rows[f"{printed}, small budget"]["runs"]
     specs, rows = laid_out(grid="paper")
     (folder,) = rows[printed]["runs"]["text"]

@@ -59,7 +59,7 @@ def test_what_a_small_budget_joins_says_so_in_its_name(tmp_path):
     said = ", small budget: 9 updates of 8 windows of 64 tokens, bfloat16, one seed"
     assert (printed.runs, printed.reason) == (
         {},
-        "the paper's settings want grid=paper and three seeds",
+        "needs grid=paper and three seeds, as in the paper",
     )
     assert [row.row for row in (ours, joined)] == [f"Here{said}", f"Here, joined{said}"]
     assert ours.own and joined.own

@@ -118,7 +118,7 @@ DIFFERENCES = [Difference("grid=paper", "small budget: 40 updates"), *fewer_seed
 def test_a_row_whose_runs_differ_from_the_papers_stands_twice():
     empty, ours = planner().placed(ROWS[1], DIFFERENCES)
     assert (empty.row, empty.own, empty.runs) == ("RoBERTa", False, {})
-    assert empty.reason == "the paper's settings want grid=paper and three seeds"
+    assert empty.reason == "needs grid=paper and three seeds, as in the paper"
     assert (ours.row, ours.own) == ("RoBERTa, small budget: 40 updates, one seed", True)
     assert (ours.runs, ours.averages, ours.about) == (ROWS[1].runs, 3, {"setting": "single"})
 

@@ -141,7 +141,7 @@ def backdated(file, old, new):
 
 
 def appended(file, text):
-    """An edit of a module of the package."""
+    """An edit of a module, named by its path in the package."""
 
     def change(project):
         path = project / "workflow/lextables" / file
@@ -436,7 +436,7 @@ def changed(project, folder, change, targets=SHOWN, papers=ALL):
 # Remarks, and code that makes none of the tables in SHOWN.
 NO_CHANGE_SHOWN = in_turn(
     *map(commented, ("metrics/spans.py", "metrics/ranking.py", "pipeline/config.py", "pipeline/run.py")),
-    *map(grown, ("tasks/spans/choosing.py", "publish/card.py")),
+    *map(grown, ("../scripts/spans_choose.py", "publish/card.py")),
 )
 TRAININGS = {
     *("retrieval_search", "retrieval_train", "retrieval_rerank_tuned", "spans_pretrain", "spans_train"),
@@ -452,21 +452,21 @@ TRAININGS = {
         # The linear baseline learns what the evaluator counts, by its own functions.
         (
             grown("metrics/spans.py"),
-            {"spans_score", "spans_train_linear", "spans_read_linear", "table"},
+            {"spans_join", "spans_score", "spans_train_linear", "spans_read_linear", "table"},
         ),
         # What weighs units and candidates encodes none, and what encodes units is read by all that weigh.
         (
-            grown("tasks/spans/overlaps.py"),
+            grown("tasks/spans/linear.py"),
             {"spans_train_linear", "spans_read_linear", "spans_score", "table"},
         ),
         (
-            grown("tasks/spans/vectors.py"),
+            grown("tasks/spans/units.py"),
             {"spans_vectors", "spans_train_linear", "spans_read_linear", "spans_score", "table"},
         ),
         (grown("tasks/spans/plan.py"), {"table"}),
         (grown("tables/cells.py"), {"table"}),
         (grown("papers/lawngnli/examples.py"), {"lawngnli_examples", "table"}),
-        (grown("tasks/spans/joining.py"), {"spans_join", "spans_score", "table"}),
+        (grown("../scripts/spans_join.py"), {"spans_join", "spans_score", "table"}),
         (backdated("readings/lawngnli.csv", ",", " ,"), {"table"}),
         (registered("papers/cuad.yaml", "Models fine-tuned on CUAD", "Models tuned on CUAD"), {"table"}),
         (registered("papers/maud.yaml", "Single-task AUPR by", "Single-task areas by"), {"table"}),
@@ -507,11 +507,6 @@ def test_a_change_reruns_what_it_can_change_and_no_training(shown, tmp_path, cha
             grown("models/bi_encoder.py"),
             "classification_vectors",
             {"classification_train", "classification_features", "acord_retrieve_lexical"},
-        ),
-        (
-            grown("tasks/classification/sampling.py"),
-            "classification_single_task",
-            {"classification_features"},
         ),
         (grown("papers/lawngnli/contradiction.py"), "lawngnli_contradictions", {"lawngnli_parentheticals"}),
         (
@@ -556,7 +551,6 @@ def with_outputs(finished, folder, targets, papers, *rules):
     [
         (grown("papers/lawngnli/nli_tables.py"), {"table"}),
         (grown("tables/comparison.py"), {"table"}),
-        (grown("metrics/pseudo_values.py"), {"classification_score", "table"}),
         (
             registered("papers/lawngnli.yaml", "groups: [analysis, above_median", "groups: [above_median"),
             {"classification_score", "table"},
@@ -567,7 +561,7 @@ def with_outputs(finished, folder, targets, papers, *rules):
             {"classification_read", "classification_read_linear", "classification_score", "table"},
         ),
     ],
-    ids=["table", "comparison", "units", "groups", "readings"],
+    ids=["table", "comparison", "groups", "readings"],
 )
 def test_a_change_of_reading_or_tables_trains_nothing(viewed, tmp_path, change, runs):
     assert changed(viewed, tmp_path, change, NLI, "[lawngnli]").keys() == runs
@@ -625,7 +619,7 @@ def answered(finished, tmp_path_factory):
             registered("prompts/policy_paragraph.txt", "an experienced", "a patient"),
             {"answers_mark_ask", *SCORED},
         ),
-        (grown("tasks/answers/prior.py"), {"answers_prior", *SCORED}),
+        (grown("../scripts/answers_prior.py"), {"answers_prior", *SCORED}),
         # The jobs rerun and read every answer from the cache.
         (grown("models/multiple_choice.py"), {"answers_ask", "answers_mark_ask", *SCORED}),
         (registered("papers/privacy.yaml", "marked: 5", "marked: 4"), {"answers_mark_ask", *SCORED}),

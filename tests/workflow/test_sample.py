@@ -270,37 +270,6 @@ def test_only_finished_trainings_are_left_in_the_work_folder_and_take_no_space(f
     assert {path.stat().st_ino for path in weights} <= trained
 
 
-def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings(finished):
-    """The training job reruns after the selection and reuses the finished training."""
-    (record,) = finished.glob("results/sample/runs/acord/train/bm25*/sample/seed0/run.json")
-    weights = record.parent / "weights/model.safetensors"
-    before, inode = json.loads(record.read_text()), weights.stat().st_ino
-    run = snakemake(finished, "acord_table_d4", "--forcerun", "retrieval_choose")
-    assert run.returncode == 0, run.stderr[-4000:]
-    assert "Fine-tuning minilm-fresh-head" in bm25_trainings(run.stderr)
-    assert json.loads(record.read_text()) == before
-    assert weights.stat().st_ino == inode
-    assert "was finished before" in (record.parent / "log.txt").read_text()
-
-
-def test_answers_of_a_language_model_are_cached(finished):
-    """A job that reruns, as after a change of its code, asks the model nothing."""
-    answers = finished / "results/sample/runs/privacy/ask/smollm2/all/seed0/predictions.parquet"
-    kept = finished.glob("results/sample/work/calls/*/*.json.gz")
-    calls, before = {path: path.stat().st_mtime_ns for path in kept}, answers.read_bytes()
-    assert len(calls) > 100
-    run = snakemake(finished, "privacy_table2", "--forcerun", "answers_ask")
-    assert run.returncode == 0, run.stderr[-4000:]
-    assert "Asking smollm2" in run.stderr
-    kept = finished.glob("results/sample/work/calls/*/*.json.gz")
-    assert {path: path.stat().st_mtime_ns for path in kept} == calls
-    assert answers.read_bytes() == before
-
-
-def bm25_trainings(screen):
-    return "".join(line for line in screen.splitlines() if "Fine-tuning" in line).replace("bm25+", "")
-
-
 def test_a_killed_training_resumes_from_its_checkpoint(finished, tmp_path):
     call = [sys.executable, "-m", "snakemake", *map(str, forked.PIPELINE), "--directory", str(tmp_path)]
     call += ["--nolock", f"{SEARCHED}/predictions.parquet"]
@@ -481,3 +450,34 @@ def test_exported_predictions_can_be_submitted_and_score_the_same(finished, publ
     }
     assert {"AUPR", "AUPR, strict"} <= scores.keys()
     assert scores == {column: lines[original, column]["ours"] for column in scores}
+
+
+# These leave results that later runs would refresh.
+
+
+def test_answers_of_a_language_model_are_cached(finished):
+    """A job that reruns, as after a change of its code, asks the model nothing."""
+    answers = finished / "results/sample/runs/privacy/ask/smollm2/all/seed0/predictions.parquet"
+    kept = finished.glob("results/sample/work/calls/*/*.json.gz")
+    calls, before = {path: path.stat().st_mtime_ns for path in kept}, answers.read_bytes()
+    assert len(calls) > 100
+    run = snakemake(finished, "privacy_table2", "--forcerun", "answers_ask")
+    assert run.returncode == 0, run.stderr[-4000:]
+    assert "Asking smollm2" in run.stderr
+    kept = finished.glob("results/sample/work/calls/*/*.json.gz")
+    assert {path: path.stat().st_mtime_ns for path in kept} == calls
+    assert answers.read_bytes() == before
+
+
+def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings(finished):
+    """The training job reruns after the selection and reuses the finished training."""
+    (record,) = finished.glob("results/sample/runs/acord/train/bm25*/sample/seed0/run.json")
+    (choice,) = finished.glob("results/sample/runs/acord/choice/bm25*/sample/seed0/run.json")
+    weights = record.parent / "weights/model.safetensors"
+    before, inode = json.loads(record.read_text()), weights.stat().st_ino
+    run = snakemake(finished, record.relative_to(finished), "--forcerun", choice.relative_to(finished))
+    assert run.returncode == 0, run.stderr[-4000:]
+    assert "Fine-tuning minilm-fresh-head" in run.stderr.replace("bm25+", "")
+    assert json.loads(record.read_text()) == before
+    assert weights.stat().st_ino == inode
+    assert "was finished before" in (record.parent / "log.txt").read_text()

@@ -43,7 +43,7 @@ os.environ.update(
 
 try:
     from lextables.papers import auxiliary, modules, packages, planning, submitted
-    from lextables.pipeline import library_versions, user_rows
+    from lextables.pipeline import user_rows, version
 except ModuleNotFoundError as error:
     sys.exit(
         f"this Python ({sys.executable}) has no {error.name}; run .venv/bin/snakemake, which make run installs."
@@ -161,10 +161,8 @@ or_exit(check_user_models)
 if STANDALONE:
     logger.info(f"lextables: {CONFIG.heading(GPU)}", extra={"show": True})
     records = [Path(f"{RESULTS}/{run.folder}/run.json") for run in SPECS]
-    if outdated := library_versions.outdated(records, installed := versions()):
-        logger.warning(
-            library_versions.warning(outdated, installed, Path(RESULTS) / ".cache/other_versions.txt")
-        )
+    if outdated := version.outdated(records, installed := versions()):
+        logger.warning(version.warning(outdated, installed, Path(RESULTS) / ".cache/other_versions.txt"))
 
 
 def code(script, *computed):

@@ -1,8 +1,8 @@
-# The run itself, last since it knows every target: the command line, the folder's lock and the plan.  None of it is
-# done in jobs, nor where another workflow uses this one as a module.
+# Checks of the command line, the lock of the working folder, and the plan.  Included last, when all targets are
+# known; skipped in jobs and where another workflow uses this one as a module.
 #
-#   in    .snakemake/locks, which a run that was killed leaves
-#   out   .snakemake/lextables.lock, held while this run and its jobs are alive (lextables/pipeline/locks.py)
+#   in    .snakemake/locks, which a killed run leaves
+#   out   .snakemake/lextables.lock, held by this run and its jobs (lextables/pipeline/locks.py)
 
 import atexit
 import difflib
@@ -14,10 +14,10 @@ from lextables.pipeline import locks, not_run
 
 
 def check_command_line():
-    """Return the targets; exit where they do not exist, or options have no or half their effect."""
+    """Return the targets; exit if one does not exist, or if an option would be ignored."""
     if workflow.resource_settings.cores == 0:
-        sys.exit("--cores 0: without a core no job ever starts; use --cores 1 or more.")
-    if "snakemake" not in Path(sys.argv[0]).parts[-2:]:  # started by a program with a command line of its own
+        sys.exit("--cores 0: no job would start; use --cores 1 or more.")
+    if "snakemake" not in Path(sys.argv[0]).parts[-2:]:  # started by another program
         return set()
     if sum(word in ("--config", "-C") for word in sys.argv) > 1:
         sys.exit(
@@ -39,7 +39,7 @@ def check_command_line():
 
 
 def retry_what_is_not_run():
-    """Delete the outputs that say why a row is not run, and the first file of what shows them: both are remade."""
+    """Delete outputs with the reason why a row is not run, and the first file of pages that show them."""
     if not (dropped := not_run.drop(RESULTS)):
         return
     shown = [Path(PUBLISH, name, "README.md") for name in BUNDLES]
@@ -51,7 +51,7 @@ def retry_what_is_not_run():
 
 
 def show_not_run():
-    """Show the reasons of rows that are not run as the last lines of the screen."""
+    """Log why rows are not run, as the last lines on the screen."""
     for reason in not_run.reasons(RESULTS):
         logger.warning(f"Not run: {reason}.", extra={"last": True})
 

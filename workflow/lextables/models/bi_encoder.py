@@ -24,7 +24,7 @@ from transformers import PreTrainedTokenizerBase
 
 from lextables.models import device, loading
 from lextables.models.files import check_named_code
-from lextables.models.micro_batches import in_parts_that_fit
+from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.precision import linear_by_onednn
 from lextables.models.throughput import READING, count_lengths, measured
 from lextables.pipeline.atomic import replacing, write_text

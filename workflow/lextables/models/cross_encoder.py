@@ -18,8 +18,7 @@ from transformers import set_seed
 from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.files import check_named_code
-from lextables.models.in_parts import InParts
-from lextables.models.micro_batches import in_parts_that_fit
+from lextables.models.in_parts import InParts, in_parts_that_fit
 from lextables.models.throughput import READING, count, measured
 from lextables.pipeline.errors import loading_weights
 

@@ -1,23 +1,27 @@
-"""Training with micro-batches, whose size is halved when a device runs out of memory.
+"""Training and inference with micro-batches, whose size is halved when a device runs out of memory.
 
-A step that runs out of memory has not changed the weights yet, so it is repeated with the same random
-numbers.  The result is bitwise equal to a training that used the smaller micro-batches from that update on.
-Trainings with other sizes differ by rounding, and by dropout, which is drawn for each micro-batch.
+A training step that runs out of memory has not changed the weights yet, so it is repeated with the same
+random numbers.  The result is bitwise equal to a training that used the smaller micro-batches from that
+update on.  Trainings with other sizes differ by rounding, and by dropout, which is drawn for each
+micro-batch.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from transformers import Trainer
 
-from lextables.models.micro_batches import MORE_MEMORY, emptied, out_of_memory
 from lextables.models.throughput import aside, count
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import noted
 
+T, R = TypeVar("T"), TypeVar("R")
+MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
+# Messages of libraries that run out of memory without torch's own error.
+OTHER_MESSAGES = ("CUBLAS_STATUS_ALLOC_FAILED", "DefaultCPUAllocator: can't allocate memory")
 # Keys of a batch with one column per token.
 BY_TOKEN = frozenset({"input_ids", "attention_mask", "token_type_ids", "labels"})
 _log = logging.getLogger("lextables")
@@ -167,3 +171,52 @@ def _set_random_state(device: torch.device, state: tuple[torch.Tensor, torch.Ten
     torch.set_rng_state(state[0])
     if state[1] is not None:
         torch.cuda.set_rng_state(state[1], device)
+
+
+# Inference
+
+
+def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
+    """Halve ``size`` until ``work(size)`` fits into memory; return that size and the result.
+
+    Raises `BadInput` if size 1 does not fit.
+    """
+    while True:
+        try:
+            return size, work(size)
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            if size == 1:
+                what = "one text does not fit into the memory of the device"
+                raise BadInput(what, where="reading", do=MORE_MEMORY) from None
+        size //= 2
+        emptied()
+        _log.warning("out of memory: batches have %d texts", size)
+        noted("read_at_once", lambda before, size=size: min(size, before or size))
+
+
+def in_parts_that_fit(rows: Sequence[T], size: int, work: Callable[[Sequence[T]], R]) -> Iterator[R]:
+    """Yield the results of ``work`` for ``size`` of the ``rows`` at a time, fewer if they do not fit.
+
+    Raises `BadInput` if not even one row fits.
+    """
+    done = 0
+    while done < len(rows):
+        start = done
+        size, result = that_fits(size, lambda size, start=start: work(rows[start : start + size]))
+        yield result
+        done += size
+
+
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether an error means that memory ran out."""
+    return isinstance(error, torch.OutOfMemoryError) or any(
+        message in str(error) for message in OTHER_MESSAGES
+    )
+
+
+def emptied() -> None:
+    """Release unused cached memory of the device."""
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

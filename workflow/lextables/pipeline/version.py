@@ -1,16 +1,25 @@
-"""Which lextables made a file: its version, and the commit that it was checked out at.
+"""The version and commit of lextables, and runs made with other versions of Python or of a library.
 
-Both are written into records and never into a rule's params: a commit reruns nothing.
+Versions are written into records and never into a rule's params: a new version reruns nothing by itself.
+Runs made with other versions are listed, and users can rerun them (docs/design.md, What reruns).
 """
 
+import contextlib
+import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from lextables import ROOT, __version__
+from lextables.pipeline.atomic import write_text
 
 RELEASED = "2026-11-23"  # the day of this version, as CITATION.cff has it
+# The record's own versions; those of runs whose weights it read are indented further.
+_LIBRARIES = re.compile(r'^  "libraries": (\{[^}]*\})', re.M)
+NAMED = 3  # runs that the warning names
 
 
 def made_by() -> dict[str, Any]:
@@ -58,3 +67,51 @@ def snakemake_path() -> str:
     if program.exists() and installed.exists() and installed.samefile(program):  # `.venv` may be a link
         return installed.as_posix()
     return program.relative_to(Path.cwd()).as_posix() if program.is_relative_to(Path.cwd()) else program.name
+
+
+def outdated(records: Iterable[Path], installed: Mapping[str, str]) -> dict[Path, dict[str, str]]:
+    """Return {record of a run: {library: its version then}} for runs made with other versions.
+
+    Records that do not exist or have no versions are left out.  Records are searched as text, which is faster
+    than parsing them.
+    """
+    differing: dict[str, dict[str, str]] = {}
+    found = {}
+    for record in records:
+        try:
+            said = _LIBRARIES.search(record.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if said and said[1] not in differing:
+            differing[said[1]] = _differing(said[1], installed)
+        if said and differing[said[1]]:
+            found[record] = differing[said[1]]
+    return found
+
+
+def _differing(written: str, installed: Mapping[str, str]) -> dict[str, str]:
+    try:
+        versions = json.loads(written)
+    except ValueError:  # a truncated record; the job that reads it reports it
+        return {}
+    return {name: then for name, then in versions.items() if installed.get(name) != then}
+
+
+def warning(found: Mapping[Path, Mapping[str, str]], installed: Mapping[str, str], listed: Path) -> str:
+    """Return a warning that names runs made with other versions; all of them are written to ``listed``."""
+    then: dict[str, set[str]] = {}
+    for versions in found.values():
+        for name, version in versions.items():
+            then.setdefault(name, set()).add(version)
+    changes = ", ".join(
+        f"{name} {' and '.join(sorted(several))} (now {installed.get(name, 'not installed')})"
+        for name, several in sorted(then.items())
+    )
+    runs = sorted(record.parent.as_posix() for record in found)
+    named = ", ".join(runs[:NAMED]) + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")
+    with contextlib.suppress(OSError):  # a read-only folder
+        write_text(listed, "".join(f"{run}/run.json\n" for run in runs))
+    return (
+        f"Made with other library versions, and kept: {named}: {changes}. "
+        f"To make them again, add --forcerun $(cat {listed}) to the command."
+    )

@@ -2,6 +2,7 @@
 
 import json
 import math
+import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lextables.metrics import HIGH, LOW
 from lextables.papers.registry import Paper, TableEntry
 from lextables.pipeline import not_run
 from lextables.pipeline.dataset import Row, read
@@ -50,6 +52,24 @@ class Inputs:
         """{run folder: scores} of every run that the table shows."""
         folders = {folder for row in self.rows for runs in row["runs"].values() for folder in runs}
         return {folder: by_name(read(self.root / folder / "scores.parquet")) for folder in sorted(folders)}
+
+    def values(
+        self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
+    ) -> tuple[float, ...]:
+        """A score of each run times ``scale``, by default in per cent; NaN where a run lacks it."""
+        return tuple(scale * self.scores[run].get((metric, group), (math.nan, 0))[0] for run in runs)
+
+    def mean(self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100) -> float | None:
+        """The mean of `values`; None where a run lacks the score, and without runs."""
+        values = self.values(runs, metric, group, scale)
+        return None if not values or math.isnan(mean := statistics.fmean(values)) else mean
+
+    def interval(
+        self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
+    ) -> tuple[float | None, float | None]:
+        """The ends of a score's stored interval, averaged over runs; None where a run lacks one."""
+        low, high = (self.mean(runs, metric + end, group, scale) for end in (LOW, HIGH))
+        return (None, None) if low is None or high is None else (low, high)
 
     def units(self, folder: str) -> Units:
         """{(metric, group): {unit: its contribution}} of one run."""

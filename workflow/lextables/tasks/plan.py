@@ -1,10 +1,11 @@
-"""What is decided before any job starts: the runs of a task, and the rows of the tables that show them.
+"""Planning: the runs of a task, and the table rows that show them.
 
-A task's planner lays out its runs from a paper's registry, and each row of the panel is one of two kinds:
-a printed row, which takes the paper's settings or is not run, and a row of our own, whose name says what
-differs.  Where a grid has more than one trial, each is trained without the final evaluation's examples and
-read on the validation part (`search`), the best is chosen (`choice`) and trained with every seed (`train`),
-and what the trained weights make of the test part is a run of its own (`read`, `rerank`).
+A task's planner makes the runs from a paper's registry.  A published row is computed with the paper's
+settings or not run.  An additional row with other settings states the difference in its name.
+
+If a grid has several trials, each is trained without the examples of the final evaluation and scored on
+the validation part (`search`); the best is selected (`choice`) and trained with every seed (`train`).
+Predictions of the trained weights on the test part are separate runs (`read`, `rerank`).
 """
 
 from abc import ABC, abstractmethod
@@ -19,24 +20,24 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 
-PAPER_GRID = "paper"  # the entry of a registry's grids that holds the paper's own settings
+PAPER_GRID = "paper"  # the registry's grid with the paper's own settings
 WHOLE = 100  # per cent of the training examples
 SUBMITTED = "given"  # the experiment of submitted predictions
-LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of a user's own models
-OUR_PROMPT = "our prompt"  # what differs in the row beside a printed one whose prompt is in no source
-ASK = "ask"  # the experiment of what a language model is asked
-ASKED_ON_A_GPU = "without a GPU it takes days to ask it: name it in extra_models to do so"
+LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of users' models
+OUR_PROMPT = "our prompt"  # in the name of a row whose published prompt is unknown
+ASK = "ask"  # the experiment of language models without training
+NEEDS_GPU = "takes days without a GPU; name it in extra_models to run it anyway"
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
 class Grid(Entry):
-    """How models are trained: the learning rates that are tried, and what all trials share.
+    """Training settings: the learning rates of the trials, and the settings that all trials share.
 
-    ``accumulation`` is the number of parts in which a batch begins to go through the model, which changes
-    its memory and not its result; they are more where memory runs out.  With ``bf16`` a processor trains in
-    bfloat16 mixed precision as a GPU that has it always does.  ``seeds`` caps the config's list.
-    ``percents`` are the shares of the training examples that are tried.  Checkpoints are kept every
-    ``save_every`` updates (0: none).
+    ``accumulation`` is the initial number of parts of a batch; more parts need less memory and give the
+    same result, and training uses more if memory runs out.  With ``bf16`` a CPU trains in bfloat16 mixed
+    precision, as GPUs that support it always do.  ``seeds`` limits the number of seeds in the config.
+    ``percents`` are shares of the training examples to train on.  A checkpoint is saved every ``save_every``
+    updates (0: never).
     """
 
     learning_rates: tuple[float, ...]
@@ -49,18 +50,18 @@ class Grid(Entry):
     percents: tuple[int, ...] = (WHOLE,)
 
     def training(self) -> dict[str, Any]:
-        """What every training under this grid is set to."""
+        """The settings that all trials share."""
         shared = ("batch_size", "accumulation", "max_length", "bf16", "save_every")
         return {name: getattr(self, name) for name in shared}
 
 
 class Panel(Entry):
-    """A model of a task's panel and its row in the tables.
+    """A model of a task and its row in the tables.
 
-    An ``own`` row is ours.  A ``baseline`` row is a baseline: published values that it reaches are marked,
-    unless it is ``lenient``, that is, its score rests on a leniency of the released evaluator.  ``shares``
-    trains on each share of the training examples too.  It is trained by the ``grids`` that are named, or by
-    any: a budget that teaches a model next to nothing makes no row.
+    ``own`` marks additional rows.  Published values that a ``baseline`` row reaches are marked, unless it is
+    ``lenient``: then its score rests on a leniency of the released evaluator.  With ``shares`` the model is
+    also trained on each share of the training examples.  It is trained only under the ``grids`` that are
+    named, or under any: a model that learns next to nothing with a small budget has no row there.
     """
 
     row: str
@@ -74,9 +75,9 @@ class Panel(Entry):
 
 @dataclass(frozen=True)
 class Spec:
-    """What one run does, and the runs that it goes by.
+    """The settings of a run and its dependencies.
 
-    It reads the predictions of ``needs``, the weights of ``sources`` and the trial that ``choice`` chose.
+    It reads the predictions of ``needs``, the weights of ``sources`` and the trial selected by ``choice``.
     """
 
     settings: dict[str, Any]
@@ -86,18 +87,18 @@ class Spec:
 
     @property
     def weights_of(self) -> Run | None:
-        """The run whose weights it reads, of several the first."""
+        """The first run whose weights it reads."""
         return next(iter(self.sources), None)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the tables: ``runs`` maps a condition to its runs, one a seed; else a ``reason``.
+    """A table row: ``runs`` maps a condition to its runs, one per seed; a row without runs has a ``reason``.
 
-    ``submitted`` rows are made of predictions that a user submitted, ``asked`` ones of what a language model
-    answers as it is.  ``parameters`` counts those of a row's
-    models together, None where a count is not known.  ``trained`` rows were trained here, and ``averages`` is
-    how many runs a printed score of one is the mean of.  ``about`` is what the tables of its task know it by.
+    ``submitted`` rows show submitted predictions, ``asked`` rows a language model without training.
+    ``parameters`` is the total parameter count of the row's models, None if unknown.  ``trained`` rows were
+    trained here, and ``averages`` is the number of runs that a published score is the mean of.  ``about`` are
+    the fields by which tables select rows.
     """
 
     row: str
@@ -114,7 +115,7 @@ class Row:
     about: dict[str, Any] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """The row as plain values, for the params of a rule."""
+        """The row as plain values, for a rule's params."""
         names = (
             *("row", "own", "submitted", "asked", "reason", "parameters", "trained", "averages"),
             *("baseline", "lenient"),
@@ -125,9 +126,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Plan:
-    """All runs of a paper, and ``rows``: {table: the rows in it that come from runs, as plain values}.
+    """The runs of a paper, and ``rows``: {table: its rows as plain values}.
 
-    ``names`` are those of all rows, also of the excluded ones.
+    ``names`` are the names of all rows, including excluded ones.
     """
 
     specs: dict[Run, Spec]
@@ -135,22 +136,22 @@ class Plan:
     names: frozenset[str] = frozenset()
 
     def folders(self, table: str) -> list[str]:
-        """The folders of the runs that ``table`` shows, sorted; none for a table made from data alone."""
+        """The sorted folders of the runs in ``table``; empty for a table made from data only."""
         rows = self.rows.get(table, [])
         return sorted({folder for row in rows for runs in row["runs"].values() for folder in runs})
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How a run's settings differ from the paper's: what the printed row ``wants``, and what is ``ours``."""
+    """A difference from the paper's settings: what the published row ``needs``, and what is ``ours``."""
 
-    wants: str
+    needs: str
     ours: str
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting of the grid that one training tries, and its name in paths."""
+    """The settings of one training of a grid, and their name in paths."""
 
     name: str
     settings: dict[str, Any]
@@ -158,9 +159,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class SubmittedFiles:
-    """Predictions that a user submitted for one data set: the name and key of the row that they make.
+    """Submitted predictions for one data set, with the name and key of their row.
 
-    ``form`` is one of the planner's `FORMS`, and ``contents`` are the digests of their files, one a seed.
+    ``form`` is one of the planner's `FORMS`; ``contents`` are the digests of the files, one per seed.
     """
 
     row: str
@@ -171,11 +172,11 @@ class SubmittedFiles:
 
 @dataclass(frozen=True)
 class Context:
-    """What plans depend on beside a paper's registry.
+    """Everything besides a paper's registry that a plan depends on.
 
-    ``gpu`` says whether training will find one, which decides the size of the grid under ``grid: auto``.
-    ``submitted``: submitted predictions, {data set: the rows of it}.  ``absent`` are the auxiliary
-    data sets that are not to be had here, each with the reason (`lextables.papers.auxiliary`).
+    ``gpu`` states whether training will find a GPU, which selects the grid under ``grid: auto``.
+    ``submitted`` is {data set: its submitted predictions}.  ``absent`` is {auxiliary data set that is not
+    available: the reason} (`lextables.papers.auxiliary`).
     """
 
     config: Config
@@ -195,22 +196,22 @@ class Context:
         return self.config.grid_name(self.gpu)
 
     def weights(self, model: str) -> Weights | Missing:
-        """The weights of a registered or a user's own model, or why there are none."""
+        """The weights of a registered model or a user's model, or the reason why they are missing."""
         return find(model, self.config, self.models, self.mirrors)
 
     def prompt(self, name: str) -> list[list[str]]:
-        """A prompt of the project as a run's settings have it, whole: another wording is another run."""
+        """A prompt of the project, for the settings of a run: a changed prompt changes the run."""
         return prompts.load(self.root / f"resources/prompts/{name}.txt").plain()
 
     def parameters(self, *models: str) -> int | None:
-        """How many parameters models have together; None where one's count is not public."""
+        """The total parameter count of models; None if one is not public."""
         counts = [
             self.models[ran].parameters if ran in self.models else None for ran in map(self._ran, models)
         ]
         return None if None in counts else sum(counts)
 
     def _ran(self, model: str) -> str:
-        """The model whose weights run under this name: on the sample's data, what stands in for it."""
+        """The model whose weights run under this name: on the sample data, its stand-in."""
         known = self.models.get(model)
         weights = self.weights(model) if known and known.stand_in else None
         stands_in = isinstance(weights, Weights) and weights.found == STANDS_IN
@@ -218,7 +219,7 @@ class Context:
 
 
 class Planner(ABC):
-    """Lays out the runs of one data set's task: `rows` fills `specs`.
+    """Plans the runs of one data set's task: `rows` fills `specs`.
 
     ``name`` is the data set's, which features and runs go by.  ``MAIN`` is the condition that most tables
     show, and ``STAGES`` are the experiments whose predictions are scored.  ``FORMS`` are those that a user's
@@ -237,14 +238,14 @@ class Planner(ABC):
 
     @abstractmethod
     def rows(self) -> list[Row]:
-        """The rows of the panel, then those of the user's own models."""
+        """The rows of the registry, then those of the user's models."""
 
     def submitted(self) -> list[Row]:
-        """Return the rows of submitted predictions."""
+        """The rows of submitted predictions."""
         return [self.submitted_row(extra) for extra in self.context.submitted.get(self.name, ())]
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
-        """The row of these predictions; their runs check and keep them."""
+        """The row of submitted predictions; their runs check and store them."""
         runs = tuple(
             self.add(
                 self.run(SUBMITTED, extra.key, self.MAIN, seed), {"form": extra.form, "content": content}
@@ -254,13 +255,13 @@ class Planner(ABC):
         return Row(extra.row, own=True, submitted=True, runs={self.MAIN: runs})
 
     def own_models(self, *kinds: str) -> list[Any]:
-        """The user's own models of these kinds."""
+        """The user's models of these kinds."""
         return [extra for extra in self.context.config.extra_models if extra.kind in kinds]
 
     def language_model(self, model: str) -> dict[str, Any] | Missing:
-        """The settings of a language model that is asked, or why it is not.
+        """The settings of a language model, or the reason why it is not run.
 
-        A registered one whose weights run here is asked where there is a GPU, or on the sample's data.
+        Registered models that run locally need a GPU, except on the sample data.
         """
         weights = self.context.weights(model)
         if isinstance(weights, Missing):
@@ -268,11 +269,11 @@ class Planner(ABC):
         config, known = self.context.config, self.context.models.get(model)
         here = weights.found != API
         if known and here and not self.context.gpu and config.data != "sample":
-            return Missing(ASKED_ON_A_GPU)
+            return Missing(NEEDS_GPU)
         return model_settings(model, weights) | ({} if here else {"api": config.llm})
 
     def asked_row(self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]) -> Row:
-        """The row of a language model of our own, of which one run asks what ``settings`` say."""
+        """The additional row of a language model, with one run."""
         run = self.add(self.run(ASK, key, panel.kind), {**settings, "kind": panel.kind})
         counted = self.context.parameters(panel.model)
         return Row(panel.row, own=True, asked=True, parameters=counted, runs={self.MAIN: (run,)}, about=about)
@@ -283,7 +284,10 @@ class Planner(ABC):
     def add(
         self, run: Run, settings: Mapping[str, Any], *, weights_of: Run | None = None, **runs: Any
     ) -> Run:
-        """Take up a run; ``runs`` are those that it goes by (`Spec`), ``weights_of`` a single source."""
+        """Register a run.
+
+        ``runs`` are its dependencies (`Spec`); ``weights_of`` is the run whose weights it loads.
+        """
         self.specs[run] = Spec(dict(settings), **({"sources": (weights_of,)} if weights_of else {}), **runs)
         return run
 
@@ -294,7 +298,7 @@ class Planner(ABC):
         self, model: str, prefix: str, settings: Mapping[str, Any], trials: Sequence[Trial],
         seeds: Sequence[int], **runs: Any,
     ) -> list[Run]:  # fmt: skip
-        """Take up a training of each trial and seed that reads the validation part; ``runs`` as in `add`."""
+        """Register a training of each trial and seed, scored on validation data; ``runs`` as in `add`."""
         return [
             self.add(
                 self.run("search", model, f"{prefix}-{trial.name}", seed),
@@ -306,32 +310,32 @@ class Planner(ABC):
         ]
 
     def weights_folder(self, run: Run) -> str:
-        """Where the weights of a run of this configuration lie."""
+        """Path of a run's weights folder."""
         return f"{self.context.config.results}/{run.folder}/weights"
 
     def placed(self, row: Row, differences: Sequence[Difference]) -> list[Row]:
-        """The printed row with its runs; or without, and a row of our own whose name says what differs."""
+        """The published row with its runs; if settings differ, without, and an additional row with them."""
         if row.own or not row.runs or not differences:
             return [row]
         empty = replace(row, runs={}, reason=reason_not_run(differences))
         return [empty, replace(row, row=own_name(row.row, differences), own=True)]
 
     def budget(self, grid: Grid, words: Sequence[str]) -> list[Difference]:
-        """The difference of another grid than the paper's, in words."""
+        """The difference between the grid and the paper's, described by ``words``."""
         if self.context.grid == PAPER_GRID:
             return []
-        said = [*words, *["bfloat16"] * grid.bf16]
-        return [Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget: {', '.join(said)}")]
+        words = [*words, *["bfloat16"] * grid.bf16]
+        return [Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget: {', '.join(words)}")]
 
 
 def rate_name(rate: float) -> str:
-    """Return a learning rate as paths have it, `lr1e-04`, with as many digits as it has."""
+    """Return a learning rate as in paths, such as `lr1e-04`, with all its digits."""
     digits = f"{rate:.15e}".partition("e")[0].rstrip("0").partition(".")[2]
     return f"lr{rate:.{len(digits)}e}"
 
 
 def fewer_seeds(seeds: int, averages: int) -> list[Difference]:
-    """The difference of a row with fewer runs than the ``averages`` that the paper takes the mean of."""
+    """The difference of a row with fewer runs than the paper averages."""
     return [Difference(_count(averages), _count(seeds))] if seeds < averages else []
 
 
@@ -340,28 +344,28 @@ def _count(seeds: int) -> str:
 
 
 def reason_not_run(differences: Sequence[Difference]) -> str:
-    """Why a printed row stays empty when what ran differs from the paper's settings."""
-    return f"the paper's settings want {' and '.join(difference.wants for difference in differences)}"
+    """The reason why a published row is not run when settings differ from the paper's."""
+    return f"needs {' and '.join(difference.needs for difference in differences)}, as in the paper"
 
 
 def own_name(row: str, differences: Sequence[Difference]) -> str:
-    """The row of our own beside the printed ``row``: its name, and what differs."""
+    """The name of the additional row for a published row: its name and the differences."""
     return ", ".join((row, *(difference.ours for difference in differences)))
 
 
 def shown(rows: Sequence[Row], where: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> list[dict]:
     """The rows of a table as plain values, in their order.
 
-    A row is shown when, of one of the mappings ``where``, each field is the row's, or holds it where it is a
-    list; of its runs those of ``conditions``, or all where there are none.
+    A row is shown if it has all fields of one of the mappings in ``where``; a list there means any of its
+    values.  Only runs of ``conditions`` are shown, or all if it is empty.
     """
     plain = (row.plain() for row in rows)
     return [
         row | {"runs": {name: runs for name, runs in row["runs"].items() if name in (conditions or (name,))}}
         for row in plain
-        if any(all(_is(row.get(field), value) for field, value in one.items()) for one in where)
+        if any(all(_is(row.get(field), value) for field, value in fields.items()) for fields in where)
     ]
 
 
-def _is(found: Any, wanted: Any) -> bool:
-    return found in wanted if isinstance(wanted, list | tuple) else found == wanted
+def _is(value: Any, wanted: Any) -> bool:
+    return value in wanted if isinstance(wanted, list | tuple) else value == wanted

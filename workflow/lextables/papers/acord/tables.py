@@ -65,14 +65,12 @@ class Results(Inputs):
             for row in read(self.data / "clauses.parquet", ["clause_id", "words"])
         }
 
-    def values(self, folders: Sequence[str], metric: str, group: str) -> list[float]:
-        """A score of each run."""
-        return [self.scores[folder][metric, group][0] for folder in folders]
-
     def by_query(self, folders: Sequence[str], metric: str, group: str = "all") -> dict[str, float]:
         """{test query of a group: score}, the mean over runs that differ in their seed."""
         return {
-            query["query_id"]: statistics.fmean(self.values(folders, metric, f"query: {query['query_id']}"))
+            query["query_id"]: statistics.fmean(
+                self.values(folders, metric, f"query: {query['query_id']}", 1)
+            )
             for query in sorted(self.queries, key=lambda query: query["query_id"])
             if (metric, f"query: {query['query_id']}") in self.scores[folders[0]]
             and group in ("all", f"category: {query['category']}", f"query: {query['query_id']}")

@@ -88,15 +88,6 @@ class Results(Inputs):
         drawn = part(self.training_annotations, int(percent), seed)
         return sum(self.training_annotations[name] for name in sorted(drawn))
 
-    def values(self, folders: Sequence[str], metric: str, group: str = "all") -> list[float]:
-        """A score of each run, in per cent; NaN where a run lacks it."""
-        return [100 * self.scores[folder].get((metric, group), (math.nan, 0))[0] for folder in folders]
-
-    def score(self, folders: Sequence[str], metric: str, group: str = "all") -> float | None:
-        """The mean of a score over runs that differ in their seed, in per cent; None where a run lacks it."""
-        mean = statistics.fmean(self.values(folders, metric, group))
-        return None if math.isnan(mean) else mean
-
     def category(self, printed: str) -> Row | None:
         """The category that the paper calls ``printed``."""
         name = RELEASED_NAMES.get(printed, printed)
@@ -331,7 +322,7 @@ def _ranks(results: Results, folders: Sequence[str]) -> dict[str, float]:
 def _category_score(results: Results, folders: Sequence[str], metric: str, printed: str) -> float | None:
     category = results.category(printed)
     group = f"category: {category['category']}" if category else ""
-    return results.score(folders, metric, group)
+    return results.mean(folders, metric, group)
 
 
 def figure5(results: Results) -> list[Cell]:
@@ -353,7 +344,7 @@ def figure5(results: Results) -> list[Cell]:
             Cell(name, f"{column} the printed values", statistics.fmean(models.values()), decimals=1)
         )
         folders = [_folders(systems[model]) for model in models]
-        values = [results.score(found, AT_80) for found in folders if found]
+        values = [results.mean(found, AT_80) for found in folders if found]
         runs = tuple(itertools.chain(*folders))
         if len(values) == len(models):
             cells.append(Cell(name, f"{column} ours", statistics.fmean(values), decimals=1, runs=runs))
@@ -366,7 +357,7 @@ def figure5(results: Results) -> list[Cell]:
             cells.append(Cell(name, f"{column} ours", None, reason=reason, decimals=1, runs=runs))
     for row, system in systems.items():
         if row not in place and _folders(system):
-            value = results.score(_folders(system), AT_80)
+            value = results.mean(_folders(system), AT_80)
             cells.append(Cell(row, f"{column} ours", value, decimals=1, runs=_folders(system)))
     return cells
 

@@ -48,11 +48,15 @@ KINDS: dict[type[CitationBase], str] = {
     SupraCitation: "supra",
 }
 
+CACHE = Path.home() / ".cache/lextables"
+"""Where compiled patterns are kept; they belong to this machine and not to the results."""
+
 _NO_CITATION = (StopWordToken, ParagraphToken, PlaceholderCitationToken)
 # A paragraph without any of these holds no citation.
 _MAY_CITE = re.compile(r"\d|\bid\.|ibid|supra|§", re.IGNORECASE)
-# " (CA9 1975)", but not the year before a citation, as in "Smith v. Jones (1975) 5 Cal. 3d 1".
-_COURT_AND_YEAR = re.compile(r"( ?)\(((?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?)(\d{4})\)(?! ?\d)")
+# " (CA9 1975)", but neither a statute, "(39 Stat. 1702)", nor the year before a citation, as in "Smith v.
+# Jones (1975) 5 Cal. 3d 1".
+_COURT_AND_YEAR = re.compile(r"( ?)\((?!\d+ )((?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?)(\d{4})\)(?! ?\d)")
 _GAP_IN_PARALLEL = re.compile(r"(?:,? (?:at )?\*?\d+(?:-\d+)?(?:,? (?:and |& )?nn?\. ?\d+(?:-\d+)?)?)*, ?")
 _KEPT = "§¶"
 
@@ -82,7 +86,7 @@ _ASCII = _AsciiTable()
 
 
 @cache
-def tokenizer(cache_dir: str | Path = Path.home() / ".cache/lextables") -> Tokenizer:
+def tokenizer(cache_dir: str | Path = CACHE) -> Tokenizer:
     """Return eyecite's Hyperscan tokenizer, its patterns compiled or loaded from ``cache_dir``.
 
     Compiling takes about 20 s and loading 0.5 s; the cached file fits one version of Hyperscan on one

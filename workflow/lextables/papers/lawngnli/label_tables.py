@@ -5,6 +5,7 @@ opinions, so that their words differ, while an Entail and a Contradict twin have
 the same words.  These columns are not in the paper.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import numpy as np
 
 from lextables.metrics.intervals import jackknife_interval
 from lextables.papers.lawngnli.balance import TEST, TRAIN
-from lextables.papers.lawngnli.difficulty import bigram_overlap
+from lextables.papers.lawngnli.difficulty import bigrams, spaced
+from lextables.papers.lawngnli.difficulty import overlap as overlap_of
 from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL, LABELS, NEUTRAL
 from lextables.papers.lawngnli.pairs import NLI
 from lextables.pipeline.dataset import Row, read
@@ -76,12 +78,22 @@ class Overlap:
         self._known: dict[tuple[str, str], float] = {}
 
     def of(self, rows: Sequence[Row], view: str) -> np.ndarray:
-        """Return the overlap of each example's hypothesis with its premise under ``view``, (examples,)."""
+        """Return the overlap of each example's hypothesis with its premise under ``view``, (examples,).
+
+        One premise is in memory at a time.
+        """
         keys = [(row[view], row["hypothesis"]) for row in rows]
-        if missing := set(keys) - self._known.keys():
-            named = {text_id for key in missing for text_id in key}
-            texts = {row["text_id"]: row["text"] for row in read(self._texts) if row["text_id"] in named}
-            self._known |= {key: bigram_overlap(texts[key[1]], texts[key[0]]) for key in missing}
+        wanted: dict[str, set[str]] = defaultdict(set)
+        for premise, hypothesis in keys:
+            if (premise, hypothesis) not in self._known:
+                wanted[premise].add(hypothesis)
+        named = set().union(*wanted.values())
+        known = {row["text_id"]: bigrams(row["text"]) for row in read(self._texts) if row["text_id"] in named}
+        for row in read(self._texts) if wanted else ():
+            if row["text_id"] in wanted:
+                premise = spaced(row["text"])
+                for hypothesis in wanted[row["text_id"]]:
+                    self._known[row["text_id"], hypothesis] = overlap_of(known[hypothesis], premise)
         return np.array([self._known[key] for key in keys])
 
 

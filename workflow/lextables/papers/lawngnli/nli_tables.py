@@ -10,8 +10,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from lextables.metrics.intervals import exact_share_interval
 from lextables.papers.lawngnli.balance import TEST
+from lextables.papers.lawngnli.label_tables import (
+    GUESSING,
+    Overlap,
+    by_label,
+    guessing,
+    one_hot,
+    share_of_premises,
+)
 from lextables.papers.lawngnli.pairs import ANSWERS, ENTAILMENT, NLI
 from lextables.papers.lawngnli.readings import READINGS, load_readings
 from lextables.pipeline.dataset import Row, read
@@ -29,6 +39,7 @@ ALL_LENGTHS = ", all lengths"  # what a column is called that is not of the anal
 NO_PRINTED = "no printed model was run"
 NOT_UNDER = "not trained under this view with this budget"
 NOT_READ = "no test example of this data set was read"
+TEST_EXAMPLES = "Test examples"
 
 
 @dataclass(frozen=True)
@@ -54,8 +65,16 @@ class Tested:
         self.inputs = inputs
 
     @cached_property
+    def all_splits(self) -> list[Row]:
+        return list(read(self.inputs.data / "examples.parquet"))
+
+    @cached_property
     def examples(self) -> list[Row]:
-        return [row for row in read(self.inputs.data / "examples.parquet") if row["split"] == TEST]
+        return [row for row in self.all_splits if row["split"] == TEST]
+
+    @cached_property
+    def overlap(self) -> Overlap:
+        return Overlap(self.inputs.data / "texts.parquet")
 
     def of(self, head: str, group: str) -> list[Row]:
         """Those that a head is asked, of a group, or, without one, all."""
@@ -92,8 +111,55 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
                 yield Cell(row + VERSUS, column.name, value, decimals=3, runs=_folders(system))
             elif value is not None:
                 p_values.setdefault(column.name, []).append(value)
+    yield from _guesses(tested, columns)
     yield from _p_value_row(inputs, p_values)
     yield from _counts(inputs, tested, columns)
+
+
+def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
+    """The accuracy of detecting Neutral by overlap and guessing the rest, over examples of all lengths."""
+    for column in columns:
+        if column.group == ANALYSIS and (
+            found := guessing(tested.all_splits, tested.overlap, column.condition)
+        ):
+            rows, shares = found
+            values = [
+                (row["premise"], float(share[row["label"]])) for row, share in zip(rows, shares, strict=True)
+            ]
+            mean, interval = share_of_premises(values)
+            low, high = interval or (None, None)
+            yield Cell(PREFIX[NLI] + GUESSING, column.name + ALL_LENGTHS, mean, low, high, decimals=3)
+
+
+def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
+    """Yield the accuracies of each label and within twins, over test examples of all lengths."""
+    tested = Tested(inputs)
+    rows = tested.of(NLI, "")
+    for name, entry in inputs.entry.names["columns"].items():
+        condition = entry["condition"]
+        for part, values in by_label(rows, one_hot([0] * len(rows))).items():
+            yield Cell(TEST_EXAMPLES, f"{name}, {part}", float(len(values)), decimals=0)
+        for system in inputs.rows:
+            folders = _folders(system)
+            if not folders or not all(
+                ("accuracy", f"{condition}, all") in inputs.scores[folder] for folder in folders
+            ):
+                continue
+            shares = [one_hot(tested.answers(folder, condition, rows)) for folder in folders]
+            yield from _by_label(system["row"], name, rows, shares, folders)
+        if found := guessing(tested.all_splits, tested.overlap, condition):
+            yield from _by_label(GUESSING, name, found[0], [found[1]], ())
+
+
+def _by_label(
+    row: str, name: str, rows: Sequence[Row], answers: Sequence[np.ndarray], folders: Sequence[str]
+) -> Iterator[Cell]:
+    """The cells of one system under one condition; ``answers`` are those of each seed."""
+    for part, values in by_label(rows, np.mean(answers, axis=0)).items():
+        if values:
+            mean, interval = share_of_premises(values)
+            low, high = interval or (None, None)
+            yield Cell(row, f"{name}, {part}", mean, low, high, decimals=3, runs=tuple(folders))
 
 
 def _all_lengths(column: Column) -> Column:
@@ -113,6 +179,9 @@ def _accuracies(
         measure = f"{column.name} ({PREFIX[head].partition('.')[0]})"
         score = Score(measure, row, "accuracy", column.scored(head), "premises")
         counts = [inputs.scores[folder].get((score.metric, score.group), (0.0, 0)) for folder in folders]
+        if few := _too_few(inputs, folders, counts):
+            yield Cell(row, column.name, None, reason=few)
+            continue
         ends = [exact_share_interval(round(value * n), n) for value, n in counts]
         interval = tuple(map(statistics.fmean, zip(*ends, strict=True))) if ends and all(ends) else None
         cell = score_cell(
@@ -123,6 +192,15 @@ def _accuracies(
             yield cell
         elif not system["own"]:
             yield replace(cell, runs=())
+
+
+def _too_few(inputs: Inputs, folders: Sequence[str], counts: Sequence[tuple[float, int]]) -> str:
+    """The reason of a cell over fewer test examples than the runs' settings ask for; else empty."""
+    for folder, (_, n) in zip(folders, counts, strict=True):
+        least = loaded(inputs.root / folder / "run.json")["settings"].get("min_test", 0)
+        if 0 < n < least:
+            return f"{n} test examples, fewer than {least}"
+    return ""
 
 
 def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: str) -> float | None:

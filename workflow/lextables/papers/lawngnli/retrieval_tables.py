@@ -1,7 +1,6 @@
 """LawngNLI's tables of retrieval: the first stages (Table 17) and what reorders their hits (Table 6)."""
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -15,7 +14,7 @@ from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL
 from lextables.pipeline.dataset import read
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import run_values, score_cell
+from lextables.tables.scored import score_cell
 
 CUTOFFS = (1, 10, 100)
 LABELS = {ENTAIL: "Entail hypotheses as queries", CONTRADICT: "Contradict hypotheses as queries"}
@@ -72,7 +71,8 @@ def _recall(
     """One share of the queries of a label, the mean over runs, with its exact interval."""
     score = Score(f"{column}, {label}", row, f"Recall@{cutoff}", f"label: {label}", "queries")
     interval = None
-    if folders and not math.isnan(value := fmean(run_values(inputs, folders, score))):
+    value = inputs.mean(folders, score.metric, score.group, 1)
+    if value is not None:
         _, queries = inputs.scores[folders[0]][score.metric, score.group]
         interval = exact_share_interval(round(value * queries), queries)
     cell = score_cell(

@@ -14,7 +14,7 @@ from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli import matched, retrieval_tables
 from lextables.papers.lawngnli.funnel import funnel
 from lextables.papers.lawngnli.labels import LABELS
-from lextables.papers.lawngnli.nli_tables import accuracy, balanced_accuracy, by_readings
+from lextables.papers.lawngnli.nli_tables import accuracy, accuracy_by_label, balanced_accuracy, by_readings
 from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
 from lextables.papers.lawngnli.statistics import DatasetStatistics, of_pairs
 from lextables.papers.lawngnli.statistics import table2 as statistics_of
@@ -213,6 +213,7 @@ TABLES = {
     "table14": accuracy,
     "table15": accuracy,
     "table16": by_readings,
+    "by_label": accuracy_by_label,
     "matched": matched.table,
     **retrieval_tables.TABLES,
 }

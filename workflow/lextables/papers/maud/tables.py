@@ -82,22 +82,6 @@ class Results(Inputs):
         ]
         return by_name(scores_and_jackknives(blank, tested, self.heads, partial=True)[0])
 
-    def values(self, folders: Sequence[str], metric: str, group: str = "all") -> list[float]:
-        """A score of each run, in per cent; empty where a run lacks it."""
-        found = [self.scores[folder].get((metric, group), (math.nan, 0))[0] for folder in folders]
-        return [] if any(map(math.isnan, found)) else [100 * value for value in found]
-
-    def score(self, folders: Sequence[str], metric: str, group: str = "all") -> float | None:
-        """The mean of a score over runs that differ in their seed, in per cent; None where a run lacks it."""
-        values = self.values(folders, metric, group)
-        return statistics.fmean(values) if values else None
-
-    def interval(
-        self, folders: Sequence[str], metric: str = AUPR, group: str = "all"
-    ) -> tuple[float | None, float | None]:
-        """The ends of a score's interval, averaged over the runs as the score is; None where it has none."""
-        return self.score(folders, f"{metric}, low", group), self.score(folders, f"{metric}, high", group)
-
 
 def _folders(system: System) -> tuple[str, ...]:
     """The runs on all training examples, one a seed."""
@@ -265,7 +249,9 @@ def _trained(results: Results) -> list[Cell]:
 
 
 def _spread(values: Sequence[float]) -> str:
-    return f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 else ""
+    return (
+        f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 and not math.isnan(sum(values)) else ""
+    )
 
 
 def table6(results: Results) -> list[Cell]:
@@ -325,7 +311,7 @@ def figure3(results: Results) -> list[Cell]:
         printed = system["row"] == results.entry.names["printed"]
         for share, column in shares.items():
             scores = [results.values(runs[part], AUPR) for part in (WHOLE, share) if runs.get(part)]
-            if len(scores) == 2 and all(scores):
+            if len(scores) == 2 and not math.isnan(sum(map(sum, scores))):
                 folders = (*runs[WHOLE], *runs[share])
                 name = row if printed else f"{row}: {system['row']}"
                 whole, part = map(statistics.fmean, scores)
@@ -343,10 +329,10 @@ def figure3(results: Results) -> list[Cell]:
         for share, folders in sorted(system["runs"].items(), key=lambda item: int(item[0])):
             of_share, value = (
                 f"{system['row']} / {share}% of the training examples",
-                results.score(folders, AUPR),
+                results.mean(folders, AUPR),
             )
             if value is not None:
-                low, high = results.interval(folders)
+                low, high = results.interval(folders, AUPR)
                 size = statistics.fmean(
                     training(record(results.root, folder))["training_examples"] for folder in folders
                 )
@@ -388,7 +374,7 @@ def _extracted(results: Results) -> list[Cell]:
     cells = []
     for system in results.systems:
         folders = _folders(system)
-        strict = results.score(folders, AUPR + STRICT) if folders else None
+        strict = results.mean(folders, AUPR + STRICT)
         if strict is not None:
             cells.append(Cell(system["row"], "Overall AUPR, strict", strict, decimals=1, runs=folders))
     return cells
@@ -458,8 +444,8 @@ def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
     means = []
     for column, values in found.items():
         mean, folders, ends = statistics.fmean(values), systems.get(column, ()), (None, None)
-        if folders and math.isclose(mean, results.score(folders, AUPR), rel_tol=1e-9):
-            ends = results.interval(folders)
+        if folders and math.isclose(mean, results.mean(folders, AUPR), rel_tol=1e-9):
+            ends = results.interval(folders, AUPR)
         means.append(Cell(row, column, mean, *ends, decimals=1, runs=folders))
     return means
 

@@ -48,6 +48,20 @@ def learnt_from(rows: Iterable[Row], splits: Sequence[str], where: str | None) -
     return (row for row in of_splits(rows, splits) if where is None or row[where])
 
 
+def check_test_size(rows: Iterable[Row], settings: Mapping[str, Any]) -> None:
+    """Raise `BadInput` if the test has fewer examples than ``min_test`` of the settings.
+
+    Counted are the examples of the heads ``only`` in the splits ``test`` for which the column ``where`` is
+    true, if given.
+    """
+    if not settings.get("min_test"):
+        return
+    asked = learnt_from(rows, settings["test"], settings.get("where"))
+    count = sum(row["head_id"] in (settings["only"] or (row["head_id"],)) for row in asked)
+    if count < settings["min_test"]:
+        raise BadInput(f"{count} test examples, fewer than {settings['min_test']}")
+
+
 def by_head(rows: Iterable[Row], heads: Iterable[str], *, labelled: bool = False) -> dict[str, list[Row]]:
     """Return {head: its examples, sorted}: example_id, text_id, pair_id and, if ``labelled``, labels."""
     found: dict[str, list[Row]] = {head: [] for head in heads}

@@ -31,6 +31,7 @@ from lextables.tasks.classification.examples import (
     View,
     by_head,
     check_labels,
+    check_test_size,
     key_of,
     learnt_from,
     of_splits,
@@ -306,6 +307,7 @@ def train(
     empty.  Raises `BadInput` for invalid rows, or if there is no training example.
     """
     examples, heads, texts = files
+    check_test_size(read(examples), settings)
     answers = {row["head_id"]: len(row["answers"]) for row in read(heads)}
     answers = {head: size for head, size in answers.items() if head in (settings["only"] or answers)}
     rows = list(_asked(learnt_from(read(examples), final, settings["where"]), settings, settings["view"]))

@@ -181,6 +181,8 @@ class ClassificationTask(Entry):
     ``readings`` says of it; under `none`, what it reads without being trained here.  Scores are also those of
     the examples for which a column of ``groups`` is true.
 
+    With fewer than ``min_test`` test examples nothing is trained or scored, except on the sample.
+
     ``averages`` is how many runs a printed score is the mean of.  ``grids`` go by the size of the search
     (`paper` is the paper's), then by `single`, `multi` or a name that models of the panel give.  ``linear``
     is for panels of that kind, and ``asking`` for language models.
@@ -206,6 +208,7 @@ class ClassificationTask(Entry):
     groups: tuple[str, ...] = ()
     models: Mapping[Key, Panel]
     weight_decay: float = 0.01
+    min_test: NonNegativeInt = 0
     averages: PositiveInt = 1
     grids: Mapping[str, Mapping[str, ClassificationGrid]]
     linear: LinearSettings | None = None
@@ -284,6 +287,12 @@ class ClassificationPlanner(Planner):
                     found += self.placed(row, self.differences(row, panel, setting))
         return found
 
+    def min_test(self) -> dict[str, Any]:
+        """Settings: the smallest test that a model is trained for; none on the sample."""
+        if not self.task.min_test or self.context.config.data == "sample":
+            return {}
+        return {"min_test": self.task.min_test, "test": list(self.task.test)}
+
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model that is asked about the test examples; none where it cannot be."""
         model = self.language_model(panel.model)
@@ -329,7 +338,7 @@ class ClassificationPlanner(Planner):
         settings = self.task.linear.model_dump(exclude={"percents"})
         settings |= {name: getattr(panel, name) for name in ("kind", "features", "sides")}
         settings |= {"only": self.heads(panel), "where": panel.where, "multi_label": self.task.multi_label}
-        settings |= {"penalty": dict(self.task.linear.penalty)}
+        settings |= {"penalty": dict(self.task.linear.penalty)} | self.min_test()
         return settings | (model_settings(panel.model, weights) if weights else {})
 
     def grid(self, panel: Panel, setting: str) -> ClassificationGrid:
@@ -521,7 +530,7 @@ class ClassificationPlanner(Planner):
             "learning_rate": grid.learning_rates[0],
             "updates": grid.tried[:1],
         }
-        settings |= self.lengths(panel, seen)
+        settings |= self.lengths(panel, seen) | self.min_test()
         if view == UNTRAINED:
             settings |= {"passes": None, "updates": [0]}
         run = self.run("train", key, f"{view}-{self.context.grid}", seed)
@@ -546,7 +555,7 @@ class ClassificationPlanner(Planner):
             run = self.run("read", key, self.context.grid, seed)
             settings = {"setting": "multi", "grid": self.context.grid, "only": self.heads(panel)}
             settings |= model_settings(panel.model, start.weights)
-            settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)}
+            settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)} | self.min_test()
         self.specs[run] = plan.Spec(settings | {"readings": readings}, sources=tuple(trainings.values()))
         return run
 

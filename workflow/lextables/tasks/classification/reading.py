@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from lextables.models import multi_head
-from lextables.models.micro_batches import in_parts_that_fit
+from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.multi_head import MultiHead
 from lextables.models.precision import tf32
 from lextables.models.throughput import READING, count, measured

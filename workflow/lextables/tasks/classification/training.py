@@ -35,6 +35,7 @@ from lextables.tasks.classification.examples import (
     Trial,
     by_head,
     check_labels,
+    check_test_size,
     draws,
     key_of,
     labels_of,
@@ -157,6 +158,7 @@ def prepare(
     ``passes`` over the training examples in the settings are converted to ``updates``, at least one.
     """
     rows = list(shown(read(examples), settings["view"]))
+    check_test_size(rows, settings)
     read_in = read_tokens(tokens, {key_of(row) for row in rows})
     found = material(settings, rows, read(heads), read_in, splits, seed)
     if settings["passes"] is not None:

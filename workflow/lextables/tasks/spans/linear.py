@@ -25,6 +25,7 @@ from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
 from lextables.metrics.spans import paper_words
+from lextables.metrics.spans import similar as similar_words
 from lextables.models import linear
 from lextables.models.linear import Linear, Vocabulary, probabilities
 from lextables.pipeline.dataset import Row, read, write
@@ -210,11 +211,6 @@ class Golds:
 def word_sets(texts: Sequence[str]) -> list[frozenset[str]]:
     """Return the set of words of each text, as the released evaluator splits it."""
     return [paper_words(text) for text in texts]
-
-
-def similar_words(first: frozenset[bytes], second: frozenset[bytes]) -> bool:
-    """Whether the Jaccard similarity of two sets of words is at least 0.5."""
-    return 3 * len(first & second) >= len(first) + len(second)
 
 
 def predict(

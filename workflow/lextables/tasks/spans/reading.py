@@ -17,8 +17,8 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from lextables.models import loading
+from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.loading import load_tokenizer
-from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.precision import tf32
 from lextables.models.throughput import READING, count, measured
 from lextables.pipeline.atomic import write_text
