@@ -105,12 +105,12 @@ def prepared(folders, tokens, tmp_path):
     """Prepare a training with settings that differ by ``changes``."""
 
     def prepare_with(
-        heads=HEADS, rows=None, *, family="bert", name="run", tokens=tokens, seed=0, identity=None, **changes
+        of=HEADS, rows=None, *, family="bert", name="run", tokens=tokens, seed=0, identity=None, **changes
     ):
         folder = tmp_path / "data"
         folder.mkdir(exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(examples(heads) if rows is None else rows), folder / "examples")
-        pq.write_table(pa.Table.from_pylist(head_rows(heads)), folder / "heads")
+        pq.write_table(pa.Table.from_pylist(examples(of) if rows is None else rows), folder / "examples")
+        pq.write_table(pa.Table.from_pylist(head_rows(of)), folder / "heads")
         settings = SETTINGS | {"weights": folders[family]} | changes
         files = (folder / "examples", folder / "heads", tokens)
         options = {"seed": seed, "device": CPU, "work_root": tmp_path / name / "work"}
@@ -334,7 +334,7 @@ def test_a_killed_training_keeps_the_weights_of_an_uninterrupted_one(kept, monke
 
 def test_work_of_other_inputs_is_not_reused(train, tokenised, tmp_path):
     reversed_texts = dict(zip(texts(), reversed(texts().values()), strict=True))
-    changes = [{}, {"identity": {"weights": "2"}}, {"seed": 1}, {"bf16": True}]
+    changes = [{}, {"identity": {"code": "2"}}, {"seed": 1}, {"bf16": True}]
     changes.append({"tokens": tokenised(reversed_texts)})
     for number, change in enumerate(changes, 1):
         train(ONE_HEAD, TRIAL | {"updates": [1]}, **change)
@@ -381,12 +381,12 @@ def test_other_weights_in_the_same_folder_are_trained_on(kept, tokens, tmp_path,
             logging.root.handlers[:] = handlers
         return len(trained) > before, weights_in(output / "weights")
 
-    kept("start", heads=ONE_HEAD, updates=[1])
+    kept("start", of=ONE_HEAD, updates=[1])
     first_trained, first = job()
     assert first_trained
     # Rebuilt with the same content: the finished training is reused.
     shutil.rmtree(start)
-    kept("start", heads=ONE_HEAD, updates=[1])
+    kept("start", of=ONE_HEAD, updates=[1])
     again_trained, again = job()
     assert not again_trained and all(torch.equal(first[name], again[name]) for name in first)
     path = start / "model.safetensors"
@@ -449,7 +449,7 @@ def test_a_constant_schedule_stays_after_its_warmup(kept, rates):
 
 
 def test_without_an_update_an_encoder_gets_the_seed_s_head(kept, folders):
-    folder, record = kept(heads=ONE_HEAD, updates=[0])
+    folder, record = kept(of=ONE_HEAD, updates=[0])
     model, heads = multi_head.load_trained(folder, CPU)
     fresh = multi_head.load(folders["bert"], [2], "family", 0)
     assert heads == {"1": list(HEADS["1"])} and record["resumed_from_update"] == {}
@@ -459,13 +459,13 @@ def test_without_an_update_an_encoder_gets_the_seed_s_head(kept, folders):
 
 
 def test_training_starts_from_trained_weights_and_their_head(kept):
-    start, _ = kept("start", heads=ONE_HEAD, updates=[3])
-    unchanged, _ = kept("unchanged", heads=ONE_HEAD, updates=[0], weights=str(start))
+    start, _ = kept("start", of=ONE_HEAD, updates=[3])
+    unchanged, _ = kept("unchanged", of=ONE_HEAD, updates=[0], weights=str(start))
     assert same(start, unchanged)
-    further, _ = kept("further", heads=ONE_HEAD, updates=[1], weights=str(start), learning_rate=1e-12)
+    further, _ = kept("further", of=ONE_HEAD, updates=[1], weights=str(start), learning_rate=1e-12)
     for name, tensor in weights_in(start).items():
         assert torch.allclose(weights_in(further)[name], tensor, atol=1e-9), name
-    assert not same(start, kept("fresh", heads=ONE_HEAD, updates=[1])[0])
+    assert not same(start, kept("fresh", of=ONE_HEAD, updates=[1])[0])
 
 
 def test_an_accumulation_that_does_not_divide_the_batch_is_refused(train):
@@ -532,7 +532,7 @@ def test_bigbird_reads_a_text_alike_whatever_came_before(folders):
 
 
 def test_classes_may_be_weighted_equally(kept, loaded):
-    options = {"heads": TWO_HEADS, "updates": [1], "sampling": "shuffled", "loss": "cross_entropy"}
+    options = {"of": TWO_HEADS, "updates": [1], "sampling": "shuffled", "loss": "cross_entropy"}
     plain, _ = kept("none", **options)
     balanced, _ = kept("balanced", class_weights="balanced", **options)
     expected = []
