@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with Python 3.11 to 3.13, make and a package index:
 #   make run     set up, then run the pipeline on the embedded sample
-#   make test    set up, then check style and run the tests; `make quick` runs the unit tests alone
+#   make test    set up, then check style and run the tests; `make quick` runs the unit tests alone,
+#                `make faults` the tests of killed runs with 20 kills
 
 # The first Python that will do, 3.11 before all others since the pins are made with it.  A name on the path
 # may be a shim of a version that is not installed: each is tried.
@@ -11,17 +12,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: run test quick lint lock clean
+.PHONY: run test quick faults lint lock clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.run
 	$(BIN)/snakemake --cores $(CORES)
 
 test: lint
-	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations=40
 
 quick: lint
 	$(BIN)/python -m pytest -n $(CORES) tests/unit
+
+faults: $(VENV)/.test
+	LEXTABLES_KILLS=20 $(BIN)/python -m pytest tests/workflow/test_faults.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

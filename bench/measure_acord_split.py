@@ -1,9 +1,9 @@
-"""How many of ACORD's relevant test clauses are relevant to a training or validation query too.
+"""Count ACORD's relevant test clauses that are also relevant to a training or validation query.
 
-The official split is one of queries over one collection of clauses, so that a clause may be rated on both
-sides.  Prints how many relevant clauses of the test queries (three stars or more) are relevant to another
-split's query, and what a ranking scores that knows no query and no text: the clauses rated for a test query,
-by the gain that each has for the training and validation queries together; those alike by their ids.
+The official split divides the queries over one collection of clauses, so a clause may be rated on both sides.
+The script prints how many relevant clauses of the test queries (three stars or more) are relevant to a query
+of another split, and the score of a ranking without query and text: the clauses rated for a test query, by
+the gain of each for the training and validation queries together (ties by id).
 
     PYTHONPATH=workflow python bench/measure_acord_split.py results/data/acord
 """

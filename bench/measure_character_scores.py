@@ -1,6 +1,6 @@
-"""Score a run's passages by LegalBench-RAG's released code, beside our own metrics.
+"""Compare a run's scores with those of LegalBench-RAG's released code.
 
-The released code is no part of this repository: give the folder of a clone.  Stops where a number differs.
+The released code is not part of this repository: pass the folder of a clone.  Stops at the first difference.
 
     PYTHONPATH=workflow python bench/measure_character_scores.py results/data/legalbench_rag \\
         results/runs/legalbench_rag/retrieve/bm25/text/seed0 --released legalbenchrag
@@ -16,7 +16,7 @@ from typing import Any
 
 from lextables.pipeline.dataset import read
 from lextables.tables.inputs import by_name
-from lextables.tasks.retrieval.schema import ranked
+from lextables.tasks.retrieval.collection import ranked
 
 CUTOFFS = (1, 2, 4, 8, 16, 32, 64)
 

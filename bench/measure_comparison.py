@@ -1,19 +1,18 @@
-"""Measure how often the comparison of rows is right, in simulated data whose truth is known.
+"""Measure how often the comparison of rows is right, on simulated data with a known truth.
 
-For each kind of score and number of rows that read the same units:
+For each kind of score and number of rows on the same units:
 
-- false alarms: how often any two rows are said to differ where none do (5 % at most is promised, after Holm's
-  correction over all pairs);
-- coverage: how often the paired interval of two rows covers their true difference (95 %), where there is none
-  and where there is one;
-- found: how often the first row, which is ahead of the last by what is called detectable, is said to differ
-  from it, after the same correction (80 %).  The other rows lie halfway between the two.  Beside it stands
-  the true difference as a share of what is called detectable, on average over the data sets.
+- false alarms: how often any two equal rows are reported as different (at most 5 % after Holm's correction
+  over all pairs);
+- coverage: how often the paired interval of two rows covers their true difference (95 %), zero or not;
+- found: how often the first row, which leads the last by the detectable difference, is reported as different
+  after the same correction (80 %).  The other rows lie halfway.  The next column is the true difference as a
+  share of the detectable one, on average over the data sets.
 
 The truth is the score of a very large sample from the same source.
 
-With `--results FOLDER` real rows follow: the differences of each two rows that ran there, less their mean, so
-that nothing differs, with as many units drawn with replacement as there are.
+With `--results FOLDER` real rows follow: the differences of each two rows in that folder minus their mean, so
+that no rows differ, with units resampled with replacement.
 
     PYTHONPATH=workflow python bench/measure_comparison.py [--sets 400] [--rows 2 4 6 10] [--only NAME]
     [--results ../real/results]
@@ -30,8 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from lextables.metrics import classification, minority_aupr
-from lextables.metrics.intervals import mean_interval
-from lextables.metrics.pseudo_values import pseudo_values
+from lextables.metrics.intervals import mean_interval, pseudo_values
 from lextables.metrics.spans import RECALLS, Counts, precision_at_recall
 from lextables.metrics.spans_by_contract import area_by_unit
 from lextables.pipeline.dataset import read
@@ -41,8 +39,8 @@ from measure_interval_coverage import HEADS, five_star_values, ndcg_values
 ROWS = (2, 4, 6, 10)
 LARGE = 40_000  # units of a sample whose scores count as the truth
 
-# Draws what each unit adds to the score of each row, float64 (rows, units), from the rows' skills; the mean
-# is the score.
+# Draws the contribution of each unit to the score of each row, float64 (rows, units), from the rows' skills;
+# the mean is the score.
 Draw = Callable[[np.random.Generator, int, np.ndarray], np.ndarray]
 
 
@@ -203,7 +201,7 @@ def measured(draw: Draw, units: int, rows: int, gap: float, sets: int, seed: int
     }
     if effect(units, tests) == math.inf:
         return found | dict.fromkeys(("covers, differing", "found", "of detectable"), math.nan)
-    # A first guess of the gap that is just detectable, mended five times by what it comes to.
+    # A first guess of the detectable gap, corrected five times by the measured one.
     for _ in range(5):
         wanted = np.mean([_detectable(draw(rng, units, np.array([gap, 0.0])), tests) for _ in range(60)])
         gap *= float(np.clip(wanted / max(abs(_truth(draw, rng, gap)), 1e-9), 0.2, 5))
@@ -249,7 +247,7 @@ def real(results: Path, sets: int) -> Iterator[tuple[str, float, float, int]]:
     for path in sorted(results.glob("runs/*/*/*/*/seed0/units.parquet")):
         of_metric: dict[str, dict[str, float]] = defaultdict(dict)
         for row in read(path):
-            # By the strict readings no table compares rows.
+            # No table compares rows by strict scores.
             if row["group"] == "all" and not row["metric"].endswith(", strict"):
                 of_metric[row["metric"]][row["unit"]] = row["value"]
         data_set, *run = path.parent.relative_to(results / "runs").parts
@@ -261,7 +259,7 @@ def real(results: Path, sets: int) -> Iterator[tuple[str, float, float, int]]:
         if len(units) >= 20 and both:
             alarms, covered = [], []
             for _ in range(sets):
-                # All pairs by the same units, as in a table.
+                # All pairs on the same units, as in a table.
                 drawn = np.array(both)[:, rng.integers(0, len(units), len(units))]
                 centred = drawn - np.mean(both, axis=1, keepdims=True)
                 alarms.append(min(holm(sign_flip(centred).tolist())) < ALPHA)

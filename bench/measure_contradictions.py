@@ -1,10 +1,10 @@
-r"""Measure what the contradiction algorithm takes of real parentheticals, with both parsers.
+r"""Measure what the contradiction algorithm accepts of real parentheticals, with both parsers.
 
-The hypotheses are the parentheticals of the named volumes that pass the filters of A.1.2 and hold no
-quotation mark and four words or more, whether their citation has a pincite or not; each text counts once.
-Printed for each parser: how many are taken and why the others are not, the share with pivotal negation,
-how often the algorithm undoes what it did, and seconds; then how often the parsers agree.  With --outputs
-a json line is written for each hypothesis, to be read.
+The hypotheses are the parentheticals of the named volumes that pass the filters of A.1.2 and have no
+quotation mark and four words or more, with a pincite or without; each text counts once.  The script prints
+for each parser: how many are accepted and why the others are rejected, the share with pivotal negation, how
+often the algorithm reverses its own change, and seconds; then how often the parsers agree.  --outputs writes
+a JSON line for each hypothesis, for reading.
 
     PYTHONPATH=workflow python bench/measure_contradictions.py \
         --model ../shared/mirror/models/benepar_en_gum \

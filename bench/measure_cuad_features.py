@@ -1,19 +1,19 @@
-"""Measure the features of CUAD's training file against the conversion that the released train.py calls.
+"""Compare the features of CUAD's training file with the conversion that the released train.py calls.
 
-That is transformers' squad_convert_examples_to_features, which transformers 5 has dropped: give an
-interpreter that has transformers 4.  Both sides begin with the text of the same contracts and end with
-the sequences of every window, in windows of 512 tokens that start 256 tokens apart.  The released side is
-too slow for the whole file, so the two are compared on some contracts, drawn with a seed; then our side
-alone makes the whole file.  Memory is the resident size summed over a process and all its children,
-looked at ten times a second, so that pages shared between them count more than once.
+That is transformers' squad_convert_examples_to_features, which transformers 5 no longer has: pass an
+interpreter with transformers 4.  Both sides start with the text of the same contracts and end with the
+sequences of every window of 512 tokens, with a stride of 256.  The released side is too slow for the whole
+file, so the two are compared on some contracts, drawn with a seed; then our side converts the whole file.
+Memory is the resident size summed over a process and all its children, sampled ten times a second; shared
+pages count more than once.
 
     python3.11 -m venv /tmp/tf4 && /tmp/tf4/bin/pip install transformers==4.57.6 torch==2.13.0
     PYTHONPATH=workflow python bench/measure_cuad_features.py \
         ../shared/mirror/cuad/data.zip --released /tmp/tf4/bin/python
 
 The tokenizer is that of all-MiniLM-L6-v2 (the vocabulary of bert-base-uncased): the fast one on our side,
-the slow one on the released side, which takes no other.  train.py turns lower-casing off unless it is
-asked for; here it is on.
+the slow one on the released side, which accepts no other.  train.py lower-cases only on request; here
+lower-casing is on.
 """
 
 import argparse
@@ -38,13 +38,13 @@ MEMORY_BAR_MIB, SPEED_BAR = 2048, 10
 
 
 def processor_seconds() -> float:
-    """Return the processor seconds of this process and of its children that have ended."""
+    """Return the processor seconds of this process and of its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 class Clock:
-    """Wall and processor seconds since it was made."""
+    """Wall and processor seconds since its creation."""
 
     def __init__(self) -> None:
         self.wall, self.processor = time.perf_counter(), processor_seconds()
@@ -91,10 +91,11 @@ def released_side(folder: Path, tokenizer: str, threads: int) -> None:
 
 
 def our_side(folder: Path, tokenizer: str, processes: int, keep: bool) -> None:
-    """Write the features, then ask for the sequence of every window once."""
+    """Write the features, then read the sequence of every window once."""
     from transformers import AutoTokenizer
 
-    from lextables.tasks.spans.windows import WindowDataset, WindowSettings, write_features
+    from lextables.tasks.spans.features import write_features
+    from lextables.tasks.spans.windows import WindowDataset, WindowSettings
 
     fast = AutoTokenizer.from_pretrained(tokenizer)
     settings = WindowSettings(MAX_LENGTH, STEP, MAX_QUESTION_LENGTH)
@@ -182,7 +183,7 @@ def write_tables(documents: list[dict[str, Any]], folder: Path) -> None:
 
 
 def by_window(side: Path) -> dict[tuple[str, int], tuple[tuple[int, ...], tuple[int, int]]]:
-    """The token ids and the two positions of each (example, number of the window)."""
+    """Return the token ids and the two positions of each (example, number of the window)."""
     data = np.load(side)
     seen: Counter[str] = Counter()
     found = {}
@@ -194,7 +195,7 @@ def by_window(side: Path) -> dict[tuple[str, int], tuple[tuple[int, ...], tuple[
 
 
 def compare(folder: Path, documents: list[dict[str, Any]], tokenizer: str) -> None:
-    """Print which windows the two sides make alike, and what differs in the others."""
+    """Print how many windows are equal on both sides, and what differs in the others."""
     from transformers import AutoTokenizer
 
     decode = AutoTokenizer.from_pretrained(tokenizer).decode
@@ -227,7 +228,7 @@ def compare(folder: Path, documents: list[dict[str, Any]], tokenizer: str) -> No
 
 
 def main() -> None:
-    """Measure and print; exit with 1 when a bar is missed."""
+    """Measure and print; exit with 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("data", type=Path, help="CUAD's data.zip")
     parser.add_argument("--released", help="a Python interpreter that has transformers 4 and torch")

@@ -1,19 +1,18 @@
-"""Measure the scoring of n-best spans against CUAD's released evaluate.py, and hold the two to each other.
+"""Compare the scoring of n-best spans with CUAD's released evaluate.py, and measure both.
 
-Both score the same file of predictions for the test contracts, made by make_nbest.py, in one process.
-Timed is what takes predictions and gold spans in memory, each as its own reader leaves them, to the
-curve over all thresholds, its area, and precision at 80 and 90 % recall: once over all questions, and once
-over all and the 41 categories.  Reading the file is timed apart.  The time is CPU seconds; ours is the
-middle of several passes, half of them before and half after the released ones.  Then every point of the
-curves and every metric is compared, and any difference stops the program.
+Both score the same predictions for the test contracts, made by make_nbest.py, in one process.  The time is
+from predictions and gold spans in memory, as each reader returns them, to the curve over all thresholds, its
+area, and precision at 80 and 90 % recall: once over all questions, and once over all and the 41 categories.
+Reading the file is measured separately.  Times are CPU seconds; ours is the median of several passes, half of
+them before and half after the released ones.  Then every point of the curves and every metric is compared,
+and any difference stops the program.
 
-The released code is no part of this repository: give the folder with its evaluate.py and
+The released code is not part of this repository: pass the folder with its evaluate.py and
 category_descriptions.csv.
 
     PYTHONPATH=workflow python bench/measure_cuad_scoring.py RELEASED ../shared/mirror/cuad/data.zip
 
-With --golden FILE the released numbers in a golden file are computed anew from its questions and
-predictions instead.
+--golden FILE recomputes the released numbers of a golden file from its questions and predictions instead.
 """
 
 import argparse
@@ -45,7 +44,7 @@ from lextables.metrics.spans import (
     sweep,
 )
 from lextables.pipeline.atomic import write_text
-from lextables.tasks.spans.nbest_json import read_nbest
+from lextables.tasks.spans.submitted import released_nbest
 from make_nbest import make_nbest, table_rows
 
 PASSES = 10
@@ -55,7 +54,7 @@ Result = dict[str, Any]
 
 
 def released_evaluator(folder: Path) -> ModuleType:
-    """Import the released evaluate.py, which reads category_descriptions.csv beside it as it loads."""
+    """Import the released evaluate.py, which reads category_descriptions.csv from its folder."""
     spec = importlib.util.spec_from_file_location("released_evaluate", folder / "evaluate.py")
     module = importlib.util.module_from_spec(spec)
     with chdir(folder):
@@ -66,7 +65,7 @@ def released_evaluator(folder: Path) -> ModuleType:
 def released_result(
     released: ModuleType, nbest: Mapping[str, Any], answers: Mapping[str, Sequence[str]], category: str | None
 ) -> Result:
-    """Return what the released functions give, called as its get_results calls them."""
+    """Return the results of the released functions, called as in its get_results."""
     assert sorted(nbest) == sorted(answers)
     precision, recall, thresholds = released.get_precisions_recalls(nbest, answers, category)
     return {
@@ -79,7 +78,7 @@ def released_result(
 
 
 def overall(nbest: Nbest, asked: Gold) -> Result:
-    """Return the same of ours, over all questions."""
+    """Return our results over all questions."""
     check_questions(nbest, asked)
     curve = overall_counts(paper_matches(nbest, asked, RELAXED), asked, sweep()).curve()
     values = {"precision": curve.precision, "recall": curve.recall} | paper_values(curve)
@@ -87,7 +86,7 @@ def overall(nbest: Nbest, asked: Gold) -> Result:
 
 
 def every_group(nbest: Nbest, asked: Gold) -> dict[str, Result]:
-    """Return the same of ours, over all and for each category."""
+    """Return our results over all questions and for each category."""
     check_questions(nbest, asked)
     groups, counted = paper_counts(paper_matches(nbest, asked, RELAXED), asked, sweep())
     curve = counted.curve()
@@ -98,7 +97,7 @@ def every_group(nbest: Nbest, asked: Gold) -> dict[str, Result]:
 
 
 def compare(ours: Result, theirs: Result, group: str) -> int:
-    """Return how many numbers were compared; stop at a difference.  NaN equals NaN."""
+    """Return the number of values compared; stop at a difference.  NaN equals NaN."""
     assert ours.keys() == theirs.keys()
     for name, value in theirs.items():
         equal = np.array_equal(np.array(ours[name], float), np.array(value, float), equal_nan=True)
@@ -137,7 +136,7 @@ def measure(released: ModuleType, data: Path, seed: int, scratch: Path) -> None:
     path.write_text(json.dumps(made), encoding="utf-8")
     del made
 
-    read_seconds, nbest = timed(read_nbest, path)
+    read_seconds, nbest = timed(lambda: released_nbest(json.loads(path.read_text()), str(path)))
     asked = gold(questions, answers)
     load_seconds, their_nbest = timed(released.load_json, path)
     their_answers = released.get_answers(squad)
@@ -171,7 +170,7 @@ def measure(released: ModuleType, data: Path, seed: int, scratch: Path) -> None:
 
 
 def refresh_golden(released: ModuleType, path: Path) -> None:
-    """Write the released numbers into a golden file, one line a record so that a change can be read."""
+    """Write the released numbers into a golden file, one record per line for readable diffs."""
     content = json.loads(path.read_text(encoding="utf-8"))
     answers = {question["question_id"]: question["spans"] for question in content["questions"]}
     categories = sorted({question["category"] for question in content["questions"]})

@@ -1,8 +1,8 @@
-"""How much of CUAD's test contracts stands in a training contract too, by runs of eight words.
+"""Measure how much of CUAD's test contracts also occurs in a training contract, by sequences of eight words.
 
-Runs are compared in lower case, whatever the line breaks: a contract may stand in both splits with its lines
-wrapped otherwise.  Prints the test contracts that share most with one training contract, and how many share
-more than half and more than a fifth.
+Sequences are compared in lower case and across line breaks: a contract may occur in both splits with
+different line breaks.  The script prints the test contracts that share most with one training contract, and
+how many share more than half and more than a fifth.
 
     PYTHONPATH=workflow python bench/measure_cuad_split.py ../shared/mirror/cuad/data.zip
 """
@@ -29,13 +29,13 @@ def texts(path: Path) -> dict[str, dict[str, str]]:
 
 
 def runs(text: str) -> set[tuple[str, ...]]:
-    """Return the runs of `WORDS` words in a text."""
+    """Return the sequences of `WORDS` words in a text."""
     words = text.lower().split()
     return set(zip(*(words[start:] for start in range(WORDS)), strict=False))
 
 
 def shared(found: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[float, str]]:
-    """Return {test contract: (the largest share of its runs in one training contract, that contract)}."""
+    """Return {test contract: (largest share of its sequences in one training contract, that contract)}."""
     sizes, holders = {}, defaultdict(list)
     for title, text in found["test"].items():
         of_test = runs(text)
@@ -61,7 +61,7 @@ def main() -> None:
     given = arguments.parse_args()
     found = sorted(shared(texts(given.release)).items(), key=lambda item: -item[1][0])
     for title, (share, training) in found[: given.first]:
-        print(f"{100 * share:5.1f} % of {title} stand in {training}")
+        print(f"{100 * share:5.1f} % of {title} occur in {training}")
     for least in (0.5, 0.2):
         print(f"more than {least:.0%}: {sum(share > least for _, (share, _) in found)} of {len(found)}")
 

@@ -1,11 +1,11 @@
-"""Measure how much LawngNLI's column (6) is ahead of another, with examples of one opinion drawn together.
+"""Measure the lead of LawngNLI's column (6) over another, resampling whole opinions.
 
-McNemar's test in the tables counts examples as strangers to each other, though twins share a premise and
-several pairs of twins an opinion.  Here whole opinions are drawn, with all their test examples.
+McNemar's test in the tables treats examples as independent, though twins share a premise and several pairs of
+twins an opinion.  Here opinions are resampled with all their test examples.
 
     PYTHONPATH=workflow python bench/measure_gap.py results words overlap
 
-``words`` and ``overlap`` are keys of linear models of the panel whose readings are in ``results``.
+``words`` and ``overlap`` are keys of linear models in the panel whose readings are in ``results``.
 """
 
 import argparse

@@ -1,21 +1,22 @@
-"""Measure fine-tuning on a GPU: what each means of speed is worth, one after the other, in twenty minutes.
+"""Measure fine-tuning on a GPU: the gain by each technique, one after the other, in twenty minutes.
 
-The project's own code trains on CUAD's windows, MAUD's texts and ACORD's pairs, as the papers cut and batch
-them, first plainly, then with one thing more at a time.  For each: real tokens a second, the share of
-padding, the share of the rate that great matrix products reach here, and the greatest memory.  What is found
-is written after every measurement (`measured.json`, `measured.md`), so that what is cut short keeps it.
+The project's own code trains on CUAD's windows, MAUD's texts and ACORD's pairs, with the papers' lengths and
+batches, first without and then with one technique more at a time.  For each: tokens per second without
+padding, the share of padding, the share of the device's rate in large matrix products, and peak memory.
+Results are written after every measurement (`measured.json`, `measured.md`), so an interrupted run keeps
+them.
 
-First, where results are, make a folder that is small enough to carry (60 contracts and a small encoder in
-half precision are some 46 MiB):
+First make a folder that is small enough to copy, where results are (60 contracts and a small encoder in half
+precision are about 46 MiB):
 
     PYTHONPATH=workflow python bench/measure_gpu.py pack results/release <folder of an encoder> carried
 
-Then, where the GPU is:
+Then, on the machine with the GPU:
 
     PYTHONPATH=workflow python bench/measure_gpu.py measure carried measured --base
 
-``--base`` measures an encoder of BERT-base's size as well, with weights drawn at random, which are as fast
-as any.  A processor takes ``--device cpu --steps 2``: that is for trying the script.
+``--base`` also measures an encoder of BERT-base's size with random weights, whose speed is the same.  To try
+the script on a processor, use ``--device cpu --steps 2``.
 """
 
 import argparse
@@ -46,29 +47,28 @@ from lextables.models import (
     cross_encoder,
     in_parts,
     loading,
-    span_head,
     throughput,
     unpadding,
 )
 from lextables.models.device import describe
 from lextables.models.in_parts import InParts
-from lextables.models.precision import in_words, tf32
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import load_tokenizer
+from lextables.models.precision import precision_name, tf32
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read
 from lextables.tasks.classification import training as classification
+from lextables.tasks.classification.examples import Text
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import padded
-from lextables.tasks.classification.texts import Text
 from lextables.tasks.spans import training as spans
-from lextables.tasks.spans.features import question_texts
+from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
     WindowSettings,
     balanced,
     open_windows,
-    write_features,
+    question_texts,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -93,7 +93,7 @@ MAUD = {
 
 @dataclass(frozen=True)
 class Case:
-    """How a training goes; batches go through the model in so many ``parts``."""
+    """How a training runs; batches go through the model in ``parts`` micro-batches."""
 
     name: str
     tf32: bool = False
@@ -107,7 +107,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Each with one thing more than the one before, but for the last two, which stand beside the whole."""
+    """Return the cases: each adds one technique to the one before, except the last two."""
     found = [Case("single precision")]
     more: dict[str, dict[str, Any]] = {
         "TF32": {"tf32": True},
@@ -155,7 +155,7 @@ class Watch(TrainerCallback):
 
 
 def now(device: torch.device) -> float:
-    """The time when all that was asked of the device is done, in seconds."""
+    """Return the time after all work on the device is done, in seconds."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
@@ -163,8 +163,8 @@ def now(device: torch.device) -> float:
 
 @contextmanager
 def trained(case: Case, watch: Watch) -> Iterator[None]:
-    """In this context the project's trainings go as the case says, and ``watch`` watches them."""
-    settle = unpadding.settle
+    """In this context the project's trainings run as in the case, and ``watch`` measures them."""
+    unpad_on = unpadding.unpad_on
 
     def train(self: InParts, resume_from_checkpoint: None = None) -> Any:
         self.args.optim = "adamw_torch_fused" if case.fused else "adamw_torch"
@@ -174,7 +174,7 @@ def trained(case: Case, watch: Watch) -> Iterator[None]:
         body = throughput.encoder(self.model)
         watch.cost = throughput.cost(body)
         if case.unpadded:
-            watch.said = settle(body, watch.device)
+            watch.said = unpad_on(body, watch.device)
         if case.compiled:
             body.compile(backend=case.compiler)
         self.add_callback(watch)
@@ -183,7 +183,7 @@ def trained(case: Case, watch: Watch) -> Iterator[None]:
     with (
         patch.object(checkpoints, "mixed", lambda *_: case.bf16),
         patch.object(checkpoints, "tf32", lambda device, wanted: tf32(device, wanted=case.tf32)),
-        patch.object(unpadding, "settle", lambda *_: "padded: not in this case"),
+        patch.object(unpadding, "unpad_on", lambda *_: "padded: not in this case"),
         patch.object(in_parts, "count", watch.count),
         patch.object(InParts, "train", train),
     ):
@@ -205,7 +205,7 @@ def cuad(data: Path, tokenizer: Any, scratch: Path, longest: int) -> Work:
 
     def work(folder: str, device: torch.device, scratch: Path) -> None:
         spans.finetune(
-            span_head.load(folder, device),
+            loading.load_span_model(folder, device),
             dataset,
             Collator.of(tokenizer),
             **{
@@ -292,7 +292,7 @@ def reading(tokens: Path, device: torch.device) -> dict[str, Callable[[str], dic
                 begun = now(device)
                 for batch in given:
                     model(**{name: part.to(device) for name, part in batch.items()})
-            seconds, precision = now(device) - begun, in_words(torch.float32, device)
+            seconds, precision = now(device) - begun, precision_name(torch.float32, device)
             rate = throughput.matrix_rate(device, torch.float32, precision)
         return {
             "tokens_per_second": round(int(lengths.sum()) / seconds),
@@ -306,7 +306,7 @@ def reading(tokens: Path, device: torch.device) -> dict[str, Callable[[str], dic
 
 
 def one(case: Case, work: Work, folder: str, watch: Watch) -> dict[str, Any]:
-    """What a training of a case comes to."""
+    """Return the measurements of a training of a case."""
     device = watch.device
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -315,7 +315,7 @@ def one(case: Case, work: Work, folder: str, watch: Watch) -> dict[str, Any]:
         work(folder, device, Path(scratch))
     seconds, dtype = watch.ended - watch.begun, torch.bfloat16 if case.bf16 else torch.float32
     with tf32(device, wanted=case.tf32):
-        precision = in_words(dtype, device)
+        precision = precision_name(dtype, device)
         rate = throughput.matrix_rate(device, dtype, precision)
     peak = torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None
     return {
@@ -347,14 +347,14 @@ def ended_after(seconds: float) -> Iterator[None]:
 
 @dataclass
 class Report:
-    """What was measured, written anew to ``folder`` with each measurement until the time ``until``."""
+    """The measurements, written to ``folder`` after each one, until the time ``until``."""
 
     folder: Path
     about: dict[str, Any]
     until: float
 
     def add(self, model: str, work: str, case: str, limit: float, measure: Callable[[], dict]) -> None:
-        """Measure and write down what is found, or why nothing is."""
+        """Measure, and write the result or the reason why there is none."""
         if time.monotonic() > self.until:
             found = {"failed": "the time was over"}
         else:
@@ -374,7 +374,7 @@ class Report:
 
 
 def table(about: Mapping[str, Any]) -> str:
-    """The measurements in Markdown, as docs/gpu.md shows them."""
+    """The measurements in Markdown, as docs/cluster.md shows them."""
     rates = ", ".join(f"{name} {rate / 1e12:.4g}" for name, rate in about["rates"].items())
     libraries = ", ".join(f"{name} {number}" for name, number in about["libraries"].items())
     columns = ("tokens_per_second", "padding_share", "model_flops_share", "peak_gpu_memory_mib")
@@ -396,7 +396,7 @@ def table(about: Mapping[str, Any]) -> str:
 
 
 def measure(options: argparse.Namespace) -> int:
-    """Measure all that there is time for; 1 where a measurement failed."""
+    """Measure everything that time allows; return 1 if a measurement failed."""
     device, begun = torch.device(options.device), time.monotonic()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -405,7 +405,7 @@ def measure(options: argparse.Namespace) -> int:
     report = Report(options.to, about | {"rates": {}, "measured": []}, begun + 60 * options.minutes)
     for dtype, wanted in ((torch.bfloat16, False), (torch.float32, True), (torch.float32, False)):
         with tf32(device, wanted=wanted):
-            precision = in_words(dtype, device)
+            precision = precision_name(dtype, device)
             report.about["rates"][precision] = throughput.matrix_rate(device, dtype, precision)
     with tempfile.TemporaryDirectory() as scratch:
         for name, folder in encoders(options, Path(scratch)).items():
@@ -448,7 +448,7 @@ def encoder(report: Report, options: argparse.Namespace, name: str, folder: str,
 
 
 def pack(options: argparse.Namespace) -> int:
-    """Write the folder that is carried: the encoder in half precision, and what of the tables is read."""
+    """Write the folder to copy: the encoder in half precision, and the parts of the tables that are read."""
     from lextables.papers.packages import load
     from lextables.tasks.retrieval import collection
     from lextables.tasks.retrieval.cross_encoder_tuning import training_pairs
@@ -472,7 +472,7 @@ def pack(options: argparse.Namespace) -> int:
     pairs, targets = training_pairs(collection.load(files, task))
     queries, clauses = zip(*pairs, strict=True)
     rows = pa.table({"query": queries, "clause": clauses, "target": targets})
-    # Each clause once, where a dictionary of the usual size would give up.
+    # Each clause once: a dictionary of the default size would be too small.
     once = {"compression": "zstd", "dictionary_pagesize_limit": 2**26}
     pq.write_table(rows, to / "acord/pairs.parquet", **once)
     size = sum(path.stat().st_size for path in to.rglob("*") if path.is_file())

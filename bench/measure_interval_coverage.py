@@ -1,13 +1,14 @@
-"""Measure how often each sampling interval that the tables print covers the true value, in simulated data.
+"""Measure how often each sampling interval of the tables covers the true value, on simulated data.
 
-The truth of a simulation is the score of a very large sample from the same source.  Printed for each: the
-share of data sets whose 95 % interval covers it, where the misses lie (below: the whole interval lies
-below the truth), the mean width, and the share of data sets that have an interval at all.
+The truth of a simulation is the score of a very large sample from the same source.  The script prints for
+each interval: the share of data sets whose 95 % interval covers the truth, on which side the misses are
+(below: the whole interval is below the truth), the mean width, and the share of data sets with an interval.
 
     PYTHONPATH=workflow python bench/measure_interval_coverage.py [--sets 400] [--only NAME]
 """
 
 import argparse
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -21,7 +22,7 @@ Simulation = Callable[[np.random.Generator, int], Iterator[tuple[str, float, Int
 
 
 def ndcg_values(rng: np.random.Generator, queries: int) -> np.ndarray:
-    """NDCG a query as retrieval has it: a seventh are 0, a twelfth 1, the rest spread between."""
+    """NDCG per query as in retrieval: a seventh are 0, a twelfth 1, the rest spread between."""
     kind = rng.random(queries)
     return np.where(kind < 0.15, 0.0, np.where(kind < 0.23, 1.0, rng.beta(1.2, 1.0, queries)))
 
@@ -41,7 +42,7 @@ def means(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Int
 
 
 def changes(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Interval]]:
-    """The paired change between two systems that share half of what moves a query."""
+    """The paired change between two systems that share half of the variance of a query."""
 
     def draw(queries: int) -> np.ndarray:
         shared = rng.normal(size=queries)
@@ -89,6 +90,14 @@ def maud_heads(rng: np.random.Generator, contracts: int, skill: float) -> list[m
     return heads
 
 
+def interval(
+    name: str, heads: list, metric: classification.Metric, most: float = classification.MOST_UNITS
+) -> Interval:
+    """The jackknife interval of a metric over all heads."""
+    ends = next(classification.jackknives(name, metric, heads, most)).ends()
+    return (ends[0]["value"], ends[1]["value"]) if ends else None
+
+
 def areas(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Interval]]:
     """MAUD's AUPR over its contracts, by the jackknife."""
     for skill in (0.0, 0.8, 1.6):
@@ -96,12 +105,7 @@ def areas(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, float, Int
         for contracts in (150, 80):
             for _ in range(sets):
                 heads = maud_heads(rng, contracts, skill)
-                rows = {
-                    row["metric"]: row["value"]
-                    for row in minority_aupr.intervals(heads)
-                    if row["group"] == "all"
-                }
-                found = (rows["AUPR, low"], rows["AUPR, high"]) if rows else None
+                found = interval("AUPR", heads, classification.aupr, math.inf)
                 yield f"MAUD's AUPR, skill {skill}, {contracts} contracts", truth, found
 
 
@@ -128,8 +132,7 @@ def classifiers(rng: np.random.Generator, sets: int) -> Iterator[tuple[str, floa
         for _ in range(sets):
             head = answered_head(rng, documents)
             for name in names:
-                found = classification.intervals(name, [head], classification.METRICS[name])
-                ends = (found[0]["value"], found[1]["value"]) if found else None
+                ends = interval(name, [head], classification.METRICS[name])
                 yield f"{name} of a classifier, {documents:,} documents", truths[name], ends
 
 

@@ -1,12 +1,11 @@
-"""Measure the linear baseline of classification: what it scores, and how long it learns and reads.
+"""Measure the scores and times of the linear baseline of classification.
 
-The data set is a folder of results/data that the workflow made.  Without --test the final splits alone are
-used: the examples of each answer of each head are dealt into folds, each read by what was learnt from the
-others, so many times over; this is how the registry's settings were chosen.  A score is the task's own,
-first the mean over folds, which are about as large as the test split where there are five, and then that of
-all folds together.  --set tries another setting than the registry's, --curve learns from shares of the
-examples, --shuffled from labels that are dealt anew within each head; --chance learns nothing and draws its
-scores at random.
+The data set is a folder in results/data.  Without --test only the final splits are used: the examples of each
+answer of each head are divided into folds, and each fold is read by a model trained on the others, several
+times; the registry's settings were chosen in this way.  The score is the task's own, first as the mean over
+folds (five folds are about as large as the test split), then over all folds together.  --set changes a
+setting of the registry, --curve trains on shares of the examples, --shuffled on labels permuted within each
+head; --chance trains nothing and uses random scores.
 
     PYTHONPATH=workflow python bench/measure_linear_classification.py results/data/maud --set longest=3
     PYTHONPATH=workflow python bench/measure_linear_classification.py results/data/maud --features both --test
@@ -33,10 +32,8 @@ from lextables.models.weights import PACKAGE, place
 from lextables.papers import packages
 from lextables.pipeline.dataset import Row, read
 from lextables.tasks.classification import examples as asked_of
-from lextables.tasks.classification.examples import key_of, labels_of
+from lextables.tasks.classification.examples import key_of, labels_of, subset, texts_of
 from lextables.tasks.classification.linear import learn, predict
-from lextables.tasks.classification.sampling import subset
-from lextables.tasks.classification.texts import texts_of
 from lextables.tasks.classification.vectors import encode_texts, read_vectors
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +47,7 @@ def task_of(dataset: str) -> Any:
 
 
 def settings_of(task: Any, features: str, sides: str, changed: Sequence[str]) -> dict[str, Any]:
-    """Return the registry's settings with what is ``changed``; a penalty is that of these features."""
+    """Return the registry's settings with the ``changed`` ones; a penalty is that of these features."""
     settings = task.linear.model_dump() | {"features": features, "sides": sides}
     settings |= {"multi_label": task.multi_label}
     for name, value in (each.split("=") for each in changed):
@@ -62,7 +59,7 @@ def settings_of(task: Any, features: str, sides: str, changed: Sequence[str]) ->
 
 
 def folds(rows: Sequence[Row], count: int, seed: int) -> Iterator[Parts]:
-    """Yield what is learnt from and what is read, for each fold; the answers of a head are dealt evenly."""
+    """Yield training and test examples of each fold; the answers of a head are distributed evenly."""
     groups: dict[tuple[str, tuple[int, ...]], list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
         groups[row["head_id"], labels_of(row)].append(at)
@@ -94,7 +91,7 @@ def score(task: Any, predictions: Sequence[Row], examples: Sequence[Row], heads:
 
 
 def vectors_of(data: Path, task: Any, model: str, words: int, kept: Path) -> dict[str, np.ndarray]:
-    """Return the vectors of the data set's texts by the registry's ``model``, kept for the next time."""
+    """Return the embeddings of the data set's texts by the registry's ``model``, from a cache if possible."""
     path = kept / f"{data.name}-{model}-{words}.parquet"
     if not path.exists():
         known = load_models(ROOT / "resources/models.yaml")[model]
@@ -107,7 +104,7 @@ def vectors_of(data: Path, task: Any, model: str, words: int, kept: Path) -> dic
 
 
 def shuffled(rows: Sequence[Row], seed: int) -> list[Row]:
-    """Return the examples with the labels of their head dealt anew."""
+    """Return the examples with the labels permuted within their head."""
     generator, found = np.random.default_rng(seed), list(rows)
     by_head_: dict[str, list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
@@ -119,7 +116,7 @@ def shuffled(rows: Sequence[Row], seed: int) -> list[Row]:
 
 
 def drawn(rows: Sequence[Row], sizes: Mapping[str, int], seed: int) -> list[Row]:
-    """Return predictions that are drawn at random."""
+    """Return random predictions."""
     generator = np.random.default_rng(seed)
     found = []
     for row in rows:
@@ -183,7 +180,7 @@ def measure(
     task: Any, heads: list[Row], final: list[Row], rows: list[Row], percent: int, given: argparse.Namespace,
     reading: Callable[..., list[Row]],
 ) -> None:  # fmt: skip
-    """Print the scores on the test split, or by cross-validation, of models of a share of the examples."""
+    """Print the test or cross-validation scores of models trained on a share of the examples."""
     if given.test:
         test = list(asked_of.of_splits(rows, task.test))
         draws = given.repeats if percent < 100 or given.shuffled or given.chance else 1

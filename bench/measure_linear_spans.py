@@ -1,14 +1,15 @@
-"""Measure the linear baseline of span extraction: what it scores, and how long it learns and reads.
+"""Measure the scores and times of the linear baseline of span extraction.
 
-The data set is a folder of results/data that the workflow made.  With --folds the training contracts alone
-are used, each fold read by what was learnt from the others; this is how the registry's settings were chosen.
-Without, the test contracts are read.  --set tries another setting than the registry's, and --vectors gives
-what `spans_vectors` made, for the features of that name.  --percents learns from shares of the training
-contracts.  --shuffled learns from answers that are units drawn at random from their contract: what it then
-scores is chance.  --keep keeps the predictions of the test contracts, for measure_released_scores.py, and
---predictions scores those of a finished run.  Scores are those of the released evaluator and those of the
-paper's text, each also without the category that the evaluator relaxes; `--set relaxed=` learns to mark the
-answers of that category alone.
+The data set is a folder in results/data.  With --folds only the training contracts are used, and each fold is
+read by a model trained on the others; the registry's settings were chosen in this way.  Otherwise the test
+contracts are read.
+
+--set changes a setting of the registry (`--set relaxed=` marks the answers of the relaxed category only),
+--vectors gives the output of `spans_vectors` for the features of that name, --percents trains on shares of
+the training contracts, --shuffled on answers that are random units of their contract (its score is chance),
+--keep keeps the predictions of the test contracts for measure_released_scores.py, and --predictions scores
+those of a finished run.  Scores are those of the released evaluator and those of the paper's text, each also
+without the category that the evaluator relaxes.
 
     PYTHONPATH=workflow python bench/measure_linear_spans.py results/data/cuad --folds 4 --set units=20
     PYTHONPATH=workflow python bench/measure_linear_spans.py results/data/cuad --set features=both \
@@ -30,7 +31,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables.metrics.spans import METRICS, STRICT, scores
+from lextables.metrics import STRICT
+from lextables.metrics.spans import METRICS, scores
 from lextables.papers import packages
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.spans.linear import read_contracts, train
@@ -42,7 +44,7 @@ TABLES = ("contracts", "questions", "training_examples")
 
 
 def splits(data: Path, folds: int) -> Iterator[dict[str, str]]:
-    """Yield {contract: split} of each fold, or of the data set where there are none."""
+    """Yield {contract: split} of each fold, or of the data set if there are none."""
     given = {
         row["contract_id"]: row["split"] for row in read(data / "contracts.parquet", ["contract_id", "split"])
     }
@@ -76,7 +78,7 @@ def shuffle(contracts: Path, examples: Path) -> None:
 
 
 def settings_of(dataset: str, changed: list[str]) -> tuple[dict[str, Any], Any]:
-    """Return the registry's settings of the linear model with what is ``changed``, and the task."""
+    """Return the registry's settings of the linear model with the ``changed`` ones, and the task."""
     entries = (packages.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
     task = next(entry.tasks[dataset] for entry in entries if dataset in entry.tasks)
     given = dict(each.split("=") for each in changed)
@@ -87,7 +89,7 @@ def settings_of(dataset: str, changed: list[str]) -> tuple[dict[str, Any], Any]:
 def measure(
     data: Path, split: Mapping[str, str], settings: Mapping[str, Any], task: Any, given: argparse.Namespace
 ) -> None:
-    """Learn from the training contracts of ``split``, read its test contracts, and print."""
+    """Train on the training contracts of ``split``, read its test contracts, and print."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         contracts, questions, examples = divided(data, split, folder)
@@ -107,7 +109,7 @@ def measure(
 
 
 def show(predictions: Path, questions: Path, answers: Path, task: Any) -> None:
-    """Print the scores of predictions: as released, by the paper's text, without the relaxed category."""
+    """Print the scores of predictions: released evaluator, paper's text, without the relaxed category."""
     asked = [row for row in read(questions) if row["split"] == "test"]
     parts = {"": asked}
     if task.relaxed:

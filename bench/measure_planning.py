@@ -1,7 +1,7 @@
-"""Measure what planning LawngNLI's construction costs: `snakemake -n` over made lists of volumes.
+"""Measure the cost of planning LawngNLI's construction: `snakemake -n` over made-up lists of volumes.
 
-A list has the real reporters, of which the r-th has a share 1/r of the volumes and 999 at the most, as few
-have many and most have few.  No volume is there: every job is still to be done.
+A list has the real reporters; the r-th has a share 1/r of the volumes, at most 999, because few reporters
+have many volumes.  No volume exists, so every job is still to be done.
 
     PYTHONPATH=workflow python bench/measure_planning.py 400 4000 40000 --volumes-a-job 100
 """
@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from lextables import ROOT
 from lextables.corpora.caselaw.volumes import LIST, MOST, REPORTERS
 
-# A process of its own, since what is started counts what its starter held as its own.
+# A separate process: the peak memory of a child includes the memory of its parent at the start.
 WATCHED = """
 import resource, subprocess, sys
 ended = subprocess.run(sys.argv[1:]).returncode
@@ -30,7 +30,7 @@ TARGET = "results/data/lawngnli/census.json"
 
 
 def sizes(volumes: int, reporters: int) -> list[int]:
-    """Return how many volumes each reporter has, the most first, near ``volumes`` in all and one at least."""
+    """Return the number of volumes of each reporter, largest first; about ``volumes`` in all."""
     low, high = 0.0, float(volumes * reporters)
     while True:
         middle = (low + high) / 2
@@ -41,7 +41,7 @@ def sizes(volumes: int, reporters: int) -> list[int]:
 
 
 def write_list(volumes: int, mirror: Path) -> int:
-    """Write the collection's list of ``volumes`` to a mirror; return how many it came to."""
+    """Write the collection's list of ``volumes`` to a mirror; return the number of volumes."""
     reporters = REPORTERS.read_text(encoding="utf-8").splitlines()[1:]
     listed = [
         {"volume_number": str(number), "volume_folder": str(number), "reporter_slug": reporter}
@@ -54,7 +54,7 @@ def write_list(volumes: int, mirror: Path) -> int:
 
 
 def planned(folder: Path, volumes_a_job: int) -> tuple[int, float, float, int]:
-    """Return the jobs of a plan, its seconds by the clock and of the processor, and the most MB it held."""
+    """Return the jobs of a plan, its wall and processor seconds, and its peak memory in MB."""
     values = {
         "data": "release",
         "mirror": folder / "mirror",

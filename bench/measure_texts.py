@@ -1,8 +1,8 @@
-"""Measure how many texts finished data sets hold and how long they are: `resources/costs/texts.csv`.
+"""Measure the number and length of the texts of finished data sets: `resources/costs/texts.csv`.
 
-Each folder of results is named with whose data it has and, where case law is in it, with how many volumes.
-Lengths are in byte-pair tokens, of 200 texts a part at most.  Rows that say another source, and those of data
-sets that no folder has, stay as they are.
+Each results folder is given with the kind of its data and the number of volumes of case law in it.  Lengths
+are in byte-pair tokens, of at most 200 texts per part.  Rows of other sources, and of data sets that no
+folder has, are kept.
 
     PYTHONPATH=workflow python bench/measure_texts.py sample:5:results/sample release:179:results
 """
@@ -28,7 +28,7 @@ COUNTER = TokenCounter()
 
 
 def tokens(texts):
-    """The mean length of a text, of some spread evenly over all."""
+    """Return the mean length of evenly spaced texts."""
     some = texts[:: max(1, len(texts) // MOST)]
     return round(mean(COUNTER.tokens(text) for text in some), 1) if some else 0
 
@@ -95,7 +95,7 @@ KINDS = {"retrieval": retrieval, "spans": spans, "classification": classificatio
 
 
 def measured(data, volumes, results):
-    """The rows of all data sets in one folder of results."""
+    """Return the rows of all data sets in one results folder."""
     for path in sorted((ROOT / "resources/papers").glob("*.yaml")):
         for name, task in packages.load(str(path)).tasks.items():
             folder = Path(results, "data", name)

@@ -1,8 +1,8 @@
-"""Takes the picture of a table that stands in README.md, from a finished report, in Chromium.
+"""Take the picture of a table for README.md, from a finished report, in Chromium.
 
     python bench/take_picture.py results/report/tables/acord-table3.html docs/acord_table3.png
 
-Wants Debian's Chromium, or one whose path CHROMIUM names, and what `make test` installs.
+Needs Debian's Chromium, or another one named by CHROMIUM, and the packages that `make test` installs.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Rows of ACORD's Table D-3 as hits make them, judged against printed rows."""
+"""Rows of ACORD's Table D-3 computed from hits, with verdicts against published rows."""
 
 from lextables.papers.acord import tables
 from lextables.pipeline.dataset import write
@@ -6,7 +6,7 @@ from lextables.pipeline.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.schema import prediction_rows
+from lextables.tasks.retrieval.collection import prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 
 METRICS = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")
@@ -24,9 +24,9 @@ def collected(data, paper):
 
 
 def judged(data, paper, printed, row, hits):
-    """{metric: line of Table D-3} where the system of ``row`` returns ``hits``, judged as deterministic.
+    """{metric: line of Table D-3} of a deterministic system, ``row``, that returns ``hits``.
 
-    ``data`` holds ACORD's data sets; ``printed`` are the cells of ``row`` alone.
+    ``data`` has ACORD's tables; ``printed`` are the published cells of ``row``.
     """
     write(SCORES, scores(prediction_rows(hits), collected(data, paper)), data / "run/scores.parquet")
     retriever, reranker = row.split(" / ")

@@ -1,4 +1,4 @@
-"""A small collection of documents that people answered questions about, as tables of the task of answers."""
+"""A small collection of documents with answers to questions about them, as tables of the answers task."""
 
 import hashlib
 
@@ -34,20 +34,20 @@ NAMES = {name: name for name in TABLES} | {"document": "document_id"}
 
 
 def held(document, question):
-    """The option that a document's text says, drawn by their names."""
+    """Index of the option that a document's text supports, drawn by the hash of both names."""
     options = len(QUESTIONS[question][2])
     return int(hashlib.sha256(f"{document}/{question}".encode()).hexdigest(), 16) % options
 
 
 def rows(documents=30, without_text=(), chosen=None):
-    """{table: rows} of ``documents``, of which each question has two readers who agree with the text.
+    """{table: rows} of ``documents``; two readers answer each question as the text does.
 
-    ``chosen`` ({(document, question): the options of each reader}) has other answers than these.
+    ``chosen`` ({(document, question): the options of each reader}) has answers in place of these.
     """
     names = [f"d{number:02}" for number in range(documents)]
-    found = {name: [] for name in TABLES}
+    tables = {name: [] for name in TABLES}
     for question, (category, wording, options) in sorted(QUESTIONS.items()):
-        found["questions"].append(
+        tables["questions"].append(
             {"question_id": question, "category": category, "question": wording, "options": list(options)}
             | {"several": False}
         )
@@ -58,26 +58,26 @@ def rows(documents=30, without_text=(), chosen=None):
             *FILLER[1:],
         ]
         texts = [] if name in without_text else texts
-        found["documents"].append({"document_id": name, "paragraphs": len(texts)})
-        found["paragraphs"] += [
+        tables["documents"].append({"document_id": name, "paragraphs": len(texts)})
+        tables["paragraphs"] += [
             {"document_id": name, "paragraph_id": f"{name}/{place}", "place": place, "text": text}
             for place, text in enumerate(texts)
         ]
         for place, question in enumerate(sorted(QUESTIONS), 1):
             option = held(name, question)
-            said = (chosen or {}).get((name, question), [[option], [option]])
-            for response, options in enumerate(said):
+            answers = (chosen or {}).get((name, question), [[option], [option]])
+            for response, options in enumerate(answers):
                 key = {"document_id": name, "question_id": question, "response": response}
-                found["responses"].append(key | {"reader_id": "r", "options": options, "confidence": None})
+                tables["responses"].append(key | {"reader_id": "r", "options": options, "confidence": None})
                 if texts and SAID[question][option]:
-                    found["highlights"].append(key | {"paragraph_id": f"{name}/{place}", "sentence": 0})
-    return found
+                    tables["highlights"].append(key | {"paragraph_id": f"{name}/{place}", "sentence": 0})
+    return tables
 
 
-def written(folder, found):
-    """The files of the tables, by name."""
+def written(folder, tables):
+    """Write the tables; return {table: its file}."""
     for name, table in TABLES.items():
-        write(table, found[name], folder / f"{name}.parquet")
+        write(table, tables[name], folder / f"{name}.parquet")
     return {name: folder / f"{name}.parquet" for name in TABLES}
 
 
@@ -90,5 +90,5 @@ def collected(folder, **wanted):
 
 def shares(*counts):
     """Rows of shares from rows of counts."""
-    found = np.array(counts, dtype=float)
-    return found / found.sum(axis=1, keepdims=True)
+    rows = np.array(counts, dtype=float)
+    return rows / rows.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Trees as the bracket strings of the Penn Treebank, in which tests read and write them."""
+"""Trees as bracket strings of the Penn Treebank."""
 
 from collections.abc import Sequence
 

@@ -63,7 +63,7 @@ def write_zip(path: Path, cases: Mapping[str, tuple[dict[str, Any], str | bytes]
 
 
 def bulk_row(case_id: int, body: str, **changes: Any) -> dict[str, Any]:
-    """Return a row of the bulk export; ``body`` is what stands inside <casebody>."""
+    """Return a row of the bulk export; ``body`` is the content of <casebody>."""
     namespace = "http://nrs.harvard.edu/urn-3:HLS.Libr.US_Case_Law.Schema.Case_Body:v1"
     data = f'<casebody firstpage="1" lastpage="2" xmlns="{namespace}">{body}</casebody>'
     return {**metadata(case_id), "casebody": {"status": "ok", "data": data}, **changes}

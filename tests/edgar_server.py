@@ -2,11 +2,13 @@
 
 It refuses a user agent without an e-mail address with 403, and more than ten requests in a second, from all
 clients together, with 429.  Pages lie below ``/Archives/``; what it does not have is a 404.  It keeps a log
-of every request, and can be told to answer badly first.
+of every request, and can answer with errors first.
 """
 
 import gzip
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections import defaultdict, deque
@@ -14,6 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from lextables.corpora.edgar.pages import Pace, Pages
 
 PREFIX = "/Archives/"
 BLOCK = b"<!DOCTYPE html><html><body><h1>Your request rate is over the limit</h1></body></html>"
@@ -197,3 +202,44 @@ def small_quarter(year: int, number: int, filings: int) -> dict[str, bytes]:
         )
     pages[f"edgar/full-index/{year}/QTR{number}/master.idx"] = index_page(rows)
     return pages
+
+
+CONTACT = "Jane Doe jane.doe@university.edu"
+
+
+def client(server: EdgarServer, folder: Path, tries: int = 4, first_wait: float = 0.01) -> Pages:
+    """Pages of the server, cached in ``folder``."""
+    pace = Pace(folder / "pace", per_second=500)
+    return Pages(CONTACT, folder / "pages", pace, base=server.base, tries=tries, first_wait=first_wait)
+
+
+JOB = """
+import sys
+from lextables.corpora.edgar.contracts import Quarter, collect
+from lextables.corpora.edgar.pages import Pace, Pages
+year, base, folder, per_second = sys.argv[1:]
+print("ready", flush=True)
+sys.stdin.readline()
+pace = Pace(folder + "/pace", float(per_second))
+pages = Pages("Jane Doe jane.doe@university.edu", folder + "/pages", pace, base=base)
+collect(Quarter(int(year), 1), pages, f"{folder}/{year}.parquet")
+"""
+
+
+def start_job(server: EdgarServer, folder: Path, year: int, per_second: float = 9) -> subprocess.Popen:
+    """Start a process that collects the first quarter of ``year`` once it reads a line."""
+    job = subprocess.Popen(
+        [sys.executable, "-c", JOB, str(year), server.base, str(folder), str(per_second)],
+        env={"PYTHONPATH": str(Path(__file__).parents[1] / "workflow"), "PATH": "", "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert job.stdout.readline() == b"ready\n"
+    return job
+
+
+def go(job: subprocess.Popen) -> None:
+    """Let a started job collect."""
+    job.stdin.write(b"go\n")
+    job.stdin.close()

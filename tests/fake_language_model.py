@@ -1,4 +1,4 @@
-"""A language model that a test thinks up: what it answers is a function of the prompt's text."""
+"""A language model for tests, whose answers are a function of the prompt's text."""
 
 import math
 
@@ -6,15 +6,15 @@ from lextables.models.language_model import Weighed, Written
 
 
 def text_of(prompt):
-    """All that a prompt shows, its parts a blank line apart."""
+    """The text of a prompt's messages, separated by blank lines."""
     return "\n\n".join(message.content for message in prompt)
 
 
 class FakeModel:
-    """Answers by two functions, and keeps the prompts that it was asked.
+    """Answers by two functions, and records the prompts.
 
-    ``weighs(text)`` is {continuation: probability}, what is not in it has none; None: no probabilities are
-    told.  ``writes(text, seed)`` is a text.  A word is a token.
+    ``weighs(text)`` returns {continuation: probability}, where other continuations have probability 0; None
+    for a model without probabilities.  ``writes(text, seed)`` returns a text.  A word is a token.
     """
 
     name = "fake"
@@ -36,9 +36,9 @@ class FakeModel:
     def _weighed(self, choice):
         if self.weighs is None:
             return Weighed(None)
-        told = self.weighs(text_of(choice.prompt))
-        found = (told.get(continuation, 0) for continuation in choice.continuations)
-        return Weighed(tuple(math.log(share) if share else -math.inf for share in found))
+        probabilities = self.weighs(text_of(choice.prompt))
+        shares = (probabilities.get(continuation, 0) for continuation in choice.continuations)
+        return Weighed(tuple(math.log(share) if share else -math.inf for share in shares))
 
     def write(self, requests):
         self.written += [request.prompt for request in requests]

@@ -1,8 +1,8 @@
-"""Snakemake as a user starts it, without the seconds that it takes to import it and to read our code.
+"""Runs Snakemake command lines without the seconds that it takes to import Snakemake and to parse our code.
 
-A server process imports all that once and forks for each command line; what runs in the fork is Snakemake's
-own entry point, with the real Snakefile, profiles and package.  It is a process of its own because one with
-threads, such as a worker of the tests, should not be forked.
+A server process imports both once and forks for each command line.  The fork runs Snakemake's own entry point
+with the real Snakefile, profiles and package.  The server is a separate process because a process with
+threads, such as a test worker, should not be forked.
 """
 
 import atexit
@@ -17,13 +17,14 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+PIPELINE = ("--snakefile", ROOT / "Snakefile", "--workflow-profile", ROOT / "profiles/default", "--cores", 2)
 
 
 class Server:
-    """Runs command lines one after the other; to be closed.
+    """Runs command lines one after the other; close it after use.
 
-    One with ``package`` has imported lextables too, for lines that are about this project as it is; without
-    it, a line may be about a copy whose code is another.
+    With ``package`` it has imported lextables too.  A command line in a copy of the project with other code
+    needs a server without it.
     """
 
     def __init__(self, package: bool = True) -> None:
@@ -37,12 +38,12 @@ class Server:
 
     def __call__(self, folder: Path, arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
         """Return the exit code of ``snakemake <arguments>`` in ``folder``, and all that it printed."""
-        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
             words = ["--snakefile", str(ROOT / "Snakefile"), *arguments]
-            return self._ask([said.name, said.name], folder, words, env), said.read()
+            return self._ask([output.name, output.name], folder, words, env), output.read()
 
     def run(self, folder: Path, words: Iterable[str]) -> subprocess.CompletedProcess[str]:
-        """Return what `subprocess.run` would of ``snakemake <words>`` in ``folder``."""
+        """Run ``snakemake <words>`` in ``folder``; return what `subprocess.run` would."""
         words = [str(word) for word in words]
         with (
             tempfile.NamedTemporaryFile("r", encoding="utf-8") as out,
@@ -62,12 +63,17 @@ class Server:
 
 
 def snakemake(folder: Path, *words: str | Path, package: bool = True) -> subprocess.CompletedProcess[str]:
-    """Return what ``snakemake <words>`` ended with in ``folder``, by a server that this process keeps."""
-    return _kept(package).run(folder, words)
+    """Run ``snakemake <words>`` in ``folder`` by the server of this process."""
+    return _server(package).run(folder, words)
+
+
+def pipeline(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run this project's pipeline with its results in ``folder``."""
+    return snakemake(folder, *PIPELINE, "--directory", folder, *words)
 
 
 @cache
-def _kept(package: bool) -> Server:
+def _server(package: bool) -> Server:
     server = Server(package)
     atexit.register(server.close)
     return server
@@ -99,7 +105,7 @@ def _warm(package: bool) -> None:
 def _run(printed: list[str], folder: str, argv: list[str], env: dict[str, str]) -> int:
     """Run one command line in a fork of this process and return its exit code.
 
-    ``printed`` are the files for its output and its errors, which may be one.
+    ``printed`` are the files for its output and its errors, which may be the same.
     """
     if child := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -118,7 +124,7 @@ def _run(printed: list[str], folder: str, argv: list[str], env: dict[str, str]) 
 
 
 def _main() -> int:
-    """What Python does around an entry point: an exit with words prints them, an error its traceback."""
+    """Call the entry point as Python does: print the message of an exit, and the traceback of an error."""
     from snakemake.cli import main
 
     code = 0

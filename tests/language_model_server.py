@@ -23,6 +23,7 @@ class Server:
     """What a test knows of a server: its base address and the requests it got, in their order."""
 
     base: str = ""
+    close: Callable[[], None] = lambda: None
     asked: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
 
 
@@ -53,11 +54,17 @@ def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], No
     made.daemon_threads = True
     threading.Thread(target=made.serve_forever, daemon=True).start()
     server.base = f"http://127.0.0.1:{made.server_port}/v1"
+
+    def close():
+        made.shutdown()
+        made.server_close()
+        server.close = lambda: None
+
+    server.close = close
     try:
         yield server
     finally:
-        made.shutdown()
-        made.server_close()
+        server.close()
 
 
 def reply(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, **headers: str) -> None:
@@ -70,6 +77,17 @@ def reply(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, *
     handler.send_header("Content-Length", str(len(content)))
     handler.end_headers()
     handler.wfile.write(content)
+
+
+def always(status: int, body: Any, **headers: str) -> Callable:
+    """Answer every request in the same way."""
+    return lambda handler, path, asked: reply(handler, status, body, **headers)
+
+
+def in_turn(*answers: Callable) -> Callable:
+    """Answer with each of these once, then always with the last."""
+    left = list(answers)
+    return lambda *request: (left.pop(0) if len(left) > 1 else left[0])(*request)
 
 
 class Answers:

@@ -1,4 +1,4 @@
-"""Contracts of random words in which an answer stands between two marks, and a model that can learn them."""
+"""Contracts of random words with an answer between two marks, and a model that can learn them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,14 +10,15 @@ import torch
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from lextables.pipeline.dataset import Column, Table, write
+from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
-from lextables.tasks.spans.windows import WindowSettings, write_features
+from lextables.tasks.spans.windows import WindowSettings
 from wordpiece import wordpiece
 
 WINDOWS = WindowSettings(max_length=32, step=16, max_question_length=4)
 WORDINGS = {"term": "which term", "party": "which party"}
 WORDS = [f"w{number}" for number in range(30)]
-# An answer begins and ends with these, a word between them.
+# An answer is a word between these two.
 MARKS = ("alpha", "omega")
 CONTRACTS = Table(
     "contracts",
@@ -56,7 +57,7 @@ def save_encoder(folder: Path) -> str:
 
 
 def contract(generator: np.random.Generator) -> tuple[str, tuple[int, int]]:
-    """Random words, two of three times with an answer among them, and where it is (-1 and -1: nowhere)."""
+    """Random words, two times of three with an answer, and its place (-1 and -1: no answer)."""
     length = int(generator.integers(15, 40))
     words = generator.choice(WORDS, length).tolist()
     if generator.random() < 1 / 3:
@@ -76,7 +77,7 @@ def data_set(folder: Path, splits: Mapping[str, str], seed: int) -> tuple[dict[s
     texts, spans = {}, {}
     for name in splits:
         texts[name], place = contract(generator)
-        # The ids of questions go across the order of contracts.
+        # The order of question ids differs from that of the contracts.
         spans |= {f"{category}-{name}": (name, *place) for category in WORDINGS}
     rows: dict[Table, list[dict[str, Any]]] = {CONTRACTS: [], QUESTIONS: [], ANSWERS: [], EXAMPLES: []}
     for name, split in splits.items():

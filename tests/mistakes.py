@@ -1,6 +1,6 @@
-"""The mistakes of `tests/workflow/mistakes.yaml`, and the page that lists them.
+"""The mistakes of `tests/workflow/mistakes.yaml`, and the section of the documentation that lists them.
 
-PYTHONPATH=tests .venv/bin/python -m mistakes      writes docs/mistakes.md
+PYTHONPATH=tests .venv/bin/python -m mistakes      rewrites the end of docs/troubleshooting.md
 """
 
 from pathlib import Path
@@ -8,20 +8,18 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/mistakes.md"
+PAGE = ROOT / "docs/troubleshooting.md"
 ALL = yaml.safe_load((ROOT / "tests/workflow/mistakes.yaml").read_text(encoding="utf-8"))
-INTRODUCTION = """# Error messages
-
-A run that fails ends with one sentence as the last line: what is wrong, where, and how to fix it. These are
-examples; `…` stands for what differs. How a run that was killed continues is in [recovery.md](recovery.md).
-"""
+HEADING = "\n## Examples of error messages\n"
 
 
 def page() -> str:
+    """The page as it stands, its last section rewritten from the list."""
+    text = PAGE.read_text(encoding="utf-8").partition(HEADING)[0]
     entries = [
-        f"- Who {each['did']} (`.venv/bin/{each['types']}`) reads:\n\n      {each['says']}\n" for each in ALL
+        f"- {each['did'].capitalize()}: `.venv/bin/{each['types']}`\n\n      {each['says']}\n" for each in ALL
     ]
-    return "\n".join([INTRODUCTION, *entries])
+    return "\n".join([text + HEADING, "`…` stands for text that differs.\n", *entries])
 
 
 if __name__ == "__main__":

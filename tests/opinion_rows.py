@@ -1,4 +1,4 @@
-"""Opinions and examples as LawngNLI's construction writes them, and an encoder that knows words."""
+"""Opinions and examples as LawngNLI's construction writes them, and a bag-of-words encoder."""
 
 import hashlib
 
@@ -36,7 +36,7 @@ def example(example_id, cited, hypothesis, label="entail", citing=900, place="Oh
     } | changed  # fmt: skip
 
 
-# Opinions about rent, the further on the less; then a dissent, one of two majorities, one of another state.
+# Opinions with fewer and fewer mentions of rent; then a dissent, one of two majorities, one of another state.
 ABOUT = [opinion(n, " ".join(["rent"] * (11 - n) + [f"word{n}"] * n)) for n in range(1, 11)]
 OTHERS = [
     opinion(20, "rent rent rent", kind="dissent"),

@@ -1,4 +1,4 @@
-"""Small data sets and runs as the pipeline leaves them, to make bundles of."""
+"""Small data sets and runs as the pipeline writes them, for tests of the export."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from lextables.pipeline.dataset import write, write_all, write_census
 from lextables.pipeline.run import SCORES
 from lextables.publish.export import About, PublishedRun, gather
 
-# What the registry says of the source beside what its record of fetching does.
+# Registry texts of the source, and the record of its download.
 TEXTS = {"title": "Quill's contracts", "homepage": "https://example.org/quill"}
 RECORD = {
     "source": "quill",
@@ -23,7 +23,7 @@ RECORD = {
 
 
 def data_set(root, name, rows, notes=None, **source):
-    """Write a data set of ``rows``, {table: its rows}, with its census; return the census' path."""
+    """Write a data set ({table: its rows}) with its census; return the path of the census."""
     folder = root / "data" / name
     counts = write_all(rows, {table.name: given for table, given in rows.items()}, folder)
     census = {"data": counts, "notes": notes or {}, "sources": [RECORD | source]}
@@ -32,7 +32,7 @@ def data_set(root, name, rows, notes=None, **source):
 
 
 def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "seed0")):
-    """Write a run's predictions and scores; return it as a bundle has it."""
+    """Write a run's predictions and scores; return it as the export reads it."""
     folder = Path(root, "runs", data_set, *name)
     write(table, rows, folder / "predictions.parquet")
     write(SCORES, scores, folder / "scores.parquet")
@@ -40,7 +40,7 @@ def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "
 
 
 def bundle(census, runs=(), tasks=None, name="quill", publish=None, **texts):
-    """The bundle of data sets by the paths of their census; ``texts`` are the registry's of today."""
+    """The export of data sets, named by their censuses; ``texts`` replace texts of the registry."""
     about = {
         "title": "Quill: a data set",
         "citation": "Quill, 2020. Contracts.",

@@ -1,4 +1,4 @@
-"""A site in a real browser: what axe-core finds, what the console says, and how a page lies on a screen."""
+"""A site in a real browser: findings of axe-core, errors of the console, and the layout on a screen."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,9 +8,9 @@ import pytest
 
 CHROMIUM = Path("/usr/bin/chromium")
 SCREENS = ((1280, "light"), (390, "dark"), (1280, "dark"), (390, "light"))
-# What the keyboard stops at: what can be seen of these.
+# Number of visible elements that the Tab key reaches.
 STOPS = """[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
-    .filter(one => one.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})).length"""
+    .filter(shown => shown.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})).length"""
 
 
 @contextmanager
@@ -27,31 +27,31 @@ def browser() -> Iterator:
 
 @contextmanager
 def opened(chromium, page: Path, width: int = 1280, **more) -> Iterator:
-    """A page of a site on a screen; yields it with the faults that it has told so far."""
+    """A page of a site on a screen; yields it with the list of its errors so far."""
     context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True, **more)
-    shown, told = context.new_page(), []
-    shown.on("console", lambda message: told.append(message.text) if message.type == "error" else None)
-    shown.on("pageerror", lambda error: told.append(str(error)))
-    shown.on("requestfailed", lambda request: told.append(f"{request.url} cannot be had"))
+    shown, errors = context.new_page(), []
+    shown.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    shown.on("pageerror", lambda error: errors.append(str(error)))
+    shown.on("requestfailed", lambda request: errors.append(f"{request.url} cannot be loaded"))
     shown.goto(page.resolve().as_uri())
-    yield shown, told
+    yield shown, errors
     context.close()
 
 
 def faults(chromium, page: Path, screens: Sequence[tuple[int, str]] = SCREENS[:2]) -> list[str]:
-    """What is amiss with a page on these screens (width in pixels, colour scheme), in words."""
+    """Messages about all errors of a page on these screens (width in pixels, colour scheme)."""
     axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core is not installed").Axe()
     found = []
-    with opened(chromium, page) as (shown, told):
+    with opened(chromium, page) as (shown, errors):
         for width, scheme in screens:
             shown.set_viewport_size({"width": width, "height": 900})
             shown.emulate_media(color_scheme=scheme)
             broken = axe.run(shown)["violations"]
-            told += [f"axe: {one['id']} at {one['nodes'][0]['target']}" for one in broken]
+            errors += [f"axe: {rule['id']} at {rule['nodes'][0]['target']}" for rule in broken]
             if shown.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                told.append("it scrolls sideways as a whole")
+                errors.append("the page scrolls sideways")
             if (stops := shown.evaluate(STOPS)) > 120:
-                told.append(f"{stops} stops of the keyboard")
-            found += [f"{page.name}, {width} pixels, {scheme}: {one}" for one in told]
-            told.clear()
+                errors.append(f"{stops} stops of the Tab key")
+            found += [f"{page.name}, {width} pixels, {scheme}: {error}" for error in errors]
+            errors.clear()
     return found

@@ -1,4 +1,4 @@
-"""A site as a reader of its files finds it: ids, links, what it asks of a network."""
+"""Checks of a site's files: ids, links, and that nothing is loaded from a network."""
 
 from html.parser import HTMLParser
 from pathlib import Path
@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class Reading(HTMLParser):
-    """The ids of a page, what its links point to, what it loads, and its words."""
+    """The ids, link targets, loaded files and text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -36,31 +36,29 @@ class Reading(HTMLParser):
 
 
 def read(page: Path) -> Reading:
-    """Return what stands in one page."""
+    """Parse a page."""
     return Reading(page.read_text(encoding="utf-8"))
 
 
 def pages(site: Path) -> list[Path]:
-    """Every page of a site."""
+    """All pages of a site."""
     return sorted(site.rglob("*.html"))
 
 
 def faults(site: Path) -> list[str]:
-    """What is amiss in a site's pages, in words: nothing, where all is well."""
+    """Messages about all faults of a site's pages."""
     found, ids = [], {page: set(read(page).ids) for page in pages(site)}
     for page in ids:
         reading, name = read(page), page.relative_to(site).as_posix()
         if len(reading.ids) != len(ids[page]):
-            found.append(f"{name}: an id twice")
-        if page.stat().st_size > 300_000:
-            found.append(f"{name}: {page.stat().st_size:,} bytes")
+            found.append(f"{name}: a repeated id")
         for address in (*reading.links, *reading.loaded):
             parts = urlsplit(address)
             place = (page.parent / unquote(parts.path)).resolve() if parts.path else page
             if parts.scheme or parts.netloc:
                 found.append(f"{name}: {address} is on a network")
             elif not place.exists():
-                found.append(f"{name}: {address} is not there")
+                found.append(f"{name}: {address} does not exist")
             elif parts.fragment and unquote(parts.fragment) not in ids.get(place, ()):
-                found.append(f"{name}: {address} names no place")
+                found.append(f"{name}: {address} has no target in the page")
     return found

@@ -7,10 +7,8 @@ import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Table, write, write_census
 from lextables.pipeline.run import SCORES
-from lextables.report import comparing, datasets, site
+from lextables.report import datasets, leaderboard, results, site
 from lextables.report.exhibits import Example, Examples, Funnel, Piece, Statement, edited
-from lextables.report.sheets import Sheet, page
-from lextables.tables import report
 from lextables.tables.cells import Cell, build, to_csv
 from lextables.tables.figures import draw
 from lextables.tables.published import PublishedCell
@@ -102,8 +100,8 @@ def write_results(root: Path, source: dict | None = None) -> Path:
 
 def material(root: Path, config: dict | None = None, **more) -> site.Material:
     """Return what the site of these results shows."""
-    part = report.read_part("acord", root / "acord.yaml", root)
-    runs = [report.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
+    part = results.read_part("acord", root / "acord.yaml", root)
+    runs = [results.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
     sections = [
         Funnel("From queries to pairs", "What is left.", [("queries", 57), (f"pairs {EVIL}", 3)]),
         Examples(
@@ -121,9 +119,14 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
             ],
         ),
     ]
-    scores = [f"Benchmark {n}: Recall@10, entail" for n in range(10)]
-    rows = [[f"m{n}", *["0.750 [0.4, 0.9]"] * len(scores)] for n in range(20)]
-    sheet = Sheet("Models", EVIL, ["Model", *scores], rows)
+    rows = tuple(
+        leaderboard.Row(f"{EVIL} {n}", f"m{n}", "55", "50", "60", "", "", n, False) for n in range(20)
+    )
+    benchmarks = [
+        leaderboard.Benchmark("acord", "ACORD", "table3", f"{n}: Recall@10, entail", rows, None, False)
+        for n in range(10)
+    ]
+    models = [leaderboard.Model(row.system, [(one, row) for one in benchmarks]) for row in rows]
     found = {
         "config": {"data": "release", "models": "available", "papers": ["acord"]} | (config or {}),
         "root": root.as_posix(),
@@ -131,7 +134,7 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         "runs": runs,
         "datasets": [datasets.read(path) for path in sorted(root.glob("data/*/census.json"))],
         "sections": {"acord": sections},
-        "comparing": [page(comparing.LEADERBOARD, "Leaderboard", "All models.", [sheet], ["A note."])],
+        "leaderboard": [leaderboard.page(models, benchmarks)],
         "made_by": "0.2.0",
         "date": "2026-01-02",
     }

@@ -47,14 +47,14 @@ PartitionName=accelerated Nodes={host} MaxTime=INFINITE State=UP
 
 
 class Cluster:
-    """``environment`` is what SLURM's clients need."""
+    """A cluster; ``environment`` has the variables that SLURM's clients need."""
 
     def __init__(self, folder: Path) -> None:
         path = f"{folder}/bin:{SEARCH}"
         self.environment = os.environ | {"SLURM_CONF": f"{folder}/slurm.conf", "PATH": path}
 
     def ask(self, *command: str) -> str:
-        """Return what a client of SLURM prints."""
+        """Return the output of a client of SLURM."""
         return subprocess.check_output(command, env=self.environment, text=True, timeout=60)
 
     def queue(self, form: str, *options: str) -> list[list[str]]:
@@ -63,14 +63,14 @@ class Cluster:
         return [line.split("|") for line in lines.splitlines()]
 
 
-def hindrance() -> str:
-    """Say why no SLURM can be started here; empty where one can."""
-    if missing := [name for name in PROGRAMS if not shutil.which(name, path=SEARCH)]:
-        return f"there is no {missing[0]} here (apt-get install munge slurmctld slurmd slurm-client)"
+def missing() -> str:
+    """Return why no SLURM can be started on this machine; empty if one can."""
+    if names := [name for name in PROGRAMS if not shutil.which(name, path=SEARCH)]:
+        return f"there is no {names[0]} here (apt-get install munge slurmctld slurmd slurm-client)"
     with suppress(OSError):
         if os.geteuid() == 0 and socket.gethostbyname(socket.gethostname()).startswith("127."):
             return ""
-    return "SLURM's daemons want root and a name of this machine that is one of the loopback"
+    return "SLURM's daemons need root, and a host name of the loopback interface"
 
 
 @contextmanager
@@ -101,10 +101,10 @@ def configure(folder: Path) -> None:
     (folder / "munge.key").touch(0o600)
     (folder / "munge.key").write_bytes(os.urandom(1024))
     host = socket.gethostname()
-    with socket.socket() as one, socket.socket() as other:
-        for each in (one, other):
+    with socket.socket() as controller, socket.socket() as daemon:
+        for each in (controller, daemon):
             each.bind(("127.0.0.1", 0))
-        ports = {"controller": one.getsockname()[1], "daemon": other.getsockname()[1]}
+        ports = {"controller": controller.getsockname()[1], "daemon": daemon.getsockname()[1]}
     (folder / "slurm.conf").write_text(CONFIGURATION.format(host=host, folder=folder, **ports))
     devices = [f"NodeName={host} Name=gpu File={device}\n" for device in ("/dev/null", "/dev/zero")]
     (folder / "gres.conf").write_text("".join(devices))
@@ -114,12 +114,12 @@ def configure(folder: Path) -> None:
     srun.chmod(0o755)
 
 
-def until(happened: Callable[[], object], seconds: float = 200) -> object:
-    """Wait for something to be true, and return what it is."""
+def until(condition: Callable[[], object], seconds: float = 200) -> object:
+    """Wait until a condition is true, and return its value."""
     end = time.monotonic() + seconds
     while True:
         with suppress(subprocess.SubprocessError):  # daemons that are not up yet
-            if found := happened():
-                return found
+            if value := condition():
+                return value
         assert time.monotonic() < end
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""Encoders of several families with random weights, a few words big, and one tokenizer for all of them."""
+"""Encoders of several families with random weights and a small vocabulary, and their common tokenizer."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ CONFIGS = {
 
 
 def save(root: Path, *families: str) -> dict[str, str]:
-    """Write an encoder of each of these families, of all if none is named; return {family: its folder}."""
+    """Write an encoder of each family (default: all); return {family: its folder}."""
     words = Tokenizer(models.WordLevel(IDS, "<unk>"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.post_processor = processors.TemplateProcessing(

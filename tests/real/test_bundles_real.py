@@ -1,8 +1,6 @@
-"""Bundles of real data: what other tools make of them, held to the releases and to our scores."""
+"""Exports of real data read by other tools, compared with the releases and with our scores."""
 
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -20,37 +18,27 @@ from lextables.sources import registry
 
 ROOT = Path(__file__).parents[2]
 RUN = "runs/acord/retrieve/bm25/short/seed0"
-FILES = ("data/acord/census.json", f"{RUN}/scores.parquet", "data/cuad/census.json")
 
 
 @pytest.fixture(scope="module")
-def bundles(mirror, tmp_path_factory):
-    """The bundles of ACORD, with the run of its BM25, and of CUAD."""
+def bundles(release_results, tmp_path_factory):
+    """The exports of ACORD, with its BM25 run, and of CUAD."""
     folder = tmp_path_factory.mktemp("bundles")
-    command = [
-        *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2"),
-        *("--directory", str(folder), *(f"results/{file}" for file in FILES), "--config", "data=release"),
-        *(f"mirror={mirror}", "models=available", "papers=[acord,cuad]", "device=cpu"),
-    ]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr[-3000:]
-    results = folder / "results"
     sources = registry.load(ROOT / "resources/sources.yaml")
     for paper in ("acord", "cuad"):
         entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(mode="json")
         about = About.model_validate({key: entry[key] for key in About.model_fields})
-        runs = [PublishedRun(results / RUN, ["BM25 / None"])] if paper == "acord" else []
-        census, words = [results / f"data/{paper}/census.json"], registry.words(sources, [paper])
+        runs = [PublishedRun(release_results / RUN, ["BM25 / None"])] if paper == "acord" else []
+        census = [release_results / f"data/{paper}/census.json"]
+        words = registry.registry_texts(sources, [paper])
         bundle = gather(paper, about, census, runs, words, made_by="tests", command="none")
         write(bundle, folder / paper)
     return folder
 
 
-def test_ir_measures_gives_the_scores_of_bm25(bundles):
-    scores = {
-        (row["metric"], row["group"]): row["value"]
-        for row in read(bundles / "results" / RUN / "scores.parquet")
-    }
+def test_ir_measures_gives_the_scores_of_bm25(bundles, release_results):
+    rows = read(release_results / RUN / "scores.parquet")
+    scores = {(row["metric"], row["group"]): row["value"] for row in rows}
     qrels = [*ir_measures.read_trec_qrels(str(bundles / "acord/trec/qrels.test.txt"))]
     run = [*ir_measures.read_trec_run(str(bundles / "acord/trec/retrieve.bm25.short.seed0.run"))]
     for cutoff in (5, 10):

@@ -19,7 +19,7 @@ from lextables.metrics.spans import (
     scores,
     sweep,
 )
-from lextables.tasks.spans.nbest_json import released_nbest
+from lextables.tasks.spans.submitted import released_nbest
 
 # The rebuilt file; the released one has other positions and another order of answers.
 TEST_JSON = "1fadab083f84ba4fdf7a6b00679901cdfed3ad63ef9352e53b5d15141ca73c56"

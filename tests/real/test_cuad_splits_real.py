@@ -24,26 +24,26 @@ def lines(text):
 
 @pytest.fixture(scope="module")
 def shared(texts):
-    """{test contract: which of its lines stand in a training contract}."""
-    known = {line for text in texts["train"].values() for line in lines(text)}
-    return {title: [line in known for line in lines(text)] for title, text in texts["test"].items()}
+    """{test contract: for each of its lines, whether a training contract has it}."""
+    training = {line for text in texts["train"].values() for line in lines(text)}
+    return {title: [line in training for line in lines(text)] for title, text in texts["test"].items()}
 
 
-def test_less_than_a_hundredth_of_the_test_lines_stand_in_training_too(shared):
-    found = [held for of_contract in shared.values() for held in of_contract]
-    assert len(found) > 7000
-    assert sum(found) < 0.01 * len(found)
+def test_less_than_a_hundredth_of_the_test_lines_are_in_training_too(shared):
+    lines_shared = [line for of_contract in shared.values() for line in of_contract]
+    assert len(lines_shared) > 7000
+    assert sum(lines_shared) < 0.01 * len(lines_shared)
 
 
 def test_no_title_or_text_is_in_both_and_few_contracts_share_a_fifth_of_their_lines(texts, shared):
     assert not texts["train"].keys() & texts["test"].keys()
     assert not set(texts["train"].values()) & set(texts["test"].values())
     # A joint filing agreement is a form; the other is between parties that have one in training too.
-    assert {title.partition("_")[0] for title, held in shared.items() if sum(held) > 0.2 * len(held)} == {
+    assert {title.partition("_")[0] for title, lines in shared.items() if sum(lines) > 0.2 * len(lines)} == {
         "GALERATHERAPEUTICS,INC",
         "WOMENSGOLFUNLIMITEDINC",
     }
-    assert not any(held and all(held) for held in shared.values())
+    assert not any(lines and all(lines) for lines in shared.values())
 
 
 def test_one_test_contract_is_mostly_in_a_training_contract_with_its_lines_wrapped_otherwise(texts, shared):

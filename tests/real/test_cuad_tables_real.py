@@ -1,4 +1,4 @@
-"""CUAD's tables that come from the data alone, on the real data: which cells are had again."""
+"""CUAD's tables of the data set, on the real data: which cells are reproduced."""
 
 import html
 from collections import defaultdict
@@ -7,10 +7,7 @@ import pytest
 
 from lextables import ROOT
 from lextables.papers.cuad import tables
-from lextables.papers.cuad.raw import read_release
-from lextables.papers.cuad.schema import TABLES
 from lextables.papers.packages import load
-from lextables.pipeline.dataset import write
 from lextables.tables import render
 from lextables.tables.cells import build, count
 from lextables.tables.inputs import Inputs
@@ -21,15 +18,9 @@ PRINTED = load_published(ROOT / "resources/published/cuad.csv")
 
 
 @pytest.fixture(scope="module")
-def data(mirror, tmp_path_factory):
-    """The folder of CUAD's data sets."""
-    folder = tmp_path_factory.mktemp("cuad")
-    names = ("data.zip", "CUAD_v1.zip", "category_descriptions.csv")
-    recorded = ROOT / "resources/facts/cuad_contracts.csv"
-    release = read_release(*(mirror / "cuad" / name for name in names), recorded, PAPER.contract_types)
-    for table in TABLES["cuad"]:
-        write(table, getattr(release, table.name), folder / f"{table.name}.parquet")
-    return folder
+def data(release_results):
+    """The folder of CUAD's data set."""
+    return release_results / "data/cuad"
 
 
 def test_the_labeled_shares_are_those_of_the_explanation(data):
@@ -57,7 +48,7 @@ def test_the_labeled_shares_are_those_of_the_explanation(data):
         ("figure2", 4, 3),
     ],
 )
-def test_what_is_had_again(data, name, match, off):
+def test_verdicts(data, name, match, off):
     printed = [cell for cell in PRINTED if cell.table == name]
     inputs = Inputs(data=data, root=data, rows=[], published=printed, paper=PAPER, name=name)
     entry = PAPER.tables[name]

@@ -16,8 +16,8 @@ from lextables.papers.packages import load
 from lextables.pipeline.dataset import Published, check_census, read, write, write_all
 from lextables.pipeline.run import SCORES
 from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.lexical import retrieve
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
+from lextables.tasks.retrieval.lexical import retrieve_bm25
 from lextables.tasks.retrieval.scoring import scores
 
 ROOT = Path(__file__).parents[2]
@@ -79,7 +79,7 @@ def test_bm25s_scores_are_the_released_codes(made, tmp_path):
     task = PAPER.tasks[name].model_dump(mode="json")
     found = collection.load([folder / f"{table}.parquet" for table in collection.files(task)], task)
     settings = {"k1": 0.9, "b": 0.4, "index": "corpus", "pool": "all", "top": 64, "queries": None}
-    hits = retrieve(found, {"text": settings})["text"]
+    hits = retrieve_bm25(found, {"text": settings})["text"]
     write(PREDICTIONS, prediction_rows(hits), tmp_path / "predictions.parquet")
     write(SCORES, scores(prediction_rows(hits), found), tmp_path / "scores.parquet")
     assert compare(folder, tmp_path, Path(os.environ["LEXTABLES_LEGALBENCHRAG"])) == 7 * 2 * (388 + 2)

@@ -1,4 +1,4 @@
-"""The privacy policy corpus from its release: what is in it, and what reading it costs."""
+"""The privacy policy corpus from its release: its content, the cost of reading it, and baselines on it."""
 
 import json
 import os
@@ -14,9 +14,14 @@ from lextables.papers.packages import load
 from lextables.papers.privacy import raw
 from lextables.papers.privacy.schema import TABLES
 from lextables.pipeline.dataset import Published, check_census, read, write_all
+from lextables.tasks.answers import baselines
+from lextables.tasks.answers.collection import ANSWERED_FROM, of_words, prediction_rows
+from lextables.tasks.answers.collection import load as collect
+from lextables.tasks.answers.scoring import WITH_TEXT, of_answers
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
+TASK = PAPER.tasks["privacy"]
 FILES = {
     "policies": "privacy_policies.standin.ndjson",
     "questions": "questions.ndjson",
@@ -29,17 +34,17 @@ def read_release(mirror, tmp_path_factory):
     """The folder of the tables, their census and the notes."""
     folder = tmp_path_factory.mktemp("privacy")
     files = {kind: [mirror / "privacy" / name] for kind, name in FILES.items()}
-    given = {"other_snapshots": PAPER.other_snapshots}
-    rows = raw.read("privacy", Published(files, {}, given, {"policies": "stand_in"}))
+    settings = {"other_snapshots": PAPER.other_snapshots}
+    rows = raw.read("privacy", Published(files, {}, settings, {"policies": "stand_in"}))
     return folder, write_all(TABLES["privacy"], rows.of, folder), rows.notes
 
 
 def test_the_release_has_what_its_registry_says(read_release):
-    _, found, notes = read_release
+    _, counts, notes = read_release
     census = PAPER.data["privacy"].census
-    check_census(found, census["stand_in"], "stand_in")
-    check_census(found, census["release"], "release")
-    assert [found[name]["rows"] for name in ("sites", "questions", "responses", "highlights")] == [
+    check_census(counts, census["stand_in"], "stand_in")
+    check_census(counts, census["release"], "release")
+    assert [counts[name]["rows"] for name in ("sites", "questions", "responses", "highlights")] == [
         149, 64, 19729, 22609,
     ]  # fmt: skip
     assert notes["responses_without_an_option"] == 24
@@ -70,11 +75,11 @@ def test_in_1580_pairs_two_responses_are_alike_in_everything(read_release):
         marked = frozenset(highlights[tuple(row[name] for name in place)])
         alike = (row["reader_id"], tuple(row["options"]), row["confidence"], marked)
         pairs[row["site"], row["question_id"]].append(alike)
-    assert sum(len(set(found)) < len(found) for found in pairs.values()) == 1580
+    assert sum(len(set(responses)) < len(responses) for responses in pairs.values()) == 1580
 
 
-def test_coders_are_told_apart_nowhere(read_release):
-    """The coder_id of nearly every pair is one for all its responses, so it says who answered of none."""
+def test_coder_ids_do_not_identify_coders(read_release):
+    """Nearly every pair has one coder_id for all its responses."""
     folder, _, _ = read_release
     readers = defaultdict(set)
     for row in read(folder / "responses.parquet", ["site", "question_id", "reader_id"]):
@@ -83,7 +88,7 @@ def test_coders_are_told_apart_nowhere(read_release):
     assert len(set.union(*readers.values())) == 17
 
 
-def test_agreement_is_near_what_the_paper_says_of_an_earlier_corpus(read_release):
+def test_agreement_is_near_that_of_the_earlier_corpus_in_the_paper(read_release):
     folder, _, _ = read_release
     units = defaultdict(lambda: defaultdict(list))
     for row in read(folder / "responses.parquet", ["site", "question_id", "options"]):
@@ -117,3 +122,37 @@ print(time.process_time() - begun, grown / 1024)
     seconds, megabytes = map(float, ran.stdout.split())
     assert seconds < 20
     assert megabytes < 150
+
+
+@pytest.fixture(scope="module")
+def data(read_release):
+    names = TASK.names.model_dump()
+    return collect([read_release[0] / f"{names[table]}.parquet" for table in ANSWERED_FROM], names)
+
+
+def scored(answers, data):
+    rows, _ = of_answers(prediction_rows(answers), data, TASK.smoothing)
+    return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in rows}
+
+
+def test_scores_of_the_answers_of_other_sites(data):
+    scores = scored(baselines.prior(data.shares, pseudo=TASK.pseudo, smoothing=TASK.smoothing), data)
+    assert scores["cross entropy", "all"] == (pytest.approx(0.4978, abs=5e-5), 9369)
+    assert scores["cross entropy, low", "all"][1] == 149
+    assert scores["cross entropy", WITH_TEXT] == (pytest.approx(0.5033, abs=5e-5), 1234)
+    assert scores["excess", "all"][0] == pytest.approx(0.2406, abs=5e-5)
+    assert scores["accuracy", "all"][0] == pytest.approx(0.7532, abs=5e-5)
+
+
+def test_scores_of_random_answers_follow_from_the_number_of_options(data):
+    scores = scored(baselines.uniform(data.shares), data)
+    assert scores["cross entropy", "all"][0] == pytest.approx(0.6396, abs=5e-5)
+    assert scores["cross entropy", "question: COVID-1"][0] == pytest.approx(0.6931, abs=5e-5)
+
+
+def test_on_other_snapshots_a_linear_model_is_no_better_than_the_other_sites(data):
+    settings = TASK.learning.model_dump() | {
+        name: getattr(TASK, name) for name in ("pseudo", "smoothing", "folds")
+    }
+    answers, _ = baselines.linear_answers(of_words(data), data.shares, settings, threads=2)
+    assert scored(answers, data)["cross entropy", "all"] == (pytest.approx(0.503, abs=0.002), 1234)

@@ -1,4 +1,4 @@
-"""Labels and n-best spans on real contracts, held to those of transformers 4.57.6.
+"""Labels and n-best spans on real contracts, compared with those of transformers 4.57.6.
 
 The counts and digests are of the released side, by
 
@@ -17,7 +17,7 @@ import pytest
 
 from bench.measure_released_spans import KINDS, draw, golden, make_tokenizers, our_side
 
-# The vocabularies that are real; the others are made anew each time.
+# The real vocabularies; the others are built each time.
 RELEASED = {
     "wordpiece": {
         "windows": 440,

@@ -7,8 +7,7 @@ import yaml
 
 from lextables.models.prompts import load as load_prompt
 from lextables.models.resolve import load_models
-from lextables.papers import packages
-from lextables.papers import registry as papers
+from lextables.papers import packages, planning
 from lextables.papers.acord.tables import TABLES
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
@@ -27,7 +26,7 @@ def context(gpu=False, **values):
 
 
 def laid_out(gpu=False, **values):
-    return papers.plan(PAPER, context(gpu, **values))
+    return planning.plan(PAPER, context(gpu, **values))
 
 
 def systems(**values):

@@ -7,8 +7,7 @@ import pytest
 
 from acord_rows import collected
 from lextables.models.resolve import load_models
-from lextables.papers import packages
-from lextables.papers import registry as papers
+from lextables.papers import packages, planning
 from lextables.papers.acord import tables
 from lextables.papers.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
 from lextables.pipeline.config import Config
@@ -18,7 +17,7 @@ from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
-from lextables.tasks.retrieval.schema import prediction_rows
+from lextables.tasks.retrieval.collection import prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 
 ROOT = Path(__file__).parents[2]
@@ -308,7 +307,7 @@ def test_every_printed_cell_gets_a_place(data, table):
     printed = [cell for cell in PRINTED if cell.table == table]
     models = load_models(ROOT / "resources/models.yaml")
     config = Config(papers=("acord",), data="release", models="sample")
-    found = papers.plan(PAPER, Context(config, models, ROOT, False))
+    found = planning.plan(PAPER, Context(config, models, ROOT, False))
     rows = [row | {"runs": {}, "reason": row["reason"] or "not here"} for row in found.rows[table]]
     lines = build(printed, tables.cells(table, Inputs(data, data, rows, printed, PAPER)), comparable=True)
     assert [line.published for line in lines if line.published] == [cell.value for cell in printed]
@@ -337,7 +336,7 @@ def test_rows_are_compared_by_their_queries_and_by_those_of_a_category(data):
     scores = {place: cell.score for place, cell in computed(data, "table3", bm25, ours).items()}
     assert scores["Ours / None", "NDCG@5"] == Score("NDCG@5", "Ours / None", "NDCG@5", "all", "queries", 100)
     # A printed row that did not run takes part by its printed value; a stricter reading does not.
-    assert scores["BM25 / GPT4o", "NDCG@5"].contest == "NDCG@5"
+    assert scores["BM25 / GPT4o", "NDCG@5"].measure == "NDCG@5"
     assert not any(score for (_, column), score in scores.items() if ", strict" in column)
     cells = computed(data, "table_d1", ours)
     place = next(place for place, cell in cells.items() if cell.value is not None and place[1] == "NDCG@5")

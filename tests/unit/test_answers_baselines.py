@@ -5,14 +5,12 @@ import pytest
 
 from answer_rows import QUESTIONS, collected, held, shares
 from lextables.metrics.answers import Answered, cross_entropy
+from lextables.metrics.soft_labels import smoothed
 from lextables.models.linear import fit_shares
-from lextables.models.soft_labels import smoothed
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.answers import learning, marking, prior
-from lextables.tasks.answers.collection import pairs
-from lextables.tasks.answers.folds import fold
-from lextables.tasks.answers.space import of_vectors, of_words
-from lextables.tasks.answers.texts import texts
+from lextables.tasks.answers import baselines
+from lextables.tasks.answers.asking import texts
+from lextables.tasks.answers.collection import fold, marked_rows, of_vectors, of_words, pairs
 
 SETTINGS = {"best": [1], "penalties": [0.001, 0.1, 10.0], "pseudo": 2.0, "smoothing": 0.1, "folds": 5}
 MARKING = {"kind": "linear", "folds": 5, "longest": 2, "least": 2, "alpha": 1e-4, "epochs": 20}
@@ -30,7 +28,7 @@ def loss(found, data, question):
 
 
 def answered_by_words(data):
-    return learning.answers(of_words(data.paragraphs, data.questions), data.shares, SETTINGS)[0]
+    return baselines.linear_answers(of_words(data), data.shares, SETTINGS)[0]
 
 
 # Folds
@@ -47,23 +45,23 @@ def test_a_fold_hangs_on_the_document_alone():
 
 def test_the_prior_is_the_mean_of_the_others_and_of_pseudo_documents():
     given = {"q": {"d1": shares([1, 0])[0], "d2": shares([1, 1])[0], "d3": shares([0, 1])[0]}}
-    found = prior.prior(given, pseudo=2, smoothing=0)
+    found = baselines.prior(given, pseudo=2, smoothing=0)
     assert found["d1", "q"] == pytest.approx([(0.5 + 0 + 1) / 4, (0.5 + 1 + 1) / 4])
     assert found["d3", "q"] == pytest.approx([(1 + 0.5 + 1) / 4, (0 + 0.5 + 1) / 4])
-    smooth = prior.prior(given, pseudo=2, smoothing=0.1)
+    smooth = baselines.prior(given, pseudo=2, smoothing=0.1)
     assert smooth["d1", "q"] == pytest.approx(smoothed(np.array([found["d1", "q"]]), 0.1)[0])
 
 
 def test_a_document_that_alone_was_asked_is_guessed_at():
-    assert prior.prior({"q": {"d1": shares([1, 0])[0]}}, pseudo=2, smoothing=0.1)["d1", "q"].tolist() == [
+    assert baselines.prior({"q": {"d1": shares([1, 0])[0]}}, pseudo=2, smoothing=0.1)["d1", "q"].tolist() == [
         0.5,
         0.5,
     ]
-    assert prior.prior({"q": {}}, pseudo=2, smoothing=0.1) == {}
+    assert baselines.prior({"q": {}}, pseudo=2, smoothing=0.1) == {}
 
 
 def test_random_guesses_are_all_options_alike():
-    found = prior.baseline({"q": {"d1": shares([1, 0, 0])[0]}}, {"kind": "random"})
+    found = baselines.uninformed_answers({"q": {"d1": shares([1, 0, 0])[0]}}, {"kind": "random"})
     assert found["d1", "q"] == pytest.approx([1 / 3] * 3)
 
 
@@ -89,8 +87,8 @@ def test_without_a_feature_a_model_of_shares_is_their_mean_with_the_pseudo_rows(
 
 def test_words_tell_answers_that_the_other_documents_do_not(tmp_path):
     data, _ = collected(tmp_path, documents=40)
-    found, chosen = learning.answers(of_words(data.paragraphs, data.questions), data.shares, SETTINGS)
-    others = prior.prior(data.shares, pseudo=2, smoothing=0.1)
+    found, chosen = baselines.linear_answers(of_words(data), data.shares, SETTINGS)
+    others = baselines.prior(data.shares, pseudo=2, smoothing=0.1)
     assert set(found) == set(pairs(data.shares))
     assert all(probabilities.sum() == pytest.approx(1) for probabilities in found.values())
     for question in QUESTIONS:
@@ -102,9 +100,9 @@ def test_where_words_tell_nothing_the_strongest_penalty_is_chosen(tmp_path):
     rng = np.random.default_rng(1)
     chosen = {(f"d{n:02}", name): [[int(rng.integers(2))]] for n in range(40) for name in QUESTIONS}
     data, _ = collected(tmp_path, documents=40, chosen=chosen)
-    found, penalties = learning.answers(of_words(data.paragraphs, data.questions), data.shares, SETTINGS)
+    found, penalties = baselines.linear_answers(of_words(data), data.shares, SETTINGS)
     assert set(penalties.values()) <= {0.001, 0.1}
-    others = prior.prior(data.shares, pseudo=2, smoothing=0.1)
+    others = baselines.prior(data.shares, pseudo=2, smoothing=0.1)
     for question in QUESTIONS:
         assert loss(found, data, question) < loss(others, data, question) + 0.03
 
@@ -115,7 +113,7 @@ def test_no_document_is_told_of_by_its_own_people(tmp_path, learnt):
 
     def found(folder, chosen):
         data, _ = collected(folder, documents=30, chosen=chosen)
-        return answered_by_words(data) if learnt else prior.prior(data.shares, pseudo=2, smoothing=0.1)
+        return answered_by_words(data) if learnt else baselines.prior(data.shares, pseudo=2, smoothing=0.1)
 
     for number, name in enumerate(("d00", "d07")):
         turned = {(name, question): [[0], [1], [0, 1]] for question in QUESTIONS}
@@ -143,18 +141,18 @@ def test_a_document_without_a_text_tells_how_often_an_option_is_chosen_and_is_no
 
 def test_the_same_comes_out_whatever_the_threads(tmp_path):
     data, _ = collected(tmp_path, documents=20)
-    words = of_words(data.paragraphs, data.questions)
-    one, two = (learning.answers(words, data.shares, SETTINGS, threads) for threads in (1, 2))
+    words = of_words(data)
+    one, two = (baselines.linear_answers(words, data.shares, SETTINGS, threads) for threads in (1, 2))
     assert one[1] == two[1]
     assert all((one[0][pair] == two[0][pair]).all() for pair in one[0])
 
 
 def test_rotated_features_keep_their_distances():
     rows = np.random.default_rng(0).random((6, 40))
-    found = learning.rotated(rows)
+    found = baselines.rotated(rows)
     assert found.shape == (6, 5)  # about their mean six rows differ in five directions
     assert found @ found.T == pytest.approx((rows - rows.mean(axis=0)) @ (rows - rows.mean(axis=0)).T)
-    assert learning.rotated(np.ones((3, 4))).shape == (3, 0)
+    assert baselines.rotated(np.ones((3, 4))).shape == (3, 0)
 
 
 # Paragraphs and questions in one space
@@ -162,7 +160,7 @@ def test_rotated_features_keep_their_distances():
 
 def test_a_question_finds_its_paragraph(tmp_path):
     data, _ = collected(tmp_path, documents=5)
-    words = of_words(data.paragraphs, data.questions)
+    words = of_words(data)
     for at, document in enumerate(words.documents):
         for number, question in enumerate(words.names):
             (row,) = words.best(at, number, 1)
@@ -175,7 +173,7 @@ def test_a_question_finds_its_paragraph(tmp_path):
 
 def test_a_document_is_described_by_the_means_of_its_best_paragraphs(tmp_path):
     data, _ = collected(tmp_path, documents=3)
-    space = of_vectors(data.paragraphs, data.questions, encoded, encoded)
+    space = of_vectors(data, encoded, encoded)
     texts_of, expected = [one.text for one in data.paragraphs["d01"]], []
     for count in (1, 3):
         rows = space.best(1, 2, count)
@@ -192,8 +190,8 @@ def encoded(given):
 
 def test_a_data_set_without_a_word_is_refused(tmp_path):
     data, _ = collected(tmp_path, documents=3, without_text=["d00", "d01", "d02"])
-    with pytest.raises(BadInput, match="no word stands in"):
-        of_words(data.paragraphs, data.questions)
+    with pytest.raises(BadInput, match="no word occurs in"):
+        of_words(data)
 
 
 def test_what_is_read_is_the_whole_document_or_what_the_question_finds(tmp_path):
@@ -210,7 +208,7 @@ def test_what_is_read_is_the_whole_document_or_what_the_question_finds(tmp_path)
 
 
 def given_by(kind, data, marked):
-    return marking.baseline(data, marked, MARKING | {"kind": kind})
+    return baselines.marks(data, marked, MARKING | {"kind": kind})
 
 
 def test_marks_are_numbers_from_0_to_1_of_every_paragraph_and_question(tmp_path):
@@ -225,7 +223,7 @@ def test_marks_are_numbers_from_0_to_1_of_every_paragraph_and_question(tmp_path)
 
 def test_a_marked_paragraph_stands_out(tmp_path):
     data, marked = collected(tmp_path, documents=30)
-    right = marking.places(data, marked)
+    right = baselines.is_marked(data, marked)
     assert right.sum() == sum(map(len, marked.values())) > 0
     for kind in ("overlap", "linear"):
         found = given_by(kind, data, marked)
@@ -236,19 +234,19 @@ def test_a_marked_paragraph_stands_out(tmp_path):
 
 def test_what_is_marked_in_a_document_moves_no_mark_of_its_own(tmp_path):
     data, marked = collected(tmp_path, documents=20)
-    space = of_words(data.paragraphs, data.questions)
-    right = marking.places(data, marked)
+    space = of_words(data)
+    right = baselines.is_marked(data, marked)
     turned = right.copy()
     here = space.of(space.documents.index("d03"))
     turned[here] = ~turned[here]
-    first, second = (marking.learnt(data, space, each, MARKING) for each in (right, turned))
+    first, second = (baselines.linear_marks(data, space, each, MARKING) for each in (right, turned))
     assert (first[here] == second[here]).all()
     assert (first != second).any()
 
 
 def test_rows_of_marks_are_the_answered_pairs_in_order(tmp_path):
     data, marked = collected(tmp_path, documents=3, without_text=["d01"], chosen={("d02", "SOLD"): [[], []]})
-    found = list(marking.marked_rows(data, given_by("overlap", data, marked)))
+    found = list(marked_rows(data, given_by("overlap", data, marked)))
     keys = [(row["document_id"], row["question_id"], row["paragraph_id"]) for row in found]
     assert keys == sorted(set(keys))
     assert {key[:2] for key in keys} == {("d00", name) for name in QUESTIONS} | {

@@ -10,7 +10,7 @@ from answer_rows import shares
 from lextables.metrics import answers, marks
 from lextables.metrics.answers import Answered
 from lextables.metrics.marks import Marked
-from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
+from lextables.metrics.soft_labels import EPSILON, binary_cross_entropy, smoothed
 
 YES_NO = Answered(
     "q1", "A", np.array(["d1", "d2", "d3"]), shares([2, 0], [1, 1], [0, 2]),
@@ -70,7 +70,7 @@ def test_log_loss_and_accuracy():
 
 
 def test_scores_are_means_over_pairs_by_question_category_and_all():
-    found = by_key(answers.scores([YES_NO, THREE], 0.1))
+    found = by_key(answers.scores_and_units([YES_NO, THREE], 0.1)[0])
     one, two = answers.cross_entropy(YES_NO, 0.1), answers.cross_entropy(THREE, 0.1)
     assert found["cross entropy", "all"] == (pytest.approx(np.concatenate([one, two]).mean()), 5)
     assert found["cross entropy", "category: A"] == (pytest.approx(one.mean()), 3)
@@ -79,7 +79,7 @@ def test_scores_are_means_over_pairs_by_question_category_and_all():
 
 
 def test_an_interval_leaves_each_document_out_with_all_of_its_pairs():
-    found = by_key(answers.scores([YES_NO, THREE], 0.1))
+    found = by_key(answers.scores_and_units([YES_NO, THREE], 0.1)[0])
     one, two = answers.log_loss(YES_NO, 0.1), answers.log_loss(THREE, 0.1)
     whole = np.concatenate([one, two]).mean()
     without = [
@@ -92,7 +92,7 @@ def test_an_interval_leaves_each_document_out_with_all_of_its_pairs():
     assert found["log loss, low", "all"] == (pytest.approx(low), 3)
     assert found["log loss, high", "all"] == (pytest.approx(high), 3)
     alone = Answered("q", "A", np.array(["d"]), shares([1, 0]), np.array([[0.9, 0.1]]))
-    assert not [key for key in by_key(answers.scores([alone], 0.1)) if "low" in key[0]]
+    assert not [key for key in by_key(answers.scores_and_units([alone], 0.1)[0]) if "low" in key[0]]
 
 
 # Marks
@@ -139,7 +139,7 @@ def test_a_documents_threshold_is_chosen_on_other_folds():
 
 def test_marks_are_counted_as_scikit_learn_counts_them():
     questions, folds = [drawn(seed) for seed in range(3)], np.array([0, 0, 1, 1, 2, 2])
-    found = by_key(marks.scores(questions, folds))
+    found = by_key(marks.scores_and_units(questions, folds, range(len(folds)))[0])
     one = questions[1]
     chosen = marks.marked(one, folds)
     expected = {
@@ -162,7 +162,7 @@ def test_marks_are_counted_as_scikit_learn_counts_them():
 
 def test_an_interval_of_marks_leaves_each_document_out():
     questions, folds = [drawn(seed) for seed in range(3)], np.arange(6)
-    found = by_key(marks.scores(questions, folds))
+    found = by_key(marks.scores_and_units(questions, folds, range(len(folds)))[0])
     left = []
     for document in range(6):
         kept = [question.documents != document for question in questions]
@@ -181,7 +181,7 @@ def test_an_interval_of_marks_leaves_each_document_out():
 
 def test_a_question_that_nobody_marked_anything_for_has_no_recall():
     nothing = Marked("q9", "B", np.array([0, 0, 1]), np.zeros(3, dtype=bool), np.array([0.1, 0.2, 0.3]))
-    found = by_key(marks.scores([drawn(), nothing], np.arange(6)))
+    found = by_key(marks.scores_and_units([drawn(), nothing], np.arange(6), range(6))[0])
     assert np.isnan(found["F1", "question: q9"][0]) and np.isnan(found["recall", "question: q9"][0])
     assert found["accuracy", "question: q9"] == (1, 3)
     assert found["F1", "all"] == (found["F1", "question: q0"][0], 1)

@@ -9,11 +9,12 @@ from answer_rows import NAMES, QUESTIONS, collected, rows, written
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import digests
-from lextables.tasks.answers import marking, prior
+from lextables.tasks.answers import baselines
 from lextables.tasks.answers.collection import (
     ANSWERED_FROM,
     load,
     marked_of,
+    marked_rows,
     pairs,
     prediction_rows,
     questions_of,
@@ -64,9 +65,9 @@ def test_every_chosen_option_counts_once_and_who_chose_none_does_not(tmp_path):
         ({"question_id": "ZOO"}, "responses, document d00: there is no question 'ZOO'"),
         (
             {"options": [9]},
-            "responses, document d00: the question 'ASKED' has 4 options, and not those at [9]",
+            "responses, document d00: options [9] where the question 'ASKED' has 4 options",
         ),
-        ({"options": [-1]}, "has 4 options, and not those at [-1]"),
+        ({"options": [-1]}, "options [-1] where the question 'ASKED' has 4"),
     ],
 )
 def test_a_response_that_does_not_fit_is_refused(tmp_path, change, sentence):
@@ -93,7 +94,9 @@ def test_paragraphs_come_in_reading_order_whatever_their_ids(tmp_path):
 
 def test_answers_are_scored_by_all_and_by_documents_with_a_text(tmp_path):
     data, _ = collected(tmp_path, documents=10, without_text=["d03", "d04"])
-    found = by_key(of_answers(prediction_rows(prior.prior(data.shares, pseudo=2, smoothing=0.1)), data, 0.1))
+    found = by_key(
+        of_answers(prediction_rows(baselines.prior(data.shares, pseudo=2, smoothing=0.1)), data, 0.1)
+    )
     assert found["cross entropy", "all"][1] == 30
     assert found["cross entropy", WITH_TEXT][1] == 24
     assert found["cross entropy, low", WITH_TEXT][1] == 8
@@ -105,14 +108,14 @@ def test_answers_are_scored_by_all_and_by_documents_with_a_text(tmp_path):
 
 def test_a_run_that_answers_about_some_documents_is_scored_by_these(tmp_path):
     data, _ = collected(tmp_path, documents=10)
-    given = {pair: one for pair, one in prior.random(data.shares).items() if pair[0] < "d04"}
+    given = {pair: one for pair, one in baselines.uniform(data.shares).items() if pair[0] < "d04"}
     assert by_key(of_answers(prediction_rows(given), data, 0.1))["accuracy", "all"][1] == 12
 
 
 def some(data, **changes):
     """Answers to all pairs, with others about d00, and none where that is None."""
     given = {("d00", name): one for name, one in changes.items() if one is not None}
-    given = prior.random(data.shares) | given
+    given = baselines.uniform(data.shares) | given
     return [row for row in prediction_rows(given) if changes.get(row["question_id"], 0) is not None]
 
 
@@ -122,11 +125,11 @@ def some(data, **changes):
         ({"SOLD": None}, "predictions: no answer to the question 'SOLD' about 'd00'"),
         (
             {"SOLD": [0.5, 0.4]},
-            "document d00, question SOLD: [0.5, 0.4] is no distribution over the 2 options",
+            "document d00, question SOLD: [0.5, 0.4] is not a distribution over the 2 options",
         ),
-        ({"SOLD": [1.5, -0.5]}, "is no distribution over the 2 options"),
-        ({"SOLD": [float("nan"), 1]}, "is no distribution over the 2 options"),
-        ({"KEPT": [0.5, 0.5]}, "is no distribution over the 3 options"),
+        ({"SOLD": [1.5, -0.5]}, "is not a distribution over the 2 options"),
+        ({"SOLD": [float("nan"), 1]}, "is not a distribution over the 2 options"),
+        ({"KEPT": [0.5, 0.5]}, "is not a distribution over the 3 options"),
     ],
 )
 def test_what_is_no_answer_is_refused(tmp_path, changes, sentence):
@@ -138,7 +141,7 @@ def test_what_is_no_answer_is_refused(tmp_path, changes, sentence):
 
 def test_nothing_to_score_is_refused(tmp_path):
     data, _ = collected(tmp_path, documents=3)
-    with pytest.raises(BadInput, match="no pair that people answered is predicted"):
+    with pytest.raises(BadInput, match="no answered pair is predicted"):
         of_answers([], data, 0.1)
 
 
@@ -146,13 +149,13 @@ def test_nothing_to_score_is_refused(tmp_path):
 
 
 def marks_of(tmp_path, data, given):
-    write(MARKED, marking.marked_rows(data, given), tmp_path / "marks.parquet")
+    write(MARKED, marked_rows(data, given), tmp_path / "marks.parquet")
     return tmp_path / "marks.parquet"
 
 
 def test_whoever_marks_what_people_marked_is_right(tmp_path):
     data, marked = collected(tmp_path, documents=12, without_text=["d05"])
-    right = marking.places(data, marked)
+    right = baselines.is_marked(data, marked)
     found = by_key(of_marks(marks_of(tmp_path, data, right * 0.9), data, marked, 4))
     for metric in ("accuracy", "precision", "recall", "F1", "F1, best threshold", "average precision"):
         assert found[metric, "all"] == (1, 3)
@@ -164,25 +167,27 @@ def test_whoever_marks_what_people_marked_is_right(tmp_path):
 
 def test_marks_of_a_document_count_for_questions_that_it_was_asked(tmp_path):
     data, marked = collected(tmp_path, documents=4, chosen={("d02", "SOLD"): [[]]})
-    found = by_key(of_marks(marks_of(tmp_path, data, marking.places(data, marked) * 1.0), data, marked, 4))
+    found = by_key(
+        of_marks(marks_of(tmp_path, data, baselines.is_marked(data, marked) * 1.0), data, marked, 4)
+    )
     each = len(data.paragraphs["d00"])
     assert found["F1", "question: SOLD"][1] == 3 * each and found["F1", "question: KEPT"][1] == 4 * each
 
 
 def test_a_document_or_a_paragraph_without_a_mark_or_its_absence_is_refused(tmp_path):
     data, marked = collected(tmp_path, documents=3)
-    given = [*marking.marked_rows(data, marking.places(data, marked) * 1.0)]
+    given = [*marked_rows(data, baselines.is_marked(data, marked) * 1.0)]
     path = tmp_path / "marks.parquet"
     write(MARKED, [row for row in given if row["paragraph_id"] != "d01/2"], path)
     with pytest.raises(
-        BadInput, match="document d01, question ASKED: its paragraphs are not those of the doc"
+        BadInput, match="document d01, question ASKED: the predicted paragraphs are not those of the doc"
     ):
         of_marks(path, data, marked, 4)
     write(MARKED, [row for row in given if (row["document_id"], row["question_id"]) != ("d01", "KEPT")], path)
-    with pytest.raises(BadInput, match="nothing is marked or left for the question 'KEPT' in 'd01'"):
+    with pytest.raises(BadInput, match="no prediction for the question 'KEPT' about 'd01'"):
         of_marks(path, data, marked, 4)
     write(MARKED, [], path)
-    with pytest.raises(BadInput, match="nothing is marked or left for the question 'ASKED' in 'd00'"):
+    with pytest.raises(BadInput, match="no prediction for the question 'ASKED' about 'd00'"):
         of_marks(path, data, marked, 4)
 
 

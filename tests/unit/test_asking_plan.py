@@ -8,8 +8,7 @@ from pydantic import ValidationError
 
 from lextables.models.prompts import plain_template
 from lextables.models.resolve import Missing, Weights, load_models
-from lextables.papers import packages
-from lextables.papers import registry as papers
+from lextables.papers import packages, planning
 from lextables.pipeline.config import load as load_config
 from lextables.tasks import plan
 from lextables.tasks.classification.plan import ClassificationTask
@@ -30,7 +29,7 @@ SERVED = {"extra_models": [LLM], "llm": "http://127.0.0.1:8000/v1", "data": "rel
 
 def laid_out(paper, gpu=False, **values):
     config = load_config({"papers": paper} | values, [paper], ROOT)
-    return papers.plan(PAPERS[paper], Context(config, MODELS, ROOT, gpu))
+    return planning.plan(PAPERS[paper], Context(config, MODELS, ROOT, gpu))
 
 
 def asked(found):
@@ -84,7 +83,7 @@ def test_another_wording_is_another_run(tmp_path):
     prompts.mkdir(parents=True)
     (prompts / "maud_question.txt").write_text("${text} ${question} ${options}")
     config = load_config({"papers": "maud"} | SERVED, ["maud"], ROOT)
-    ((_, other),) = asked(papers.plan(PAPERS["maud"], Context(config, MODELS, tmp_path, False))).items()
+    ((_, other),) = asked(planning.plan(PAPERS["maud"], Context(config, MODELS, tmp_path, False))).items()
     ((_, given),) = asked(laid_out("maud", **SERVED)).items()
     assert other["prompt"] == [["user", "${text} ${question} ${options}"]]
     assert given | {"prompt": None} == other | {"prompt": None}
@@ -129,7 +128,7 @@ def test_a_registered_model_on_this_machine_wants_a_gpu(monkeypatch, paper):
 def test_why_it_does_not_run_without_one(monkeypatch):
     with_weights(monkeypatch, "smollm2-135m-instruct")
     config = load_config({"papers": "maud", "data": "release", "models": "available"}, ["maud"], ROOT)
-    planner = papers.PLANNERS["classification"](
+    planner = planning.PLANNERS["classification"](
         "maud", PAPERS["maud"].tasks["maud"], Context(config, MODELS, ROOT, False)
     )
     assert planner.language_model("smollm2-135m-instruct") == Missing(ASKED_ON_A_GPU)

@@ -33,7 +33,7 @@ DATA = {
     "extra": {"files": {"a": "one/a.zip", "rest": ["one/b.zip", "one/c.zip"]}, "auxiliary": True},
     "by_hand": {"files": {"a": "one/a.zip", "d": "two/d.zip"}, "auxiliary": True},
 }
-ASK = "two/d.zip is fetched by hand: ask its authors"
+ASK = "two/d.zip must be downloaded manually: ask its authors"
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
-"""Encoding by tiny bi-encoders: the vectors are sentence-transformers' own, unpadded and kept."""
+"""Bi-encoders: vectors equal sentence-transformers' own, without padding, and are cached."""
 
+import json
+import logging
 import threading
 
 import numpy as np
@@ -10,7 +12,8 @@ from torch.nn import functional
 
 import tiny_encoders
 from lextables.models import bi_encoder
-from lextables.models.onednn import linear_by_onednn
+from lextables.models.bi_encoder import VectorCache
+from lextables.models.precision import linear_by_onednn
 
 CPU = torch.device("cpu")
 SHORT = ["the company", "shall", "the company shall", "close the merger", "buy stock"]
@@ -22,46 +25,40 @@ def folders(tmp_path_factory):
     return tiny_encoders.save(tmp_path_factory.mktemp("encoders"))
 
 
-def plain(folder, texts, length=None):
+def reference(folder, texts, length=None):
     model = SentenceTransformer(folder, device="cpu")
     model.max_seq_length = length or model.max_seq_length
     return model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
 
 
-def test_a_batch_is_of_one_length_and_holds_its_tokens():
+def test_batches_contain_texts_of_one_length():
     lengths = [3, 9, 3, 4, 3, 9, 40, 0, 3]
-    found = list(bi_encoder.batches(lengths, 10))
-    assert [[lengths[at] for at in batch] for batch in found] == [[40], [9], [9], [4], [3, 3, 3], [3], [0]]
-    assert sorted(at for batch in found for at in batch) == list(range(len(lengths)))
+    batches = list(bi_encoder.batches(lengths, 10))
+    assert [[lengths[at] for at in batch] for batch in batches] == [[40], [9], [9], [4], [3, 3, 3], [3], [0]]
+    assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
     assert list(bi_encoder.batches([], 10)) == []
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "deberta", "modernbert"])
-def test_vectors_are_those_of_sentence_transformers(folders, family, monkeypatch):
+def test_vectors_equal_those_of_sentence_transformers(folders, family, monkeypatch):
     monkeypatch.setitem(bi_encoder.TOKENS, "cpu", 16)
     monkeypatch.setattr(bi_encoder, "COUNTED", 2)
     model = bi_encoder.load(folders[family], CPU, 32)
-    found = bi_encoder.encode(model, TEXTS)
-    assert (found.dtype, found.shape) == (np.float32, (len(TEXTS), 32))
-    assert found == pytest.approx(plain(folders[family], TEXTS, 32), abs=1e-6)
-    # Both are longer than the model reads, and alike as far as it does.
-    assert not np.allclose(found[6], found[7])
-    for texts in (TEXTS[::-1], [*TEXTS[3:], *TEXTS]):
-        expected = np.stack([found[TEXTS.index(text)] for text in texts])
-        assert bi_encoder.encode(model, texts) == pytest.approx(expected, abs=1e-6)
-    alone = np.concatenate([bi_encoder.encode(model, [text]) for text in TEXTS])
-    assert alone == pytest.approx(found, abs=1e-6)
-
-
-def test_texts_of_one_length_meet_no_padding(folders, monkeypatch):
-    model = bi_encoder.load(folders["bert"], CPU)
     masks = []
-    model[0].register_forward_pre_hook(lambda _, given: masks.append(given[0]["attention_mask"]))
-    bi_encoder.encode(model, TEXTS)
+    model[0].register_forward_pre_hook(lambda _, inputs: masks.append(inputs[0]["attention_mask"]))
+    vectors = bi_encoder.encode(model, TEXTS)
+    assert (vectors.dtype, vectors.shape) == (np.float32, (len(TEXTS), 32))
+    assert vectors == pytest.approx(reference(folders[family], TEXTS, 32), abs=1e-6)
     assert len(masks) > 2 and all(mask.all() for mask in masks)
+    # Both texts are truncated, and differ before that.
+    assert not np.allclose(vectors[6], vectors[7])
+    for texts in (TEXTS[::-1], [*TEXTS[3:], *TEXTS], TEXTS[:1]):
+        expected = np.stack([vectors[TEXTS.index(text)] for text in texts])
+        assert bi_encoder.encode(model, texts) == pytest.approx(expected, abs=1e-6)
+    assert bi_encoder.encode(model, []).shape == (0, 32)
 
 
-def test_as_many_batches_run_at_once_as_there_are_threads(folders, monkeypatch):
+def test_each_thread_encodes_its_own_batch(folders, monkeypatch):
     monkeypatch.setitem(bi_encoder.TOKENS, "cpu", 16)
     model, before, seen = bi_encoder.load(folders["bert"], CPU), torch.get_num_threads(), set()
     model[0].register_forward_pre_hook(
@@ -80,21 +77,13 @@ def test_as_many_batches_run_at_once_as_there_are_threads(folders, monkeypatch):
         assert (threads > 1) == (len(seen) > 1) and len(seen) <= threads
         seen.clear()
     assert (vectors[1] == vectors[3]).all()
-
-
-def test_what_fails_in_a_thread_ends_the_encoding(folders, monkeypatch):
-    model, before = bi_encoder.load(folders["bert"], CPU), torch.get_num_threads()
     monkeypatch.setattr(model, "encode", lambda texts, **_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         bi_encoder.encode(model, SHORT)
     assert torch.get_num_threads() == before
 
 
-def test_no_texts_have_no_vectors_of_the_right_size(folders):
-    assert bi_encoder.encode(bi_encoder.load(folders["bert"], CPU), []).shape == (0, 32)
-
-
-def test_onednn_differs_by_rounding_alone_and_leaves_the_rest_to_torch():
+def test_onednn_differs_only_by_rounding():
     generator = torch.Generator().manual_seed(0)
     data, weight, bias = (torch.randn(size, generator=generator) for size in ((3, 5, 64), (48, 64), (48,)))
     expected = functional.linear(data, weight, bias), functional.linear(data, weight)
@@ -102,45 +91,179 @@ def test_onednn_differs_by_rounding_alone_and_leaves_the_rest_to_torch():
     with torch.inference_mode(), linear_by_onednn(CPU):
         torch.testing.assert_close(functional.linear(data, weight, bias), expected[0], rtol=1e-5, atol=1e-5)
         torch.testing.assert_close(functional.linear(data, weight), expected[1], rtol=1e-5, atol=1e-5)
+        # Calls with keywords and other types are torch's own.
         assert functional.linear(data, weight=weight).equal(expected[1])
         assert functional.linear(data.bfloat16(), weight.bfloat16()).equal(half)
     assert functional.linear(data, weight, bias).equal(expected[0])
+
+
+# Cached vectors
 
 
 def settings(**changes):
     return {"model": "tiny", "weights": "mirror:tiny", "revision": None, "content": "sha256:1"} | changes
 
 
-def test_what_is_kept_is_not_encoded_again(folders, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("changes", "length", "encode", "same"),
+    [
+        ({}, 16, bi_encoder.encode, True),
+        ({"content": "sha256:2"}, 16, bi_encoder.encode, False),
+        ({"content": None, "revision": "f" * 40}, 16, bi_encoder.encode, False),
+        ({}, 8, bi_encoder.encode, False),
+        ({}, 16, bi_encoder.encode_queries, False),
+    ],
+)
+def test_the_cache_is_for_one_model_length_and_encoding(
+    folders, tmp_path, monkeypatch, changes, length, encode, same
+):
+    first = bi_encoder.load(folders["bert"], CPU, 16)
+    vectors = bi_encoder.cached(bi_encoder.encode, first, settings(), tmp_path)(TEXTS)
+    assert (vectors == bi_encoder.encode(first, TEXTS)).all()
+    model = bi_encoder.load(folders["bert"], CPU, length)
+    if same:
+        monkeypatch.setattr(model, "encode", lambda *_, **__: pytest.fail("it encoded again"))
+    again = bi_encoder.cached(encode, model, settings(**changes), tmp_path)(TEXTS)
+    assert again == pytest.approx(reference(folders["bert"], TEXTS, length), abs=1e-6)
+    assert len(list((tmp_path / "tiny").iterdir())) == (1 if same else 2)
+
+
+def test_nothing_is_cached_for_unidentified_weights(folders, tmp_path):
     model = bi_encoder.load(folders["bert"], CPU)
-    found = bi_encoder.kept(bi_encoder.encode, model, settings(), tmp_path)(TEXTS)
-    assert (found == bi_encoder.encode(model, TEXTS)).all()
-    asked = []
-    monkeypatch.setattr(model, "encode", lambda texts, **_: asked.append(texts))
-    assert (bi_encoder.kept(bi_encoder.encode, model, settings(), tmp_path)(TEXTS) == found).all()
-    assert asked == []
+    unidentified = settings(weights="own-model", content=None)
+    assert bi_encoder.cached(bi_encoder.encode, model, unidentified, tmp_path)(SHORT).shape == (5, 32)
+    assert not list(tmp_path.iterdir())
+
+
+WORDS = ["a", "clause", "of", "five", "texts"]
+
+
+def identity(**changes):
+    about = {"data": {"weights": "m", "length": 16}, "code": "c", "libraries": {"torch": "2"}, "device": "d"}
+    return about | changes
+
+
+class Encoder:
+    """Returns a different vector for each text, and records the texts."""
+
+    def __init__(self, fails_after=None):
+        self.texts, self.fails_after = [], fails_after
+
+    def __call__(self, texts):
+        if self.fails_after is not None and len(self.texts) >= self.fails_after:
+            raise KeyboardInterrupt
+        self.texts += texts
+        rows = [[len(text), sum(map(ord, text)) / 7, 1 / 3] for text in texts]
+        return np.array(rows, dtype=np.float32).reshape(len(texts), 3)
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    """Assert that a cache returns the right vectors of texts after encoding only ``missing``."""
+    monkeypatch.setattr(bi_encoder, "SHARD", 2)
+
+    def check(texts, missing, cache=None):
+        encoder = Encoder()
+        vectors = (cache or VectorCache(tmp_path, identity())).encode(texts, encoder)
+        assert vectors.dtype == np.float32 and (vectors == Encoder()(texts)).all()
+        assert sorted(encoder.texts) == sorted(missing)
+
+    return check
+
+
+def test_a_text_is_encoded_once(tmp_path, check):
+    cache = VectorCache(tmp_path, identity())
+    check([], [], cache)
+    check([*WORDS, "of"], WORDS, cache)
+    check(WORDS[::-1], [], cache)
+    check(["new", "texts", "\ud800"], ["new", "\ud800"])
+    for shard in cache.folder.glob("*.npz"):
+        shard.unlink()
+    check(WORDS, WORDS, cache)
+
+
+def test_a_kill_loses_at_most_one_shard(tmp_path, check):
+    with pytest.raises(KeyboardInterrupt):
+        VectorCache(tmp_path, identity()).encode(WORDS, Encoder(fails_after=2))
+    check(WORDS, ["clause", "five", "texts"])
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_two_jobs_may_encode_the_same_texts(tmp_path, check):
+    first, second = VectorCache(tmp_path, identity()), VectorCache(tmp_path, identity())
+
+    def while_the_other_writes(texts):
+        check(texts, texts, second)
+        return Encoder()(texts)
+
+    assert (first.encode(WORDS, while_the_other_writes) == Encoder()(WORDS)).all()
+    check([*WORDS, "more"], ["more"], second)
+    check([*WORDS, "more"], [])
+
+
+def flip_bit(shard):
+    data = bytearray(shard.read_bytes())
+    data[data.rindex(np.float32(1 / 3).tobytes())] ^= 1
+    shard.write_bytes(data)
+
+
+def drop_vectors(shard):
+    with np.load(shard) as file:
+        keys = file["keys"]
+    np.savez(shard, keys=keys)
 
 
 @pytest.mark.parametrize(
-    ("changes", "length", "how"),
+    "damage",
     [
-        ({"content": "sha256:2"}, 16, bi_encoder.encode),
-        ({"content": None, "revision": "f" * 40}, 16, bi_encoder.encode),
-        ({}, 8, bi_encoder.encode),
-        ({}, 16, bi_encoder.encode_queries),
+        lambda shard: shard.write_bytes(shard.read_bytes()[:-40]),
+        lambda shard: shard.write_bytes(b""),
+        lambda shard: shard.write_text("no arrays"),
+        flip_bit,
+        drop_vectors,
+    ],
+    ids=["truncated", "empty", "other content", "flipped bit", "no vectors"],
+)
+@pytest.mark.parametrize("opened_before", [True, False])
+def test_a_damaged_shard_is_encoded_again(tmp_path, caplog, check, damage, opened_before):
+    cache = VectorCache(tmp_path, identity())
+    cache.encode(WORDS, Encoder())
+    shard = sorted(cache.folder.glob("*.npz"))[0]
+    with np.load(shard) as file:
+        lost = len(file["keys"])
+    damage(shard)
+    with caplog.at_level(logging.WARNING, "lextables"):
+        cache = cache if opened_before else VectorCache(tmp_path, identity())
+        encoder = Encoder()
+        assert (cache.encode(WORDS, encoder) == Encoder()(WORDS)).all()
+    assert len(encoder.texts) == lost
+    assert len(caplog.messages) == 1 and "is damaged" in caplog.text
+    check(WORDS, [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "stays"),
+    [
+        ({"data": {"weights": "other", "length": 16}}, True),
+        ({"data": {"weights": "m", "length": 8}}, True),
+        ({"device": "another"}, True),
+        ({"code": "c2"}, False),
+        ({"libraries": {"torch": "3"}}, False),
     ],
 )
-def test_other_weights_another_length_and_queries_are_kept_apart(folders, tmp_path, changes, length, how):
-    first = bi_encoder.load(folders["bert"], CPU, 16)
-    bi_encoder.kept(bi_encoder.encode, first, settings(), tmp_path)(TEXTS)
-    other = bi_encoder.load(folders["bert"], CPU, length)
-    found = bi_encoder.kept(how, other, settings(**changes), tmp_path)(TEXTS)
-    assert found == pytest.approx(plain(folders["bert"], TEXTS, length), abs=1e-6)
-    assert len(list((tmp_path / "tiny").iterdir())) == 2
+def test_vectors_of_another_identity_are_not_used(tmp_path, check, changes, stays):
+    before = VectorCache(tmp_path, identity())
+    before.encode(WORDS, Encoder())
+    after = VectorCache(tmp_path, identity(**changes))
+    check(WORDS, WORDS, after)
+    # Vectors of earlier code or libraries are deleted.
+    assert before.folder.exists() == stays
+    assert json.loads((after.folder / "identity.json").read_text()) == identity(**changes)
 
 
-def test_of_weights_that_nothing_pins_nothing_is_kept(folders, tmp_path):
-    model = bi_encoder.load(folders["bert"], CPU)
-    given = settings(weights="own-model", content=None)
-    assert bi_encoder.kept(bi_encoder.encode, model, given, tmp_path)(SHORT).shape == (5, 32)
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize("vectors", [np.zeros((1, 3)), np.zeros(2)])
+def test_vectors_of_the_wrong_shape_are_not_cached(tmp_path, vectors):
+    cache = VectorCache(tmp_path, identity())
+    with pytest.raises(ValueError, match="the encoder returned shape"):
+        cache.encode(["a", "b"], lambda texts: vectors)
+    assert not list(tmp_path.rglob("*.npz"))

@@ -1,4 +1,4 @@
-"""Fine-tuning a tiny bi-encoder: its loss and its batches, counted by hand; kills, seeds and prompts."""
+"""Fine-tuning of a tiny bi-encoder: loss, batches, resumption, seeds and prompts."""
 
 import os
 
@@ -18,10 +18,9 @@ from lextables.models.bi_encoder_training import GradedSoftmax
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.retrieval import bi_encoder_tuning as tuning
 from lextables.tasks.retrieval import training
-from lextables.tasks.retrieval.choosing import choose
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.graded_batches import graded_batches
-from lextables.tasks.retrieval.schema import TRIED
+from lextables.tasks.retrieval.bi_encoder_tuning import graded_batches
+from lextables.tasks.retrieval.collection import TRIED, Collection
+from lextables.tasks.retrieval.scoring import choose
 from lextables.tasks.retrieval.training import search, train
 from wordpiece import wordpiece
 
@@ -55,7 +54,7 @@ class Rows(torch.nn.Module):
         return {"sentence_embedding": features["rows"]}
 
 
-def test_the_loss_is_the_cross_entropy_of_cosines_and_shares_of_the_gain():
+def test_the_loss_by_hand():
     # Two queries, two documents each, of which one is of both; its second vector is the one that counts.
     queries = [[2.0, 0.0], [1.0, 0.0], [0.0, 3.0], [0.0, 3.0]]
     documents = [[1.0, 0.0], [0.0, 1.0], [0.0, 5.0], [0.6, 0.8]]
@@ -72,7 +71,7 @@ def test_the_loss_is_the_cross_entropy_of_cosines_and_shares_of_the_gain():
     assert loss.item() == pytest.approx(wanted, rel=1e-6)
 
 
-def test_a_batch_holds_the_gains_of_each_of_its_queries_in_turn():
+def test_batches_alternate_the_gains_of_each_query():
     pairs = graded_batches(JUDGED, updates=6, batch_size=8, documents=4, seed=0)
     assert len(pairs) == 6 * 8
     groups = [pairs[at : at + 4] for at in range(0, len(pairs), 4)]
@@ -88,7 +87,7 @@ def test_a_batch_holds_the_gains_of_each_of_its_queries_in_turn():
     assert pairs != graded_batches(JUDGED, updates=6, batch_size=8, documents=4, seed=1)
 
 
-def test_the_documents_of_a_gain_come_each_once_before_any_comes_again():
+def test_all_documents_of_a_gain_are_drawn_before_any_is_repeated():
     judged = {"q": {"a": 1, **{f"n{number}": 0 for number in range(5)}}}
     pairs = graded_batches(judged, updates=5, batch_size=2, documents=2, seed=3)
     assert sorted(document for _, document in pairs[1::2]) == [f"n{number}" for number in range(5)]
@@ -129,20 +128,20 @@ def trained(settings, folder, collection=COLLECTION, seed=0):
     return record, (folder / "weights/model.safetensors").read_bytes()
 
 
-def test_a_seed_fixes_the_weights(settings, tmp_path):
+def test_the_weights_depend_on_the_seed(settings, tmp_path):
     record, weights = trained(settings, tmp_path / "one")
     assert (record["training_pairs"], record["resumed_from_update"]) == (16, 0)
     assert trained(settings, tmp_path / "two")[1] == weights
     assert trained(settings, tmp_path / "three", seed=1)[1] != weights
 
 
-def test_training_ranks_what_was_judged_better_first(settings, tmp_path):
+def test_training_improves_the_ranking(settings, tmp_path):
     trained(settings | {"updates": [60], "learning_rate": 1e-2}, tmp_path)
     texts = COLLECTION.texts("short", ("training",))
     hits = {"cap": ["a", "b", "c"], "years": ["a", "b"]}
 
     def ranking(folder):
-        scores = tuning.pair_scores(bi_encoder.load(str(folder), CPU, 16), COLLECTION, texts, hits)
+        scores = training.pair_scores(tuning, bi_encoder.load(str(folder), CPU, 16), COLLECTION, texts, hits)
         return {query: sorted(of, key=lambda d: -scores[query, d]) for query, of in hits.items()}
 
     wanted = {"cap": ["a", "c", "b"], "years": ["b", "a"]}
@@ -153,7 +152,7 @@ class Killed(Exception):
     pass
 
 
-def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_weights(settings, tmp_path, monkeypatch):
+def test_a_resumed_training_has_the_same_weights(settings, tmp_path, monkeypatch):
     _, whole = trained(settings, tmp_path / "whole")
     with monkeypatch.context() as patched:
 
@@ -170,7 +169,7 @@ def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_weights(setti
     assert cut == whole
 
 
-def test_a_search_reads_the_candidates_and_leaves_training_as_it_is(settings, tmp_path):
+def test_a_search_scores_candidates_and_does_not_change_training(settings, tmp_path):
     candidates = [{"term": ["a"]}, {"term": ["b"], "cap": ["c"]}]
 
     def searched(updates):
@@ -186,11 +185,11 @@ def test_a_search_reads_the_candidates_and_leaves_training_as_it_is(settings, tm
     assert searched([4]) == found[2:]
     trained(settings, tmp_path)
     model = bi_encoder.load(str(tmp_path / "weights"), CPU, 16)
-    kept = tuning.pair_scores(model, COLLECTION, {"term": "term years"}, {"term": ["a", "b"]})
+    kept = training.pair_scores(tuning, model, COLLECTION, {"term": "term years"}, {"term": ["a", "b"]})
     assert list(kept.values()) == pytest.approx([row["score"] for row in found[2:]])
 
 
-def test_the_choice_is_by_the_ranking_of_all_that_was_scored(tmp_path):
+def test_the_choice_is_by_the_ranking_of_scored_documents(tmp_path):
     # Of the validation query's documents b has a gain; after 4 updates it is ranked first.
     ranks = {2: {"a": 0.9, "b": 0.2}, 4: {"a": 0.1, "b": 0.2}}
     rows = [
@@ -204,7 +203,7 @@ def test_the_choice_is_by_the_ranking_of_all_that_was_scored(tmp_path):
     assert [row["validation NDCG@2"] for row in means] == pytest.approx([1 / math.log2(3), 1.0])
 
 
-def test_a_model_is_trained_and_kept_with_its_prompts(settings, encoder, tmp_path):
+def test_a_model_is_trained_and_saved_with_its_prompts(settings, encoder, tmp_path):
     _, weights = trained(settings | {"weights": str(encoder(PROMPTS))}, tmp_path / "prompts")
     written_out = Collection(
         {name: PROMPTS["document"] + text for name, text in DOCUMENTS.items()},

@@ -11,7 +11,7 @@ from lextables.corpora.caselaw import fetching, shard
 from lextables.corpora.caselaw.ingest import Ingested
 from lextables.corpora.caselaw.opinion import Fault
 from lextables.pipeline.errors import BadInput
-from lextables.sources.fetch import NoRoom
+from lextables.sources.fetch import DiskFull
 from lextables.sources.registry import load
 from lextables.sources.transfer import Client
 
@@ -120,10 +120,10 @@ def test_an_address_that_gives_no_answer_is_asked_once_from_then_on(desk):
 
 def test_a_full_disk_is_not_skipped(desk, monkeypatch):
     def full(*_, **__):
-        raise NoRoom("caselaw/us/1.zip needs 3 bytes more")
+        raise DiskFull("caselaw/us/1.zip needs 3 bytes more")
 
     monkeypatch.setattr(fetching, "fetch", full)
-    with pytest.raises(NoRoom):
+    with pytest.raises(DiskFull):
         desk.fetch_volumes("us/1", skip=True)
 
 

@@ -10,7 +10,7 @@ import pytest
 from caselaw_volume import bulk_row, damaged, html, label, metadata, write_bulk, write_zip
 from lextables.corpora.caselaw.opinion import Fault, Opinion, Page
 from lextables.corpora.caselaw.volume import read_volume
-from lextables.sources.bounded import Bounds
+from lextables.sources.archives import Bounds
 
 GOOD = html(("majority", ["A good opinion."]))
 

@@ -87,11 +87,11 @@ def test_a_difference_is_ours_less_the_printed_value_in_its_unit():
 def test_a_cell_that_is_off_says_why_and_no_other_does():
     published = [printed("0.525", row="a"), printed("0.6", 1, row="b"), printed("text", None, row="c")]
     cells = [Cell("a", "NDCG@5", 0.5119), Cell("b", "NDCG@5", 0.6), Cell("c", "NDCG@5", "other")]
-    lines = build(published, cells, True, lambda row, column: f"{row} of {column} was counted anew")
+    lines = build(published, cells, True, lambda row, column: f"{row} of {column} was counted again")
     assert [(line.verdict, line.difference, line.reason) for line in lines] == [
-        ("off", "-0.013", "a of NDCG@5 was counted anew"),
+        ("off", "-0.013", "a of NDCG@5 was counted again"),
         ("match", "", ""),
-        ("off", "", "c of NDCG@5 was counted anew"),
+        ("off", "", "c of NDCG@5 was counted again"),
     ]
     # From other data nothing is off.
     apart = build(published, cells, False, lambda row, column: "why")
@@ -132,19 +132,6 @@ def test_what_is_trained_is_judged_by_its_own_seeds(published, seeds, averages, 
     assert (line.difference, line.prediction_low, line.prediction_high, line.reason) == facts
 
 
-def test_one_shifted_metric_of_three_good_seeds_comes_out_off():
-    """Three seeds about the printed values, of which one metric lost its first hits."""
-    columns = {"NDCG@5": 0.593, "NDCG@10": 0.609, "3-star prec@5": 0.600}
-    published = [printed(str(value), column=column) for column, value in columns.items()]
-    cells = [
-        Cell("BM25 / None", column, value - lost, 0.1, 0.9, seeds=seeds, averages=3)
-        for column, value in columns.items()
-        for lost in [0.05 if column == "NDCG@10" else 0]
-        for seeds in [tuple(value - lost + step for step in (-0.004, 0.001, 0.003))]
-    ]
-    assert [line.verdict for line in build(published, cells, True)] == ["match", "off", "match"]
-
-
 @pytest.mark.parametrize("averages", [1, 3])
 def test_a_prediction_interval_covers_what_it_says(averages):
     draws = np.random.default_rng(0).normal(50, 2, size=(8_000, 3))
@@ -164,7 +151,7 @@ def test_an_interval_that_tells_no_printed_values_apart_says_so():
     assert line.reason.endswith("too wide to tell the printed value from 2 of the 3 others printed for it")
     narrow = trained(printed("52.5", 1), (52.8, 52.9, 53.0), *others, measure="NDCG@5")
     assert "too wide" not in narrow.reason
-    # What is printed for something else is nothing to be told from.
+    # What is printed for something else is nothing to be distinguished from.
     apart = trained(printed("52.5", 1), (52, 53, 54), *others, measure="NDCG@5 of terms")
     assert "too wide" not in apart.reason
     alone = trained(printed("2.0", 1), (1, 2, 3))
@@ -233,20 +220,6 @@ def test_a_row_of_our_own_shows_its_spread_and_other_data_give_no_verdict():
         intervals = [(line.prediction_low, line.prediction_high) for line in lines]
         assert intervals == [("0.4803", "0.5797")] * 2
         assert [line.verdict for line in lines] == ["match" if comparable else "", ""]
-
-
-def test_data_that_are_not_comparable_get_no_verdict_even_when_equal():
-    cells = [Cell("BM25 / None", "NDCG@5", 0.525), Cell("Mine / None", "NDCG@5", 0.9)]
-    first, second = build([printed("0.525")], cells, comparable=False)
-    assert (first.reproduced, first.ours, first.verdict) == ("", "0.525", "")
-    assert (second.ours, second.decimals) == ("0.900", 3)
-
-
-def test_own_rows_follow_and_have_no_verdict():
-    cells = [Cell("Mine / None", "NDCG@5", 0.9, runs=("runs/x",)), Cell("BM25 / None", "NDCG@5", 0.525)]
-    first, second = build([printed("0.525")], cells, comparable=True)
-    assert (first.reproduced, first.verdict) == ("0.525", "match")
-    assert (second.row, second.ours, second.verdict, second.runs) == ("Mine / None", "0.900", "", "runs/x")
 
 
 def test_a_stricter_reading_stands_beside_the_printed_one():

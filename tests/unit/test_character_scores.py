@@ -5,10 +5,8 @@ import pytest
 from lextables.metrics.ranking import by_name
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.retrieval.choosing import choose
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.schema import TRIED
-from lextables.tasks.retrieval.scoring import scores
+from lextables.tasks.retrieval.collection import TRIED, Collection
+from lextables.tasks.retrieval.scoring import choose, scores
 
 # A file of 34 characters in passages of ten and one of four.  What answers `fee` is [5, 25) and [31, 33):
 # 5 + 10 + 5 characters of the first three passages, and 2 of the last.  Nothing of this file answers `law`.

@@ -1,4 +1,4 @@
-"""Work folders: one a run, in it one for each state of inputs, settings and code.  And what training says."""
+"""Work folders, finished trainings and checkpoints; and the log of a training."""
 
 import os
 import re
@@ -24,17 +24,19 @@ from lextables.models.checkpoints import (
 from lextables.models.in_parts import InParts
 
 
-def whole(folder, update):
+def complete(folder, update):
     (folder / f"checkpoint-{update}").mkdir(parents=True)
     (folder / f"checkpoint-{update}/whole").touch()
 
 
-def test_a_finished_run_clears_what_earlier_code_left_and_no_other_runs_work(tmp_path):
+def test_clearing_a_run_deletes_work_of_earlier_code_and_no_other_run(tmp_path):
+    clear(tmp_path / "none")
+    assert list(tmp_path.iterdir()) == []
     run, other = tmp_path / "cuad/finetune/minilm/seed0", tmp_path / "cuad/finetune/minilm/seed1"
     before, after = (work_folder(run, {"rate": 1, "identity": {"code": code}}) for code in "ab")
     kept = work_folder(other, {"rate": 1, "identity": {"code": "a"}})
     for folder in (before, kept):
-        whole(folder, 2)
+        complete(folder, 2)
     assert before != after
     assert latest(after) is None
     clear(run)
@@ -42,32 +44,35 @@ def test_a_finished_run_clears_what_earlier_code_left_and_no_other_runs_work(tmp
     assert latest(kept).name == "checkpoint-2"
 
 
-def test_a_run_that_kept_no_work_has_nothing_to_clear(tmp_path):
-    clear(tmp_path / "none")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_training_that_was_finished_is_taken_up_and_takes_no_room(tmp_path):
-    root, made, record = tmp_path / "work", tmp_path / "run/weights", tmp_path / "run/run.json"
-    work, earlier = (work_folder(root, {"code": code}) for code in "ab")
-    whole(work, 2)
-    assert finished(work, made) is None
-    assert not made.exists()
-    made.mkdir(parents=True)
-    (made / "model.safetensors").write_bytes(b"weights")
+@pytest.fixture
+def trained(tmp_path):
+    """A finished training with its work folder: (work, weights, record)."""
+    weights, record = tmp_path / "run/weights", tmp_path / "run/run.json"
+    work = work_folder(tmp_path / "work", {"code": "a"})
+    assert finished(work, weights) is None and not weights.exists()
+    weights.mkdir(parents=True)
+    (weights / "model.safetensors").write_bytes(b"weights")
+    (weights / "config.json").write_text("{}")
     record.write_text('{"seconds": 3}')
-    keep(root, work.name, made, record)
+    return work, weights, record
+
+
+def test_a_finished_training_is_reused_with_hard_links(tmp_path, trained):
+    work, weights, record = trained
+    earlier = work_folder(tmp_path / "work", {"code": "earlier"})
+    complete(work, 2)
+    keep(tmp_path / "work", work.name, weights, record)
     assert not earlier.exists()
     assert [path.name for path in work.iterdir()] == ["finished"]
-    inode = (made / "model.safetensors").stat().st_ino
-    shutil.rmtree(made)
-    assert finished(work, made) == {"seconds": 3}
-    assert (made / "model.safetensors").read_bytes() == b"weights"
-    assert (made / "model.safetensors").stat().st_ino == inode
-    assert finished(work_folder(root, {"code": "c"}), made) is None
+    inode = (weights / "model.safetensors").stat().st_ino
+    shutil.rmtree(weights)
+    assert finished(work, weights) == {"seconds": 3}
+    assert (weights / "model.safetensors").read_bytes() == b"weights"
+    assert (weights / "model.safetensors").stat().st_ino == inode
+    assert finished(work_folder(tmp_path / "work", {"code": "c"}), weights) is None
 
 
-def cut(path):
+def truncate(path):
     os.truncate(path, path.stat().st_size - 1)
 
 
@@ -80,43 +85,37 @@ def flip(path):
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
-        ("weights/model.safetensors", cut),
+        ("weights/model.safetensors", truncate),  # the first two through the run's own file, a hard link
         ("weights/model.safetensors", flip),
         ("weights/model.safetensors", Path.unlink),
-        ("weights/config.json", cut),
-        ("run.json", cut),
+        ("weights/more.json", Path.touch),
+        ("run.json", truncate),
         ("run.json", Path.unlink),
-        ("files.json", lambda path: path.write_text(path.read_text()[:9])),
+        ("files.json", truncate),
         ("files.json", lambda path: path.write_text("[]")),
         ("files.json", lambda path: path.write_text('{"run.json": 3}')),
         ("files.json", Path.unlink),
-        ("weights/more.json", Path.touch),
     ],
 )
-def test_a_finished_training_that_was_damaged_is_not_taken_up(tmp_path, capsys, name, damage):
-    root, made, record = tmp_path / "work", tmp_path / "run/weights", tmp_path / "run/run.json"
-    made.mkdir(parents=True)
-    (made / "model.safetensors").write_bytes(b"weights")
-    (made / "config.json").write_text("{}")
-    record.write_text('{"seconds": 3}')
-    work = work_folder(root, {"code": "a"})
-    keep(root, work.name, made, record)
-    assert finished(work, made) == {"seconds": 3}
-    # The run's own file is the same one.
-    in_run = made / Path(name).name if name.startswith("weights/mo") and damage is not Path.unlink else None
-    damage(in_run if in_run and in_run.exists() else work / "finished" / name)
-    shutil.rmtree(made)
-    assert finished(work, made) is None
-    assert not made.exists()
+def test_a_damaged_training_is_not_reused(tmp_path, trained, capsys, name, damage):
+    work, weights, record = trained
+    keep(tmp_path / "work", work.name, weights, record)
+    damage(
+        weights / "model.safetensors"
+        if damage in (truncate, flip) and "model" in name
+        else work / "finished" / name
+    )
+    shutil.rmtree(weights)
+    assert finished(work, weights) is None
+    assert not weights.exists()
     assert capsys.readouterr().out == (
         f"{work / 'finished'}: this finished training is damaged; it is deleted and run again.\n"
     )
-    # As after any training, what it makes now is kept.
-    made.mkdir(parents=True)
-    (made / "model.safetensors").write_bytes(b"others")
-    keep(root, work.name, made, record)
-    assert finished(work, made) == {"seconds": 3}
-    assert (made / "model.safetensors").read_bytes() == b"others"
+    weights.mkdir()
+    (weights / "model.safetensors").write_bytes(b"new")
+    keep(tmp_path / "work", work.name, weights, record)
+    assert finished(work, weights) == {"seconds": 3}
+    assert (weights / "model.safetensors").read_bytes() == b"new"
 
 
 class Line(torch.nn.Module):
@@ -139,7 +138,7 @@ class Points(Dataset):
 
 
 @pytest.mark.parametrize("silent", [True, False])
-def test_training_says_in_the_log_how_far_it_is_and_prints_nothing(tmp_path, caplog, capfd, silent):
+def test_progress_of_training_is_logged_and_not_printed(tmp_path, caplog, capfd, silent):
     settings = TrainingArguments(
         **arguments(tmp_path, 4, seed=0, save_every=0, device=torch.device("cpu")),
         logging_steps=2,
@@ -155,8 +154,7 @@ def test_training_says_in_the_log_how_far_it_is_and_prints_nothing(tmp_path, cap
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_checkpoint_is_on_the_disk_before_it_counts_as_whole(tmp_path, monkeypatch):
-    """A power cut keeps what was flushed, and may keep a later file without an earlier one."""
+def test_a_checkpoint_is_flushed_before_it_is_marked(tmp_path, monkeypatch):
     (tmp_path / "checkpoint-2").mkdir()
     (tmp_path / "checkpoint-2/model.safetensors").write_bytes(b"weights")
     flushed = []

@@ -15,9 +15,9 @@ from transformers import AutoModel
 import tiny_encoders
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.classification.examples import Text, texts_of
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import inputs, padded
-from lextables.tasks.classification.texts import Text, texts_of
 from tiny_encoders import IDS
 
 TEXTS = Table(

@@ -12,7 +12,15 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from lextables.metrics.classification import GROUPS, METRICS, MOST_UNITS, Head, dealt, left_out, scores
+from lextables.metrics.classification import (
+    GROUPS,
+    METRICS,
+    MOST_UNITS,
+    Head,
+    dealt,
+    left_out,
+    scores_and_jackknives,
+)
 from lextables.metrics.intervals import jackknife_interval
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
@@ -20,6 +28,10 @@ from lextables.pipeline.run import SCORES
 
 BOTH = pytest.mark.parametrize("multi_label", [False, True], ids=["single-label", "multi-label"])
 TIES = pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
+
+
+def scores(*rows, **settings):
+    return scores_and_jackknives(*rows, **settings)[0]
 
 
 def softmax(logits):

@@ -1,6 +1,7 @@
-"""From predictions to scores: by the general evaluator, or by a released one."""
+"""Scores by the general or a released evaluator, and the choice of trials."""
 
 import json
+import math
 
 import pytest
 
@@ -8,7 +9,9 @@ from lextables.metrics import classification, minority_aupr
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
-from lextables.tasks.classification.scoring import LEFT_OUT, score
+from lextables.tasks.classification.examples import trials
+from lextables.tasks.classification.schema import JOINT, TRIED
+from lextables.tasks.classification.scoring import LEFT_OUT, published, score, searched
 
 HEADS = [
     {"head_id": "1", "question": "Q1", "category": "Law", "answers": ["no", "yes"]},
@@ -67,9 +70,9 @@ TEST = [row for row in EXAMPLES if row["split"] == "test"]
 def test_the_general_evaluator_has_the_task_s_metrics_over_its_test_examples(census, tmp_path):
     found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
     labelled = [row | {"labels": [row["label"]]} for row in TEST]
-    expected = classification.scores(
+    expected = classification.scores_and_jackknives(
         predictions("1", "2"), labelled, HEADS, metrics=["accuracy", "macro F1"], unit="contract"
-    )
+    )[0]
     assert [row for row in found if row["metric"] != LEFT_OUT] == expected
     assert write(SCORES, found, tmp_path / "scores.parquet") == len(found)
     by_name = {(row["metric"], row["group"]): row for row in found}
@@ -105,7 +108,12 @@ def test_examples_may_have_several_right_answers(census):
 def test_the_released_evaluator_is_mauds(census, comparable):
     found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], MINORITY, census(*comparable))
     partial = not all(comparable)
-    assert found == minority_aupr.scores(predictions("1", "2"), TEST, HEADS, partial=partial, unit="contract")
+    assert (
+        found
+        == minority_aupr.scores_and_jackknives(
+            predictions("1", "2"), TEST, HEADS, partial=partial, unit="contract"
+        )[0]
+    )
 
 
 def test_of_other_data_a_released_evaluator_leaves_heads_out_where_else_it_stops(census):
@@ -115,3 +123,167 @@ def test_of_other_data_a_released_evaluator_leaves_heads_out_where_else_it_stops
     }
     with pytest.raises(BadInput, match="examples of head '2' have no prediction"):
         score(predictions("1"), EXAMPLES, HEADS, ["test"], MINORITY, census(True, True))
+
+
+# The choice of trials.
+
+
+CHOICE_HEADS = [
+    {"head_id": "1", "question": "Q1", "category": "Knowledge", "answers": ["A", "B"]},
+    {"head_id": "2", "question": "Q2", "category": "Knowledge", "answers": ["A", "B"]},
+]
+
+
+def example(number, head, label, split="dev"):
+    return {
+        "example_id": f"{split}-{number}",
+        "head_id": head,
+        "label": label,
+        "split": split,
+        "data_type": "main",
+        "contract": f"contract_{number}",
+    }
+
+
+DEV = [example(n, head, n % 2) for head in "12" for n in (int(head) * 10 + i for i in range(4))]
+
+
+def predicted(path, *groups):
+    """Predictions: (updates, {head: whether it is right})."""
+    rows = [
+        {
+            "updates": updates,
+            "head_id": row["head_id"],
+            "example_id": row["example_id"],
+            "logits": logits,
+            "probabilities": [0.5, 0.5],
+        }
+        for updates, right in groups
+        for row in DEV
+        for logits in [[1.0, -1.0] if (row["label"] == 0) == right[row["head_id"]] else [-1.0, 1.0]]
+    ]
+    write(TRIED, sorted(rows, key=lambda r: (r["updates"], r["head_id"], r["example_id"])), path)
+    return path
+
+
+CHOICE_MINORITY = {"setting": "single", "evaluator": "minority AUPR"}
+
+
+def trial(rate, updates):
+    return {"learning_rate": rate, "updates": [updates]}
+
+
+def test_each_head_takes_the_trial_that_is_best_for_it(tmp_path):
+    low = predicted(tmp_path / "a.parquet", (100, {"1": True, "2": False}), (200, {"1": False, "2": False}))
+    high = predicted(tmp_path / "b.parquet", (100, {"1": False, "2": False}), (200, {"1": False, "2": True}))
+    found = searched(CHOICE_MINORITY, [(1e-5, low), (1e-4, high)], DEV, CHOICE_HEADS)
+    assert found == {"1": trial(1e-5, 100), "2": trial(1e-4, 200)}
+
+
+def test_a_multi_task_model_takes_the_trial_that_is_best_over_questions(tmp_path):
+    low = predicted(tmp_path / "a.parquet", (3600, {"1": True, "2": True}))
+    high = predicted(tmp_path / "b.parquet", (3600, {"1": True, "2": False}))
+    found = searched(CHOICE_MINORITY | {"setting": "multi"}, [(1e-4, high), (1e-5, low)], DEV, CHOICE_HEADS)
+    assert found == {JOINT: trial(1e-5, 3600)}
+
+
+def test_seeds_are_averaged_and_the_first_of_equals_wins(tmp_path):
+    right, wrong = (
+        predicted(tmp_path / f"{whether}.parquet", (100, {"1": whether, "2": whether}))
+        for whether in (True, False)
+    )
+    searches = [(1e-4, right), (1e-4, wrong), (1e-5, right), (1e-5, right), (3e-5, right), (3e-5, right)]
+    found = searched(CHOICE_MINORITY, searches, DEV, CHOICE_HEADS)
+    assert found == dict.fromkeys("12", trial(1e-5, 100))
+
+
+CHOICE_GENERAL = {"setting": "single", "evaluator": "general", "multi_label": False, "choose_by": "accuracy"}
+
+
+def tried(path, *groups):
+    """Predictions: (updates, {example: its probabilities}), all of head 1."""
+    rows = [
+        {
+            "updates": updates,
+            "head_id": "1",
+            "example_id": example_id,
+            "logits": [math.log(share / (1 - share)) for share in shares],
+            "probabilities": list(shares),
+        }
+        for updates, of_example in groups
+        for example_id, shares in sorted(of_example.items())
+    ]
+    write(TRIED, rows, path)
+    return path
+
+
+# Of four examples with the answers 0, 0, 0 and 1 the first trial has three right, and ranks the last one
+# last; the second has one right, and ranks it first.
+RIGHT = {"a": (0.9, 0.1), "b": (0.8, 0.2), "c": (0.7, 0.3), "d": (0.95, 0.05)}
+RANKED = {"a": (0.4, 0.6), "b": (0.3, 0.7), "c": (0.2, 0.8), "d": (0.1, 0.9)}
+ASKED = [{"example_id": name, "head_id": "1", "split": "dev", "label": int(name == "d")} for name in "abcd"]
+ALONE = [{"head_id": "1", "answers": ["no", "yes"]}]
+
+
+@pytest.mark.parametrize(("metric", "updates"), [("accuracy", 100), ("AUPR", 200), ("micro F1", 100)])
+@pytest.mark.parametrize("setting", ["single", "multi"])
+def test_the_general_evaluator_goes_by_the_metric_that_the_task_names(tmp_path, metric, updates, setting):
+    path = tried(tmp_path / "a.parquet", (100, RIGHT), (200, RANKED))
+    settings = CHOICE_GENERAL | {"choose_by": metric, "setting": setting}
+    found = searched(settings, [(1e-4, path)], ASKED, ALONE)
+    assert found == {"1" if setting == "single" else JOINT: trial(1e-4, updates)}
+
+
+def test_examples_may_have_several_answers(tmp_path):
+    path = tried(
+        tmp_path / "a.parquet",
+        (100, dict.fromkeys("abcd", (0.9, 0.1))),
+        (200, {"a": (0.9, 0.9), "b": (0.1, 0.1), "c": (0.9, 0.9), "d": (0.2, 0.9)}),
+    )
+    labels = {"a": [0, 1], "b": [], "c": [0], "d": [1]}
+    asked = [{"example_id": name, "head_id": "1", "labels": of} for name, of in labels.items()]
+    settings = CHOICE_GENERAL | {"multi_label": True}
+    assert searched(settings, [(1e-4, path)], asked, ALONE) == {"1": trial(1e-4, 200)}
+
+
+PUBLISHED = {"published": "roberta-base", "percent": 100, "setting": "single", "updates_per_epoch": 3600}
+BEST = [
+    {"model": model, "setting": setting, "share": share, "head_id": head, "learning_rate": rate}
+    | {"updates": updates, "epochs": epochs}
+    for model, setting, share, head, rate, updates, epochs in (
+        ("roberta-base", "single", 1.0, "1", 3e-5, 300, 0),
+        ("roberta-base", "single", 0.5, "1", 1e-4, 100, 0),
+        ("roberta-base", "multi", 1.0, JOINT, 1e-5, 0, 6),
+        ("bert-base-cased", "single", 1.0, "2", 1e-5, 200, 0),
+    )
+]
+
+
+def test_the_authors_settings_go_by_head_and_share():
+    assert published(PUBLISHED, ["1"], BEST) == {"1": trial(3e-5, 300)}
+    assert published(PUBLISHED | {"percent": 50}, ["1"], BEST) == {"1": trial(1e-4, 100)}
+    with pytest.raises(BadInput, match=r"no settings of roberta-base for head '2'.*hyperparameters"):
+        published(PUBLISHED, ["1", "2"], BEST)
+
+
+def test_the_authors_multi_task_settings_are_one_for_all_heads():
+    found = published(PUBLISHED | {"setting": "multi"}, ["1", "2"], BEST)
+    assert found == {JOINT: trial(1e-5, 6 * 3600)}
+
+
+OWN = {"learning_rate": 3e-4, "updates": [20, 40]}
+
+
+@pytest.mark.parametrize(
+    ("setting", "choice", "found"),
+    [
+        ("single", None, {"1": OWN, "2": OWN}),
+        # A head that no search could score keeps the run's own.
+        ("single", {"1": trial(1e-5, 7)}, {"1": trial(1e-5, 7), "2": OWN}),
+        ("multi", None, {JOINT: OWN}),
+        ("multi", {JOINT: trial(1e-5, 7)}, {JOINT: trial(1e-5, 7)}),
+    ],
+)
+def test_a_run_goes_by_what_was_chosen_or_by_its_own_settings(setting, choice, found):
+    settings = OWN | {"setting": setting, "batch_size": 16}
+    assert trials(settings, ["2", "1"], choice) == found

@@ -23,14 +23,13 @@ from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES, Run
 from lextables.tasks.classification import linear
-from lextables.tasks.classification.examples import by_head, key_of, of_splits, shown
+from lextables.tasks.classification.examples import Text, by_head, key_of, of_splits, shown, texts_of
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
 from lextables.tasks.classification.reading import read_heads, read_views
 from lextables.tasks.classification.schema import HEADS as HEADS_TABLE
 from lextables.tasks.classification.schema import READINGS
-from lextables.tasks.classification.scoring import ANSWER, GIVEN, LEFT_OUT, score
-from lextables.tasks.classification.texts import Text, texts_of
+from lextables.tasks.classification.scoring import ANSWER, LEFT_OUT, SUBMITTED, score
 from lextables.tasks.plan import Context, Given
 from tiny_encoders import WORDS
 
@@ -256,7 +255,7 @@ def test_a_user_s_encoder_and_predictions_are_rows_with_the_task_s_heads(planned
     )
     assert rows["Mine"].own and not rows["Mine"].given and rows["Theirs"].own and rows["Theirs"].given
     assert list(trainings(specs, "own-mine")) == list(trainings(specs, "small"))
-    given = tuple(Run("second", GIVEN, "own-theirs", "100", seed) for seed in (0, 1))
+    given = tuple(Run("second", SUBMITTED, "own-theirs", "100", seed) for seed in (0, 1))
     assert rows["Theirs"].runs == {"100": given}
     assert specs[given[1]].settings == {"form": "csv", "content": "sha256:2"}
 
@@ -503,7 +502,7 @@ def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(
             ids = {row["example_id"] for row in rows}
             those = [row for row in of_it if row["example_id"] in ids]
             told = {"metrics": ["accuracy", "balanced accuracy"], "unit": "premise"}
-            for row in classification.scores(those, rows, KNOWN, **told):
+            for row in classification.scores_and_jackknives(those, rows, KNOWN, **told)[0]:
                 whole = row["group"] == "all"
                 names = [condition, group, "" if whole and group else row["group"]]
                 place = row["metric"], ", ".join(filter(None, names))
@@ -542,7 +541,7 @@ def test_a_group_without_a_test_example_has_no_score_and_heads_not_trained_are_c
 def test_what_a_user_predicted_is_a_condition_of_its_own(tmp_path):
     given = [{k: v for k, v in row.items() if k != "condition"} for row in readings_of("x", heads=["three"])]
     found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
-    assert {row["group"].partition(",")[0] for row in found} == {GIVEN}
+    assert {row["group"].partition(",")[0] for row in found} == {SUBMITTED}
     assert ("accuracy", "given, analysis, head: three") in {(row["metric"], row["group"]) for row in found}
     # Without views there are no conditions.
     plain, _ = score(given, examples(), KNOWN, ["test"], GENERAL | {"views": {}, "groups": []}, tmp_path)

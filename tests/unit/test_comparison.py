@@ -3,11 +3,9 @@
 import itertools
 import math
 from dataclasses import replace
-from statistics import NormalDist
 
 import numpy as np
 import pytest
-from scipy.stats import permutation_test
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
@@ -15,21 +13,21 @@ from lextables.metrics.classification import GROUPED
 from lextables.metrics.intervals import mean_interval
 from lextables.tables.cells import Cell, Score
 from lextables.tables.comparison import (
+    BASELINE,
     FEW,
-    FLOOR,
-    LEAST_UNITS,
     METHOD,
+    MIN_UNITS,
     OTHERS,
     PRINTED,
     RESAMPLES_A_PAIR,
     Pair,
     compare,
-    contests,
+    comparisons,
     detectable,
     effect,
     from_csv,
     holm,
-    sentences,
+    notes,
     sign_flip,
     to_csv,
 )
@@ -76,13 +74,6 @@ def test_p_values_are_those_of_all_ways_to_set_the_signs():
     assert sign_flip(differences) == pytest.approx(far.mean(axis=0))
 
 
-def test_all_ways_are_those_that_scipy_goes():
-    differences = RNG.normal(0.4, 1, size=(2, 8))
-    for one, found in zip(differences, sign_flip(differences), strict=True):
-        theirs = permutation_test((one,), np.mean, permutation_type="samples", n_resamples=9_999)
-        assert found == pytest.approx(theirs.pvalue)
-
-
 def test_drawn_p_values_are_near_those_of_all_ways_and_come_out_the_same_again():
     differences = RNG.normal(0.3, 1, size=(5, 13))
     drawn = sign_flip(differences, resamples=8_000)
@@ -100,7 +91,7 @@ def test_equal_differences_count_as_equal_though_sums_round():
 
 def test_rows_that_are_one_and_the_same_do_not_differ_and_a_constant_lead_does():
     assert sign_flip(np.zeros((1, 57))) == [1]
-    assert sign_flip(np.full((1, LEAST_UNITS), 0.3)) == [2 / 2**LEAST_UNITS]
+    assert sign_flip(np.full((1, MIN_UNITS), 0.3)) == [2 / 2**MIN_UNITS]
     assert sign_flip(np.full((1, 57), 1e-9)) == pytest.approx([2e-4])
 
 
@@ -139,13 +130,6 @@ def test_where_the_least_p_value_is_too_large_for_so_many_tests_nothing_is_detec
     assert 1.5 < effect(8, 6) < math.inf
     assert effect(8, 7) == effect(11, 66) == math.inf and effect(12, 66) < math.inf
     assert detectable(np.array([0.3] * 8), 7) == detectable(np.zeros(8), 7) == math.inf
-
-
-def test_few_units_want_a_larger_difference_than_the_t_test_says():
-    # All eight differences must have one sign: of normal ones they have in 80 % of samples.
-    shift = NormalDist().inv_cdf(0.8 ** (1 / 8))
-    assert effect(8, 6) == pytest.approx(shift, rel=0.03)
-    assert effect(8, 6) > 1.1 * TTestPower().solve_power(nobs=8, alpha=0.05 / 6, power=0.8)
 
 
 def test_the_detectable_difference_of_a_pair_is_that_of_its_whole_family_of_tests():
@@ -192,21 +176,21 @@ def test_identical_rows_are_in_one_group_and_say_nothing_of_what_can_be_found():
     pairs = pairs_of({"a": [same], "b": [same], "c": [other]})
     pair = next(pair for pair in pairs if {pair.one, pair.other} == {"a", "b"})
     assert (pair.difference, pair.low, pair.high, pair.p, pair.detectable) == (0, 0, 0, 1, 0)
-    (contest,) = contests(pairs)
-    assert any({"a", "b"} <= set(group) for group in contest.groups) and contest.detectable > 0
-    (alone,) = contests([pair])
+    (comparison,) = comparisons(pairs)
+    assert any({"a", "b"} <= set(group) for group in comparison.groups) and comparison.detectable > 0
+    (alone,) = comparisons([pair])
     assert math.isnan(alone.detectable)
-    assert "is found" not in sentences([alone])[1] and not alone.power
+    assert "is found" not in notes([alone])[1] and not alone.power
 
 
-@pytest.mark.parametrize("units", [1, 2, LEAST_UNITS - 1])
+@pytest.mark.parametrize("units", [1, 2, MIN_UNITS - 1])
 def test_too_few_units_are_not_tested_and_it_is_said(units):
     pairs = pairs_of({"a": [[1.0] * units], "b": [[0.0] * units]})
     (pair,) = pairs
     assert (pair.untested, pair.difference, math.isnan(pair.p), pair.differs) == (FEW, 1, True, False)
-    (contest,) = contests(pairs)
-    assert (contest.pairs, contest.systems, contest.groups) == ((), ("a", "b"), (("a",), ("b",)))
-    assert sentences([contest]) == ["1 measure is not tested: a test wants 6 queries at least."]
+    (comparison,) = comparisons(pairs)
+    assert (comparison.pairs, comparison.systems, comparison.groups) == ((), ("a", "b"), (("a",), ("b",)))
+    assert notes([comparison]) == ["1 measure is not tested: a test needs at least 6 queries."]
 
 
 def test_rows_on_other_units_are_not_compared_and_it_is_said():
@@ -216,10 +200,10 @@ def test_rows_on_other_units_are_not_compared_and_it_is_said():
     untested = [pair for pair in pairs if pair.untested]
     assert [(pair.untested, {pair.one, pair.other} & {"c"}) for pair in untested] == [(OTHERS, {"c"})] * 2
     assert {pair.units for pair in untested} <= {"9 queries and 8 queries", "8 queries and 9 queries"}
-    (contest,) = contests(pairs)
-    assert all("c" not in group or group == ("c",) for group in contest.groups)
-    assert contest.untested_against("c") == [name for name in contest.systems if name != "c"]
-    assert sentences([contest])[-1] == ("2 of 3 pairs are untested: scored on different units.")
+    (comparison,) = comparisons(pairs)
+    assert all("c" not in group or group == ("c",) for group in comparison.groups)
+    assert comparison.untested_against("c") == [name for name in comparison.systems if name != "c"]
+    assert notes([comparison])[-1] == ("2 of 3 pairs are untested: scored on different units.")
 
 
 def test_an_untested_pair_is_in_no_group_and_the_best_row_is_said_to_be_untested_against_it():
@@ -231,20 +215,20 @@ def test_an_untested_pair_is_in_no_group_and_the_best_row_is_said_to_be_untested
     apart = [pair for pair in pairs if names[pair.one] != names[pair.other]]
     assert {pair.untested for pair in apart} == {OTHERS} and len(apart) == 4
     assert all(math.isnan(pair.detectable) and math.isnan(pair.adjusted) for pair in apart)
-    (contest,) = contests([replace(pair, adjusted=1.0) for pair in pairs])
-    assert {frozenset(group) for group in contest.groups} == {
+    (comparison,) = comparisons([replace(pair, adjusted=1.0) for pair in pairs])
+    assert {frozenset(group) for group in comparison.groups} == {
         frozenset({"prior", "random"}), frozenset({"linear", "model"})
     }  # fmt: skip
-    assert {*contest.units.split(" or ")} == {"149 queries", "20 queries"}
-    _, leading, last = sentences([contest])
-    assert "none of 2 tests tells two rows apart; a difference of " in leading
+    assert {*comparison.units.split(" or ")} == {"149 queries", "20 queries"}
+    _, leading, last = notes([comparison])
+    assert "none of 2 tests distinguishes two rows; a difference of " in leading
     assert last.startswith("4 of 6 pairs are untested")
     best, rival = next((pair.one, pair.other) for pair in pairs if not pair.untested)
     found = [replace(pair, adjusted=0.01 if (pair.one, pair.other) == (best, rival) else 1.0)
              for pair in pairs]  # fmt: skip
-    leading = sentences(contests(found))[1]
+    leading = notes(comparisons(found))[1]
     first = pairs[0].one
-    others = [name for name in contest.systems if names[name] != names[first]]
+    others = [name for name in comparison.systems if names[name] != names[first]]
     assert f"not tested against {others[0]} and {others[1]}; " in leading
 
 
@@ -278,11 +262,11 @@ def test_printed_neighbours_and_the_baseline_stand_beside_with_what_can_be_found
     assert not tested.untested
     assert (lead.untested, lead.one, lead.other, lead.difference) == (PRINTED, "c", "a", 4.5)
     assert lead.detectable == tested.detectable and math.isnan(lead.p)
-    assert (baseline.untested, baseline.one, baseline.other) == (FLOOR, "c", "b")
+    assert (baseline.untested, baseline.one, baseline.other) == (BASELINE, "c", "b")
     assert baseline.difference == pytest.approx(64.5 - found[1].value)
-    (contest,) = contests(pairs)
-    assert (contest.printed, contest.pairs, set(contest.systems)) == ((lead,), (tested,), {"a", "b"})
-    assert sentences([contest])[2] == "In print c leads a by 4.5, less than that."
+    (comparison,) = comparisons(pairs)
+    assert (comparison.printed, comparison.pairs, set(comparison.systems)) == ((lead,), (tested,), {"a", "b"})
+    assert notes([comparison])[2] == "In print c leads a by 4.5, less than that."
 
 
 def test_pairs_are_read_back_from_csv_as_they_were():
@@ -292,59 +276,45 @@ def test_pairs_are_read_back_from_csv_as_they_were():
     assert from_csv(to_csv(pairs))[0] == pairs[0]
 
 
-# What a reader is told.
+# Notes
 
 
 def pair(one, other, adjusted, **changed):
-    told = Pair("AUPR", one, other, 2.0, 1.0, 3.0, adjusted, adjusted, "57 contracts", 4.0)
-    return replace(told, **changed)
+    compared = Pair("AUPR", one, other, 2.0, 1.0, 3.0, adjusted, adjusted, "57 contracts", 4.0)
+    return replace(compared, **changed)
 
 
 def test_groups_overlap_where_neighbours_do_not_differ_and_the_ends_do():
-    (contest,) = contests([pair("a", "b", 0.6), pair("a", "c", 0.01), pair("b", "c", 0.3)])
-    assert contest.systems == ("a", "b", "c")
-    assert contest.groups == (("a", "b"), ("b", "c"))
-    assert sentences([contest]) == [
+    (comparison,) = comparisons([pair("a", "b", 0.6), pair("a", "c", 0.01), pair("b", "c", 0.3)])
+    assert comparison.systems == ("a", "b", "c")
+    assert comparison.groups == (("a", "b"), ("b", "c"))
+    assert notes([comparison]) == [
         METHOD,
-        "AUPR, 57 contracts: a is not told apart from b; a difference of 4.0 is found in four cases of five.",
+        "AUPR, 57 contracts: a is not distinguished from b; "
+        "a difference of 4.0 is found in four cases of five.",
     ]
 
 
 def test_what_can_be_found_is_said_with_its_range_and_where_units_are_too_few():
     sizes = {("a", "b"): 2.0, ("a", "c"): 4.0, ("b", "c"): 7.0}
     found = [pair(*names, 0.6, detectable=size) for names, size in sizes.items()]
-    (contest,) = contests(found)
-    assert contest.detectable == 4.0
-    assert contest.power == "a difference of 4.0 (by pair 2.0 to 7.0) is found in four cases of five"
-    (contest,) = contests([*found[:2], replace(found[2], detectable=math.inf)])
-    assert contest.power.endswith(", and none by 1 of 3 tests, whose units are too few")
-    assert contest.detectable == 3.0
+    (comparison,) = comparisons(found)
+    assert comparison.detectable == 4.0
+    assert comparison.power == "a difference of 4.0 (by pair 2.0 to 7.0) is found in four cases of five"
+    (comparison,) = comparisons([*found[:2], replace(found[2], detectable=math.inf)])
+    assert comparison.power.endswith(", and none by 1 of 3 tests, whose units are too few")
+    assert comparison.detectable == 3.0
 
 
 def test_where_no_difference_can_be_found_nothing_else_is_said():
     rows = {f"r{n}": [RNG.random(8)] for n in range(12)}
     found, of_run = cells(rows)
-    (contest,) = contests(compare(found, printed(r0="0.9", r1="0.8"), of_run))
-    assert contest.detectable == math.inf
-    assert sentences([contest]) == [
+    (comparison,) = comparisons(compare(found, printed(r0="0.9", r1="0.8"), of_run))
+    assert comparison.detectable == math.inf
+    assert notes([comparison]) == [
         METHOD,
         "NDCG@5: 8 queries are too few for 66 tests: no difference is found in four cases of five.",
     ]
-
-
-def test_a_lead_that_is_found_is_said_even_where_such_a_lead_would_often_be_missed():
-    (contest,) = contests(
-        [pair("a", "b", 0.04, detectable=math.inf), pair("b", "c", 0.5, detectable=math.inf)]
-    )
-    assert sentences([contest])[1].startswith("AUPR, 57 contracts: a is ahead of ")
-    assert sentences([contest])[1].endswith("no difference is found in four cases of five.")
-
-
-def test_pairs_of_too_few_units_are_counted_beside_tested_ones():
-    (contest,) = contests(
-        [pair("a", "b", 0.4), pair("a", "c", 1, untested=FEW), pair("b", "c", 1, untested=FEW)]
-    )
-    assert sentences([contest])[-1] == "2 of 3 pairs are untested: too few units."
 
 
 def test_a_difference_that_no_score_can_have_is_not_detectable_but_one_of_losses_may_be_large():
@@ -355,34 +325,21 @@ def test_a_difference_that_no_score_can_have_is_not_detectable_but_one_of_losses
     assert 1 < loss < math.inf
 
 
-def test_who_leads_all_others_is_said_to():
-    (contest,) = contests([pair("a", "b", 0.001), pair("a", "c", 0.01), pair("b", "c", 0.3)])
-    assert contest.groups == (("a",), ("b", "c"))
-    assert "a is ahead of all others;" in sentences([contest])[1]
-
-
 def test_where_nothing_differs_it_is_said_once():
-    (contest,) = contests([pair("a", "b", 1.0), pair("a", "c", 0.05), pair("b", "c", 0.3)])
-    assert contest.groups == (("a", "b", "c"),)
-    assert "no two of the 3 rows are told apart" in sentences([contest])[1]
-    of_the_sample = sentences([contest], "sample data: not comparable with the paper")
-    assert of_the_sample[0].endswith("comparison.csv. This is of sample data: not comparable with the paper.")
+    (comparison,) = comparisons([pair("a", "b", 1.0), pair("a", "c", 0.05), pair("b", "c", 0.3)])
+    assert comparison.groups == (("a", "b", "c"),)
+    assert "no two of the 3 rows are distinguished" in notes([comparison])[1]
+    of_the_sample = notes([comparison], "sample data: not comparable with the paper")
+    assert of_the_sample[0].endswith(
+        "comparison.csv. Computed on sample data: not comparable with the paper."
+    )
 
 
 def test_of_many_measures_those_over_the_most_units_are_told():
     tested = [pair("a", "b", 0.2, measure=f"m{n}", units=f"{n} contracts") for n in range(6, 16)]
-    said = sentences(contests(tested))
+    said = notes(comparisons(tested))
     assert [one.split(",")[0] for one in said[1:5]] == ["m15", "m14", "m13", "m12"]
     assert said[5:] == ["6 measures are compared in that file too."]
-
-
-def test_printed_leads_are_held_against_what_can_be_found():
-    leads = [("x", "y", 5.0), ("y", "z", 1.0), ("z", "w", 0.5)]
-    nothing = {"untested": PRINTED, "p": math.nan, "adjusted": math.nan}
-    found = [replace(pair(one, other, 1.0), difference=by, **nothing) for one, other, by in leads]
-    (contest,) = contests([pair("a", "b", 0.2), *found])
-    said = "In print x leads y by 5.0, no less than that; of the 3 leads of a printed row over the next "
-    assert sentences([contest])[2] == said + "2 are less."
 
 
 # How often it is right, in small; bench/measure_comparison.py has the figures.
@@ -399,12 +356,12 @@ def queries(rng, rows, units=40, lead=0.0):
     return found + lead * skills[:, None]
 
 
-def differing(rng, **told):
-    rows = queries(rng, **told)
+def differing(rng, **options):
+    rows = queries(rng, **options)
     return np.array([one - other for one, other in itertools.combinations(rows, 2)])
 
 
-@pytest.mark.parametrize(("rows", "units"), [(2, 57), (4, 57), (6, 57), (10, 57), (4, 10)])
+@pytest.mark.parametrize(("rows", "units"), [(2, 57), (6, 57), (4, 10)])
 def test_where_nothing_differs_an_alarm_is_rare_and_intervals_cover(rows, units):
     rng, sets = np.random.default_rng(rows), 100 if rows > 6 else 200
     alarms = covers = 0
@@ -421,9 +378,7 @@ def test_where_nothing_differs_an_alarm_is_rare_and_intervals_cover(rows, units)
     assert sets - covers <= sets * 0.05 + 3.1 * math.sqrt(sets * 0.05 * 0.95)
 
 
-@pytest.mark.parametrize(
-    ("rows", "units"), [(2, 57), (4, 57), (6, 57), (10, 57), (2, 8), (4, 10), (6, 12), (10, 14)]
-)
+@pytest.mark.parametrize(("rows", "units"), [(2, 57), (6, 57), (2, 8), (6, 12)])
 def test_what_is_called_detectable_is_found_four_times_of_five_after_the_correction(rows, units):
     rng, sets = np.random.default_rng(10 * rows + units), 100 if rows > 6 else 200
     tests, ends = math.comb(rows, 2), rows - 2  # the place of the pair that differs by the whole lead

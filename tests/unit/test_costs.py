@@ -67,6 +67,11 @@ def jobs():
     ]
 
 
+def test_nothing_to_do():
+    lines = summary([Job(0, "data", False)], estimates([Job(0, "data", False)], "release", RECORDS))
+    assert lines[["jobs", "finished"]].to_numpy().tolist() == [[0, 1], [0, 1]]
+
+
 def test_shared_jobs_count_in_each_table_and_once_in_all(jobs):
     lines = summary(jobs, estimates(jobs, "release", RECORDS)).set_index(["paper", "table"])
     assert list(lines.index) == [
@@ -93,11 +98,6 @@ def test_the_screen_says_what_is_in_no_sum(jobs, tmp_path):
     assert pd.read_csv(tmp_path / "plan/plan.csv").shape[0] == 5
     (tmp_path / "file").write_text("")
     assert "cannot be written to" in write(tmp_path / "file", lines, estimated, RECORDS)
-
-
-def test_nothing_to_do():
-    lines = summary([Job(0, "data", False)], estimates([Job(0, "data", False)], "release", RECORDS))
-    assert lines[["jobs", "finished"]].to_numpy().tolist() == [[0, 1], [0, 1]]
 
 
 def test_records_are_medians_of_finished_jobs(tmp_path):

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from lextables.models.resolve import load_models
-from lextables.papers import packages
-from lextables.papers import registry as papers
+from lextables.papers import packages, planning
 from lextables.papers.cuad.tables import TABLES
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
@@ -28,7 +27,7 @@ def config(**values):
 
 
 def laid_out(gpu=False, **values):
-    return papers.plan(PAPER, Context(config(**values), MODELS, ROOT, gpu))
+    return planning.plan(PAPER, Context(config(**values), MODELS, ROOT, gpu))
 
 
 def rows(table="table2", **values):

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lextables.models.resolve import load_models
-from lextables.papers import packages
-from lextables.papers import registry as papers
+from lextables.papers import packages, planning
 from lextables.papers.cuad.reviewer import FILES, READING, Reviewer, choose, finished
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
@@ -26,7 +25,7 @@ MODELS = load_models(ROOT / "resources/models.yaml")
 
 def chosen(results, **values):
     config = load_config({"papers": "cuad"} | values, ["cuad"], ROOT)
-    return choose(config, PAPER, papers.plan(PAPER, Context(config, MODELS, ROOT, gpu=False)), results)
+    return choose(config, PAPER, planning.plan(PAPER, Context(config, MODELS, ROOT, gpu=False)), results)
 
 
 def stand(

@@ -14,8 +14,7 @@ from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load
-from lextables.tasks.spans.shares import part
-from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
+from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS, part
 
 ROOT = Path(__file__).parents[2]
 PRINTED = load(ROOT / "resources/published/cuad.csv")
@@ -400,6 +399,6 @@ def test_rows_are_compared_by_the_area_alone_and_by_each_share_of_the_contracts(
     assert cells["Ours", "AUPR"].score == Score("AUPR", "Ours", "AUPR", "all", "contracts", 100)
     assert {column for (_, column), cell in cells.items() if cell.score} == {"AUPR"}
     assert (
-        computed(data, "figure6", ours)["Ours / 100% of the contracts", "AUPR"].score.contest
+        computed(data, "figure6", ours)["Ours / 100% of the contracts", "AUPR"].score.measure
         == "AUPR of 100%"
     )

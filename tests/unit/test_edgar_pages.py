@@ -1,29 +1,20 @@
+"""Pages of EDGAR: fetched within the rate limit, retried and cached."""
+
 import email.utils
 import gzip
-import subprocess
-import sys
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from edgar_server import Bad, serving, small_quarter
+from edgar_server import CONTACT, Bad, client, go, serving, small_quarter, start_job
 from lextables.corpora.edgar import pages
-from lextables.corpora.edgar.index import Quarter
-from lextables.corpora.edgar.pace import LONGEST_HOLD, Pace
-from lextables.corpora.edgar.pages import Gone, Pages, user_agent
+from lextables.corpora.edgar.contracts import Quarter
+from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages, user_agent
 from lextables.pipeline.errors import BadInput
 
-CONTACT = "Jane Doe jane.doe@university.edu"
 PATH = "edgar/data/1/0000000001-20-000001.txt"
 BODY = b"<SEC-DOCUMENT>0000000001-20-000001.txt\n" + b"line\n" * 1000
-
-
-def client(server, folder, **settings):
-    pace = Pace(folder / "pace", per_second=500)
-    settings = {"first_wait": 0.01, "tries": 4, **settings}
-    return Pages(CONTACT, folder / "pages", pace, base=server.base, **settings)
 
 
 @pytest.fixture
@@ -81,7 +72,7 @@ def test_a_page_is_fetched_once_and_kept_whole(server, tmp_path, packs):
     for _ in range(2):
         assert b"".join(client(server, tmp_path).lines(PATH)) == BODY
     assert server.answered() == [PATH]
-    kept = client(server, tmp_path).kept(PATH)
+    kept = client(server, tmp_path).cache_path(PATH)
     assert kept.relative_to(tmp_path / "pages").as_posix().endswith(f"/Archives/{PATH}.gz")
     assert gzip.decompress(kept.read_bytes()) == BODY
 
@@ -134,7 +125,7 @@ def test_retry_after_may_be_a_date_and_may_not_be_a_day(server, tmp_path):
     assert time.time() - before >= 0.9
     server.pages["other"] = BODY
     server.first["other"].append(Bad(429, headers=(("Retry-After", "86400"),)))
-    with pytest.raises(BadInput, match="cannot be had now"):
+    with pytest.raises(BadInput, match="is not available now"):
         client(server, tmp_path).fetch("other")
 
 
@@ -166,13 +157,13 @@ def test_a_damaged_kept_page_is_one_sentence(server, tmp_path):
     pages = client(server, tmp_path)
     kept = pages.fetch(PATH)
     kept.write_bytes(kept.read_bytes()[:-20])
-    with pytest.raises(BadInput, match="the kept page is damaged .* remove it, and run again"):
+    with pytest.raises(BadInput, match="the cached page is damaged .* remove it, and run again"):
         list(pages.lines(PATH))
 
 
 def test_what_a_killed_process_left_is_swept_away(server, tmp_path):
     pages = client(server, tmp_path)
-    kept = pages.kept(PATH)
+    kept = pages.cache_path(PATH)
     kept.parent.mkdir(parents=True)
     left = kept.with_name(f".{kept.name}.4711.part")
     left.write_bytes(b"half")
@@ -195,42 +186,15 @@ def test_a_pace_file_from_a_clock_set_back_is_not_waited_for(tmp_path):
         assert time.monotonic() - before < 1
 
 
-JOB = """
-import sys
-from lextables.corpora.edgar.contracts import collect
-from lextables.corpora.edgar import pages
-from lextables.corpora.edgar.index import Quarter
-from lextables.corpora.edgar.pace import Pace
-from lextables.corpora.edgar.pages import Pages
-year, base, pace, folder = sys.argv[1:]
-print("ready", flush=True)
-sys.stdin.readline()
-pages = Pages("Jane Doe jane@university.edu", folder + "/pages", Pace(pace), base=base)
-collect(Quarter(int(year), 1), pages, f"{folder}/{year}.parquet")
-"""
-
-
 def test_three_processes_together_keep_to_ten_requests_a_second(tmp_path):
     years = (2001, 2002, 2003)
     pages = {path: body for year in years for path, body in small_quarter(year, 1, 8).items()}
-    workflow = Path(__file__).parents[2] / "workflow"
     with serving(pages) as server:
-        jobs = [
-            subprocess.Popen(
-                [sys.executable, "-c", JOB, str(year), server.base, str(tmp_path / "pace"), str(tmp_path)],
-                env={"PYTHONPATH": str(workflow), "PATH": "", "OMP_NUM_THREADS": "1"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-            for year in years
-        ]
         # All three start together, however long the imports take.
-        assert [job.stdout.readline() for job in jobs] == [b"ready\n"] * 3
+        jobs = [start_job(server, tmp_path, year) for year in years]
         before = time.monotonic()
         for job in jobs:
-            job.stdin.write(b"go\n")
-            job.stdin.close()
+            go(job)
         assert [job.wait(60) for job in jobs] == [0, 0, 0]
         took = time.monotonic() - before
         for job in jobs:

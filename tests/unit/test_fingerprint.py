@@ -45,7 +45,7 @@ class Empty(Exception):
     "lextables/typed.py": "class Shape: size = 1\n",
     "lextables/other.py": "Y = 1\n",
 }
-FILES |= dict.fromkeys(module.AROUND, "TEXT = 1\n")
+FILES |= dict.fromkeys(module.INFRASTRUCTURE, "TEXT = 1\n")
 FILES["lextables/inner.py"] += "from lextables.pipeline.job import job\n"
 USED = "lextables/used.py"
 # (what is edited, in which file, the text there, the text instead, whether the fingerprint changes)
@@ -466,7 +466,7 @@ def test_the_package_itself_can_be_laid_out_anew(tmp_path, monkeypatch):
         "lextables.pipeline.dataset": "lextables.data.dataset",
         "lextables.pipeline.content": "lextables.pipeline.digests",
         "lextables.tables.render": "lextables.tables.writing",
-        "lextables.models.span_head": "lextables.models.heads.spans",
+        "lextables.models.loading": "lextables.models.weights_loading",
     }.items():
         renamed(old, new)(tmp_path / "workflow")
         for name, named in scripts.items():
@@ -509,43 +509,45 @@ def test_a_fingerprint_is_the_same_in_any_folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def forgotten(monkeypatch):
-    """What begins as a new process does: with no module read."""
+def restart(monkeypatch):
+    """Empties the caches, as in a new process."""
 
-    def forget():
-        for name in ("_modules", "_asked", "_recalled"):
+    def empty():
+        for name in ("_modules", "_saved"):
             monkeypatch.setattr(module, name, type(getattr(module, name))())
 
-    forget()
-    return forget
+    empty()
+    return empty
 
 
-def test_what_was_read_of_a_module_is_not_read_again(project, tmp_path, forgotten, monkeypatch):
-    before, kept = fingerprint(str(project / "script.py")), tmp_path / "kept.json"
-    module.remember(kept)
-    first = kept.stat().st_mtime_ns
-    forgotten()
-    module.recall(kept)
+def test_modules_are_parsed_once(project, tmp_path, restart, monkeypatch):
+    before, cached = fingerprint(str(project / "script.py")), tmp_path / "modules.json"
+    module.save_cache(cached)
+    written = cached.stat().st_mtime_ns
+    restart()
+    module.load_cache(cached)
     with monkeypatch.context() as patch:
         patch.setattr(module, "_parsed", None)
         assert fingerprint(str(project / "script.py")) == before
-    module.remember(kept)
-    assert kept.stat().st_mtime_ns == first
+    module.save_cache(cached)
+    assert cached.stat().st_mtime_ns == written
     (project / USED).write_text((project / USED).read_text().replace("parse(f1", "parse(2"))
     assert fingerprint(str(project / "script.py")) != before
-    module.remember(kept)
-    assert kept.stat().st_mtime_ns != first
+    module.save_cache(cached)
+    assert cached.stat().st_mtime_ns != written
 
 
-@pytest.mark.parametrize("held", ["", "[]", "{}", '{"by": "other code", "modules": {"a": ["b"]}}', '{"by": '])
-def test_what_is_kept_of_other_code_or_cut_short_counts_for_nothing(project, tmp_path, forgotten, held):
-    before, kept = fingerprint(str(project / "script.py")), tmp_path / "kept.json"
-    kept.write_text(held)
-    forgotten()
-    module.recall(kept)
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"version": "other code", "modules": {"a": ["b"]}}', '{"version": ']
+)
+def test_a_cache_of_other_code_or_a_truncated_one_is_ignored(project, tmp_path, restart, text):
+    before, cached = fingerprint(str(project / "script.py")), tmp_path / "modules.json"
+    cached.write_text(text)
+    restart()
+    module.load_cache(cached)
     assert fingerprint(str(project / "script.py")) == before
-    assert not module._recalled
-    module.remember(kept / "below a file")  # a place that cannot be written to
+    assert not module._saved
+    module.save_cache(cached / "below a file")  # cannot be written
 
 
 # What 3.12 and 3.13 write into a tree, or leave out of it, is no change: the same code has one fingerprint.

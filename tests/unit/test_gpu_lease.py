@@ -68,7 +68,7 @@ def machine(tmp_path, monkeypatch):
         ("", None, None, None),
     ],
 )
-def test_a_job_sees_one_gpu_of_those_that_it_may_use(machine, listed, visible, slurm, seen):
+def test_a_job_sees_one_of_its_gpus(machine, listed, visible, slurm, seen):
     given = {gpu_lease.VISIBLE: visible, "SLURM_JOB_ID": slurm}
     assert machine(listed, **{name: value for name, value in given.items() if value is not None}) == seen
 
@@ -113,7 +113,7 @@ def test_picking_a_device_locks_a_gpu_or_hides_all(machine, monkeypatch):
     machine(TWO)
     monkeypatch.setattr("torch.version.cuda", "13.0")
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    with pytest.raises(RuntimeError, match="before one was locked"):
+    with pytest.raises(RuntimeError, match="before a GPU was locked"):
         device.pick("auto")
     assert device.pick("cpu").type == "cpu"
     assert os.environ[gpu_lease.VISIBLE] == ""

@@ -1,4 +1,4 @@
-"""Folders of models made to run code on the machine that loads them: pickles, and code of their own."""
+"""Malicious model folders: pickles, and code that loading could run."""
 
 import builtins
 import json
@@ -10,9 +10,9 @@ import torch
 from sentence_transformers.sentence_transformer.modules import Dense
 from transformers import dynamic_module_utils
 
-from lextables.models import bi_encoder, constituency, cross_encoder, inspection, multi_head, span_head
-from lextables.models.causal_model import CausalModel
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models import bi_encoder, constituency, cross_encoder, inspection, loading, multi_head
+from lextables.models.loading import load_tokenizer
+from lextables.models.local_language_model import CausalModel
 from lextables.pipeline.errors import BadInput
 from tiny_encoders import save
 
@@ -34,7 +34,7 @@ class HostileTokenizer(PreTrainedTokenizerFast):
 
 
 class Evil:
-    """What writes a file when it is unpickled."""
+    """Writes a file when it is unpickled."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
@@ -45,7 +45,7 @@ class Evil:
 
 @pytest.fixture
 def marker(tmp_path, monkeypatch) -> Path:
-    """The file that hostile code would write; whoever is asked whether to run code says yes."""
+    """The file that hostile code would write; questions whether to run code are answered with yes."""
     monkeypatch.setattr(builtins, "input", lambda *_: "y")
     monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     return tmp_path / "marker"
@@ -53,7 +53,7 @@ def marker(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory) -> Path:
-    """An encoder of the usual kind, whole."""
+    """A complete encoder."""
     return Path(save(tmp_path_factory.mktemp("encoders"), "bert")["bert"])
 
 
@@ -69,7 +69,7 @@ def hostile(encoder: Path, folder: Path, marker: Path, config: dict, tokenizer: 
 
 LOADERS = {
     "tokenizer": load_tokenizer,
-    "span head": lambda folder: span_head.load(folder, CPU),
+    "span head": lambda folder: loading.load_span_model(folder, CPU),
     "own heads": lambda folder: multi_head.load(folder, [2], "own", 0),
     "family's head": lambda folder: multi_head.load(folder, [2], "family", 0),
     "bi-encoder": lambda folder: bi_encoder.load(folder, CPU),
@@ -195,7 +195,7 @@ USUAL = "sentence_transformers.models."
 def test_a_name_in_a_models_files_chooses_no_code(encoder, tmp_path, monkeypatch, kind, files):
     folder = named(encoder, tmp_path, files)
     monkeypatch.setattr("torch.utils.collect_env.main", lambda: pytest.fail("it was called"))
-    with pytest.raises(BadInput, match="which would choose code to run; name a module or activation"):
+    with pytest.raises(BadInput, match="which would run other code; use one of the usual modules"):
         LOADED[kind](str(folder))
 
 
@@ -205,11 +205,11 @@ def test_a_name_below_a_link_chooses_no_code(encoder, tmp_path):
     (tmp_path / "elsewhere/config.json").write_text(json.dumps({"activation_function": HARMFUL}))
     (folder / "1_Module").symlink_to(tmp_path / "elsewhere")
     (folder / "loop").symlink_to(folder)
-    with pytest.raises(BadInput, match="which would choose code to run"):
+    with pytest.raises(BadInput, match="which would run other code"):
         bi_encoder.load(str(folder), CPU)
 
 
-def test_names_of_the_usual_kind_are_loaded(encoder, tmp_path):
+def test_usual_names_are_accepted(encoder, tmp_path):
     activation = {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}}
     dtype = {"torch_dtype": "float32", "_attn_implementation": "sdpa"}
     folder = named(encoder, tmp_path, {"config.json": activation | dtype})
@@ -224,5 +224,5 @@ def test_names_of_the_usual_kind_are_loaded(encoder, tmp_path):
 def test_a_users_model_of_pickles_is_refused_in_a_sentence(encoder, marker, tmp_path):
     folder = hostile(encoder, tmp_path / "model", marker, {}, {})
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(BadInput, match="holds its weights as a pickle alone .* convert them to"):
+    with pytest.raises(BadInput, match="contains its weights only as a pickle .* convert them to"):
         inspection.check(folder, "encoder", "Mine")

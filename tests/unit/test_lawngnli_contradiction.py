@@ -350,7 +350,7 @@ def test_clauses_joined_by_or_are_left():
     assert apply(COMPOUND.format(joiner="or")) == Rejected("no independent clause")
 
 
-# What the released code does by mistake (docs/lawngnli-contradiction.md); each must come out otherwise.
+# What the released code does by mistake (docs/lawngnli.md); each must come out otherwise.
 MISTAKES = [
     ("(S (NP (DT some) (NNS courts)) (VP (VBP disagree)))", "no courts disagree"),
     ("(S (NP (NN nothing)) (VP (VBZ bars) (NP (DT the) (NN suit))))", "something bars the suit"),

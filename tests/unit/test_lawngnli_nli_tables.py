@@ -24,14 +24,14 @@ from lextables.papers.lawngnli.nli_tables import (
 from lextables.papers.lawngnli.pairs import ANSWERS
 from lextables.papers.lawngnli.schema.pairs import PAIRS
 from lextables.papers.packages import load
-from lextables.papers.registry import plan
+from lextables.papers.planning import plan
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
-from lextables.tasks.classification.scoring import GIVEN, score
+from lextables.tasks.classification.scoring import SUBMITTED, score
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
@@ -191,7 +191,7 @@ class Table:
         predictions = [
             {"head_id": head, "example_id": example, "logits": logits.tolist()}
             | {"probabilities": logits.tolist()}
-            | ({} if condition == GIVEN else {"condition": condition})
+            | ({} if condition == SUBMITTED else {"condition": condition})
             for condition, given in self.answers[folder].items()
             for example, answer in given.items()
             for logits in [np.eye(len(ANSWERS[head]))[answer]]
@@ -303,12 +303,12 @@ def test_a_model_that_a_table_does_not_print_is_not_in_it(table):
 
 
 def test_given_predictions_are_a_column_of_their_own(table):
-    (folder,) = table.add("Theirs", conditions=[GIVEN], own=True, given=True, trained=False)
+    (folder,) = table.add("Theirs", conditions=[SUBMITTED], own=True, given=True, trained=False)
     cells = {key: cell for key, cell in table.cells().items() if "Theirs" in key[0]}
     assert {column: cell.value for (_, column), cell in cells.items()} == pytest.approx(
         {
-            "Predictions given": statistics.fmean(table.right(folder, GIVEN)),
-            "Predictions given, all lengths": statistics.fmean(table.right(folder, GIVEN, "")),
+            "Predictions given": statistics.fmean(table.right(folder, SUBMITTED)),
+            "Predictions given, all lengths": statistics.fmean(table.right(folder, SUBMITTED, "")),
         }
     )
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.pairs import ANSWERS, write_pairs
 from lextables.papers.lawngnli.readings import pair_name
 from lextables.papers.lawngnli.schema.examples import EXAMPLES

@@ -10,16 +10,14 @@ from pathlib import Path
 import pytest
 
 from lextables.papers.legalbench_rag import raw
-from lextables.papers.legalbench_rag.chunking import fixed, recursive
 from lextables.papers.legalbench_rag.schema import TABLES
 from lextables.papers.packages import load
-from lextables.pipeline.dataset import Published, write_all
+from lextables.pipeline.dataset import write_all
 from lextables.pipeline.errors import BadInput
+from registered import SAMPLE, read
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "resources/sample"
 PAPER = load(ROOT / "resources/papers/legalbench_rag.yaml")
-GIVEN = {name: getattr(PAPER, name) for name in PAPER.data["legalbench_rag"].given}
 TEXT = (
     "ARTICLE 1\n\n\nSection 1.1 Fees. The fee is due; it is not refundable, save as said.\n"
     "(a) Late fees: 2%.\nAntidisestablishmentarianism!\n\nEnd."
@@ -27,15 +25,14 @@ TEXT = (
 
 
 def sample(name, **given):
-    files = {kind: [SAMPLE / file] for kind, file in PAPER.data[name].files.items()}
-    return raw.read(name, Published(files, {}, GIVEN | given))
+    return read("legalbench_rag", name, **given)
 
 
 # Passages
 
 
 def test_naive_passages_are_of_one_length():
-    assert fixed("abcdefgh", 3) == ["abc", "def", "gh"]
+    assert raw.fixed("abcdefgh", 3) == ["abc", "def", "gh"]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +50,7 @@ def test_naive_passages_are_of_one_length():
     ],
 )  # fmt: skip
 def test_the_recursive_splitter_cuts_as_langchains(size, passages):
-    assert recursive(TEXT, size, PAPER.separators) == passages
+    assert raw.recursive(TEXT, size, PAPER.separators) == passages
 
 
 @pytest.mark.parametrize("name", list(PAPER.data))
@@ -189,6 +186,9 @@ def test_a_released_query_that_is_none_is_a_fault(test, sentence, tmp_path):
     assert str(error.value).startswith(sentence)
 
 
+TWO = [snippet(0, 3, answer="The"), snippet(4, 7, answer="fee")]
+
+
 def zipped(tmp_path, **texts):
     path = tmp_path / "contracts.zip"
     with zipfile.ZipFile(path, "w") as archive:
@@ -197,16 +197,23 @@ def zipped(tmp_path, **texts):
     return path
 
 
-def test_an_agreement_is_found_by_what_stands_in_its_spans(tmp_path):
-    marked = {"maud/x.txt": {(0, 3): "The", (4, 7): "fee"}}
-    path = zipped(tmp_path, contract_1="The sum", contract_2="The fee")
-    assert raw.agreements(path, marked, "maud.json") == {"maud/x.txt": "The fee"}
-    with pytest.raises(BadInput, match=r"the spans of maud/x\.txt stand in no contract of contracts\.zip"):
-        raw.agreements(zipped(tmp_path, contract_1="The sum"), marked, "maud.json")
-    with pytest.raises(BadInput, match=r"maud/x\.txt is not told apart by its spans, also in contracts/c"):
-        raw.agreements(zipped(tmp_path, contract_1="The fee.", contract_2="The fee"), marked, "maud.json")
-    with pytest.raises(BadInput, match=r"contracts/contract_1\.txt: byte 2 is not UTF-8"):
-        raw.agreements(zipped(tmp_path, contract_1=b"T\xff"), marked, "maud.json")
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"contract_1": b"The sum"}, r"no contract has the spans of maud/x\.txt"),
+        (
+            {"contract_1": b"The fee.", "contract_2": b"The fee"},
+            r"spans of maud/x\.txt do not identify",
+        ),
+        ({"contract_1": b"T\xff"}, r"contracts/contract_1\.txt: the byte 0xff at 1 is not UTF-8"),
+    ],
+)
+def test_an_agreement_is_identified_by_its_spans(tmp_path, texts, message):
+    _, snippets = raw.maud(released(tmp_path, {"query": "q", "snippets": TWO}))
+    path = zipped(tmp_path, contract_1=b"The sum", contract_2=b"The fee")
+    assert raw.agreements(path, snippets, "maud.json") == {"maud/x.txt": "The fee"}
+    with pytest.raises(BadInput, match=message):
+        raw.agreements(zipped(tmp_path, **texts), snippets, "maud.json")
 
 
 # The sample

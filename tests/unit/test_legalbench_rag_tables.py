@@ -9,7 +9,7 @@ import pytest
 
 from lextables.metrics.intervals import jackknife_interval
 from lextables.models.resolve import load_models
-from lextables.papers import registry as papers
+from lextables.papers import planning
 from lextables.papers.legalbench_rag import tables
 from lextables.papers.legalbench_rag.schema import DOCUMENTS, QUERIES
 from lextables.papers.packages import load
@@ -99,7 +99,7 @@ def test_what_did_not_run_says_why_and_nothing_has_a_verdict(found):
 
 def test_all_its_rows_are_ours():
     config = load_config({"papers": "legalbench_rag"}, ["legalbench_rag"], ROOT)
-    plan = papers.plan(PAPER, Context(config, MODELS, ROOT, False))
+    plan = planning.plan(PAPER, Context(config, MODELS, ROOT, False))
     assert PRINTED == []
     for name, rows in plan.rows.items():
         assert rows, name

@@ -12,19 +12,21 @@ from lextables.models.word_runs import overlaps, runs
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import examples as asked_of
+from lextables.tasks.classification.examples import Text
 from lextables.tasks.classification.linear import (
+    NEGATION,
     learn,
+    linear_features,
     load,
     predict,
     read_examples,
     save,
     shares,
+    sides_of,
     train,
 )  # fmt: skip
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, TEXTS
-from lextables.tasks.classification.texts import Text
 from lextables.tasks.classification.vectors import encode_texts, pieces, read_vectors
-from lextables.tasks.classification.views import NEGATION, linear_features, sides_of
 
 SETTINGS = {
     "longest": 2, "least": 2, "smoothing": 1.0, "penalty": {"words": 100, "vectors": 10, "both": 100},

@@ -11,15 +11,12 @@ from lextables.metrics.spans import NO_PLACE, Gold, Nbest, paper_matches, scores
 from lextables.models.linear import fit_dense, fit_few, fit_many, fit_near, probabilities, vocabulary
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans import linear, overlaps
-from lextables.tasks.spans.candidates import candidates
-from lextables.tasks.spans.linear import Asked, fit, load, nbest, predict, read_contracts, save, train
-from lextables.tasks.spans.parts import dates, titles
+from lextables.tasks.spans import linear
+from lextables.tasks.spans.candidates import candidates, dates, new_answers, overlap_features, titles
+from lextables.tasks.spans.linear import Golds, fit, load, nbest, predict, read_contracts, save, train
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import EXAMPLES
-from lextables.tasks.spans.unit_scores import answering
-from lextables.tasks.spans.units import units, units_of
-from lextables.tasks.spans.vectors import read_vectors, write_vectors
+from lextables.tasks.spans.units import answering, read_vectors, units, units_of, write_vectors
 
 SETTINGS = {
     "folds": 3, "alpha": 1e-5, "epochs": 5, "units": 6, "penalty": 0.1, "near": 0.01, "n_best": 9,
@@ -134,7 +131,7 @@ def test_what_counts_is_what_the_evaluator_counts():
     found = units_of(texts)
     for category in range(3):
         given = candidates(found, np.arange(len(found.start), dtype=float), 99, ["date"])
-        asked = Asked(found, dict(enumerate(answers)), category, category == 2)
+        asked = Golds(found, dict(enumerate(answers)), category, category == 2)
         counted = [bool(those) for those in asked.matched(given)]
         assert any(counted)
         words = given.texts(found)
@@ -168,9 +165,9 @@ def test_only_answers_that_no_higher_ranked_candidate_finds_are_new():
     assert given.texts(found) == ["First one.", "First one. Second two.", "Second two."]
     scores_ = np.array([1.0, 0.5, 2.0])
     matched = [frozenset(), frozenset({0}), frozenset({0})]
-    new, used = overlaps.new_answers(given, scores_, matched)
+    new, used = new_answers(given, scores_, matched)
     assert (new.tolist(), used.tolist()) == ([False, False, True], [True, False, True])
-    known = overlaps.overlap_features(given, scores_)
+    known = overlap_features(given, scores_)
     overlapping = known[:, 3]
     assert overlapping.tolist() == [0, 1, 0]  # "First one." comes before the run, after "Second two."
     assert known[1, 4] == 2.0
@@ -179,13 +176,13 @@ def test_only_answers_that_no_higher_ranked_candidate_finds_are_new():
 def test_candidates_of_other_contracts_do_not_overlap():
     found = units_of(["First one.", "First one."])
     given = candidates(found, np.array([3.0, 2.0]), 2, [])
-    known = overlaps.overlap_features(given, np.array([1.0, 1.0]))
+    known = overlap_features(given, np.array([1.0, 1.0]))
     assert np.array_equal(known[0], known[1])
-    new, _ = overlaps.new_answers(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
+    new, _ = new_answers(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
     assert new.all()
     nothing = units_of([""])
     none = candidates(nothing, np.zeros(0), 2, [])
-    assert overlaps.overlap_features(none, np.zeros(0)).shape == (0, known.shape[1])
+    assert overlap_features(none, np.zeros(0)).shape == (0, known.shape[1])
 
 
 def test_probabilities_rise_with_logits_and_tell_how_often():
@@ -375,7 +372,7 @@ def test_faults_are_said(model, tmp_path):
         train(tmp_path / "contracts.parquet", tmp_path / "none.parquet", SETTINGS, 1, tmp_path)
     few = fit([contract(0)[0]] * 6, {0: contract(0)[1][:1]}, CATEGORIES[:1], None, SETTINGS)
     save(few, tmp_path / "linear.npz")
-    with pytest.raises(BadInput, match="'Governing Law' was not learnt"):
+    with pytest.raises(BadInput, match="not trained on the category 'Governing Law'"):
         read_contracts(
             tmp_path / "contracts.parquet", tmp_path / "questions.parquet", SETTINGS, tmp_path, tmp_path / "p"
         )

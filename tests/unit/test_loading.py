@@ -1,17 +1,96 @@
-"""Models as they are saved: whole or not at all, and read again as they were."""
+"""Loading and saving: missing weights are an error, new heads depend on the seed, tokenizers are complete."""
 
 import pytest
+import sentencepiece
 import torch
-from transformers import BertForQuestionAnswering
+from safetensors.torch import load_file, save_file
+from transformers import (
+    BertConfig,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertModel,
+    DebertaV2Tokenizer,
+)
 from transformers.utils import logging
 
 import marked_contracts
-from lextables.models import span_head
-from lextables.models.loading import quiet, save
+from lextables.models import bi_encoder, cross_encoder, multi_head
+from lextables.models.loading import load_span_model, load_tokenizer, quiet, save
+from lextables.pipeline.errors import BadInput
 from marked_contracts import equal, weights
+from tokenizer_kinds import roberta
+from wordpiece import wordpiece
+
+CPU = torch.device("cpu")
+SIZE = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
 
 
-def test_saving_replaces_a_folder_whole_or_not_at_all(tmp_path):
+@pytest.fixture
+def model(tmp_path):
+    """Write a tiny model, without the tensors whose names contain ``drop``; return its folder."""
+
+    def make(kind, drop=None, **settings):
+        kind(BertConfig(vocab_size=8, **SIZE, **settings)).save_pretrained(tmp_path)
+        wordpiece(["the", "contract", "ends"]).save_pretrained(tmp_path)
+        path = tmp_path / "model.safetensors"
+        tensors = {name: part for name, part in load_file(path).items() if drop is None or drop not in name}
+        save_file(tensors, path, metadata={"format": "pt"})
+        return str(tmp_path)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("load", "missing"),
+    [
+        (lambda folder: cross_encoder.load(folder, CPU, 16), r"2 tensors, such as classifier\.bias;"),
+        (lambda folder: load_span_model(folder, CPU, trained=True), r"2 tensors, such as qa_outputs\.bias"),
+        (lambda folder: cross_encoder.load(folder, CPU, 16, fresh_head=True), None),
+        (lambda folder: load_span_model(folder, CPU), None),
+        (lambda folder: bi_encoder.load(folder, CPU), None),
+        (lambda folder: multi_head.load(folder, [2, 3], "family", 0), None),
+        (lambda folder: multi_head.load(folder, [2, 3], "own", 0), None),
+    ],
+)
+def test_missing_weights(model, load, missing):
+    """Loaders that may initialise a head accept an encoder without one, but none without a layer."""
+    if missing:
+        with pytest.raises(BadInput, match=f"the weights lack {missing}"):
+            load(model(BertModel))
+        load(
+            model(
+                BertForQuestionAnswering if "qa" in missing else BertForSequenceClassification, num_labels=1
+            )
+        )
+    else:
+        load(model(BertModel))
+        with pytest.raises(BadInput, match="the weights lack 16 tensors"):
+            load(model(BertModel, drop="layer.1."))
+
+
+def test_a_new_span_head_depends_on_the_seed(tmp_path, capfd):
+    encoder = marked_contracts.save_encoder(tmp_path)
+    one, same, other = (load_span_model(encoder, CPU, seed) for seed in (3, 3, 4))
+    assert equal(weights(one), weights(same))
+    assert not torch.equal(one.qa_outputs.weight, other.qa_outputs.weight)
+    assert equal(weights(one.bert), weights(other.bert))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_pairs_are_scored_in_batches_sorted_by_tokens(model, monkeypatch):
+    loaded = cross_encoder.load(model(BertForSequenceClassification, num_labels=1), CPU, 16)
+    # An unknown word is one token, whatever its length.
+    pairs = [("the", ending) for ending in ("ends " * 5, "x" * 40, "ends", "the contract ends", "y" * 50)]
+    scores = [cross_encoder.score(loaded, [pair])[0] for pair in pairs]
+    batches, predict = [], loaded.predict
+    monkeypatch.setattr(
+        loaded, "predict", lambda part, **options: batches.append(part) or predict(part, **options)
+    )
+    assert cross_encoder.score(loaded, pairs, batch_size=2) == pytest.approx(scores, abs=1e-6)
+    assert batches == [[pairs[0], pairs[3]], [pairs[1], pairs[2]], [pairs[4]]]
+
+
+def test_saving_is_atomic(tmp_path):
     tokenizer = marked_contracts.tokenizer()
     model = BertForQuestionAnswering(marked_contracts.config(tokenizer))
     folder = tmp_path / "model"
@@ -19,9 +98,8 @@ def test_saving_replaces_a_folder_whole_or_not_at_all(tmp_path):
     (folder / "old").touch()
     save(model, tokenizer, folder)
     names = {path.name for path in folder.iterdir()}
-    assert {"config.json", "model.safetensors", "tokenizer.json"} <= names
-    assert "old" not in names
-    assert equal(weights(span_head.load(str(folder), torch.device("cpu"), trained=True)), weights(model))
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= names and "old" not in names
+    assert equal(weights(load_span_model(str(folder), CPU, trained=True)), weights(model))
     content = (folder / "model.safetensors").read_bytes()
 
     class Broken:
@@ -34,17 +112,59 @@ def test_saving_replaces_a_folder_whole_or_not_at_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_transformers_speaks_again_after_a_quiet_block_that_fails():
+def test_messages_of_transformers_return_after_a_quiet_block_with_an_error():
     def state():
         return logging.get_verbosity(), logging.is_progress_bar_enabled()
 
     def fails():
         with quiet():
-            during.append(state())
+            assert state() == (logging.ERROR, False)
             raise KeyError
 
-    before, during = state(), []
+    before = state()
     with pytest.raises(KeyError):
         fails()
-    assert during == [(logging.ERROR, False)]
     assert state() == before
+
+
+# Tokenizers
+
+TEXT = "the law of delaware governs this agreement and the services " * 40
+SPECIAL = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
+
+
+@pytest.fixture(scope="module")
+def deberta(tmp_path_factory):
+    """A folder as DeBERTa's on the hub: a SentencePiece model and no tokenizer.json."""
+    folder = tmp_path_factory.mktemp("deberta")
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([TEXT]),
+        model_prefix=str(folder / "spm"),
+        vocab_size=28,
+        minloglevel=2,
+        num_threads=1,
+        **{f"{name}_id": at for at, name in enumerate(SPECIAL)},
+        **{f"{name}_piece": piece for name, piece in SPECIAL.items()},
+    )
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "DebertaV2Tokenizer"}')
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "mapped"),
+    [("of\u00a0delaware", "of delaware"), ("ｌａｗ", "law"), ("aﬃ", "affi"), ("the\u2028law", "the law")],
+)
+def test_characters_are_mapped_as_by_transformers_4(text, mapped, deberta, tmp_path):
+    tokenizer = load_tokenizer(deberta)
+    assert isinstance(tokenizer, DebertaV2Tokenizer)
+    assert tokenizer.tokenize(text) == tokenizer.tokenize(mapped)
+    tokenizer.save_pretrained(tmp_path)
+    assert not list(tmp_path.glob("*.model"))
+    again = load_tokenizer(tmp_path)
+    assert again.tokenize(text) == tokenizer.tokenize(mapped)
+    assert again.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
+
+
+def test_other_tokenizers_are_unchanged(tmp_path):
+    roberta().save_pretrained(tmp_path)
+    assert load_tokenizer(tmp_path).backend_tokenizer.normalizer is None

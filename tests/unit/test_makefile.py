@@ -1,4 +1,4 @@
-"""make finds a Python that will do, or says what to install."""
+"""make finds a supported Python, or says what to install."""
 
 import os
 import re
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SENTENCE = re.compile(
     r"lextables wants Python 3\.11, 3\.12 or 3\.13: install one, or name it .*PYTHON=/path/to/python."
 )
-# Answers -c as the real Python would under another version, and -m venv with a Python that does nothing.
+# Runs -c as the real Python would in another version; -m venv installs a Python that does nothing.
 STUB = """#!/bin/sh
 case "$1" in
   -c) exec "{real}" -c 'import sys; sys.version_info = ({major}, {minor}, 0); exec(sys.argv[1])' "$2";;
@@ -43,8 +43,8 @@ def project(tmp_path):
     return tmp_path
 
 
-def install(project, found):
-    for name, version in found.items():
+def install(project, pythons):
+    for name, version in pythons.items():
         if version is None:
             executable(project / "bin" / name, SHIM.format(name=name))
         else:
@@ -66,7 +66,7 @@ def make(project, *arguments):
 
 
 @pytest.mark.parametrize(
-    ("found", "chosen"),
+    ("pythons", "chosen"),
     [
         ({"python3.11": (3, 11)}, "python3.11"),
         ({"python3.13": (3, 13), "python3.12": (3, 12)}, "python3.12"),
@@ -75,15 +75,15 @@ def make(project, *arguments):
         ({"python3": (3, 10), "python": (3, 11)}, "python"),
     ],
 )
-def test_the_first_python_that_will_do_is_taken(project, found, chosen):
-    install(project, found)
+def test_the_first_supported_python_is_used(project, pythons, chosen):
+    install(project, pythons)
     run = make(project)
     assert run.returncode == 0, run.stderr
     assert (project / "made-by").read_text().strip() == chosen
 
 
 @pytest.mark.parametrize(
-    "found",
+    "pythons",
     [
         {},
         {"python3.11": None, "python3": None},
@@ -92,15 +92,15 @@ def test_the_first_python_that_will_do_is_taken(project, found, chosen):
         {"python": (2, 7)},
     ],
 )
-def test_without_one_a_sentence_says_what_to_install(project, found):
-    install(project, found)
+def test_without_a_supported_python_the_error_says_what_to_install(project, pythons):
+    install(project, pythons)
     run = make(project)
     assert run.returncode != 0
     assert SENTENCE.fullmatch(run.stderr.splitlines()[0])
     assert not (project / ".venv").exists()
 
 
-def test_a_python_that_is_named_is_taken_or_refused(project):
+def test_a_python_given_by_the_user_is_used_or_refused(project):
     install(project, {"python3.11": (3, 11)})
     (project / "my pythons").mkdir()
     for name, minor in (("new", 13), ("old", 9)):
@@ -109,6 +109,6 @@ def test_a_python_that_is_named_is_taken_or_refused(project):
     refused = make(project, f"PYTHON={project / 'my pythons/old'}")
     assert refused.returncode != 0
     assert SENTENCE.fullmatch(refused.stderr.splitlines()[0])
-    taken = make(project, f"PYTHON={project / 'my pythons/new'}")
-    assert taken.returncode == 0, taken.stderr
+    run = make(project, f"PYTHON={project / 'my pythons/new'}")
+    assert run.returncode == 0, run.stderr
     assert (project / "made-by").read_text().strip() == "new"

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from lextables.models.resolve import load_models
-from lextables.papers import packages
-from lextables.papers import registry as papers
+from lextables.papers import packages, planning
 from lextables.papers.maud.tables import TABLES
 from lextables.pipeline.config import load as load_config
 from lextables.tables.published import load as load_published
@@ -19,7 +18,7 @@ PRINTED = load_published(ROOT / "resources/published/maud.csv")
 # The paper prints no value of the first; the second is ours.
 UNPRINTED = {"figure2", "table_validation"}
 LINEAR = ("linear", "linear-vectors", "linear-both")
-FLOOR = [
+BASELINE = [
     "Words and a linear model",
     "Sentence embeddings and a linear model",
     "Words, sentence embeddings and a linear model",
@@ -28,7 +27,7 @@ FLOOR = [
 
 def laid_out(**values):
     config = load_config({"papers": "maud"} | values, ["maud"], ROOT)
-    return papers.plan(PAPER, Context(config, MODELS, ROOT, False))
+    return planning.plan(PAPER, Context(config, MODELS, ROOT, False))
 
 
 def runs(found, experiment, model=None, setting=""):
@@ -124,7 +123,7 @@ def test_linear_models_are_the_baseline_of_every_table_of_models(tmp_path):
     found = laid_out()
     for table in ("table3", "table4", "table6", "table7", "table8"):
         rows = {row["row"]: row for row in found.rows[table] if row["baseline"]}
-        assert list(rows) == FLOOR, table
+        assert list(rows) == BASELINE, table
         assert all(row["own"] and len(row["runs"]["100"]) == 1 for row in rows.values())
     for model in LINEAR:
         (training,), (reading,) = runs(found, "train", model), runs(found, "read", model)
@@ -135,8 +134,8 @@ def test_linear_models_are_the_baseline_of_every_table_of_models(tmp_path):
 
 def test_words_alone_are_learnt_from_shares_of_the_examples_too():
     rows = {row["row"]: row for row in laid_out(**PAPER_RUN).rows["figure3"]}
-    assert set(rows[FLOOR[0]]["runs"]) == {"5", "10", "25", "50", "100"}
-    assert list(rows[FLOOR[1]]["runs"]) == ["100"]
+    assert set(rows[BASELINE[0]]["runs"]) == {"5", "10", "25", "50", "100"}
+    assert list(rows[BASELINE[1]]["runs"]) == ["100"]
     found = laid_out(**PAPER_RUN)
     for run in runs(found, "train", "linear"):
         part = run.condition.partition("-p")[2] or "100"

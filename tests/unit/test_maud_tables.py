@@ -470,4 +470,4 @@ def test_columns_are_compared_by_categories_and_not_by_single_questions_or_span_
     assert group.startswith("category: ")
     assert not any(cell.score for cell in computed(data, "table_validation", ours).values())
     assert {row for (row, _), cell in computed(data, "table12", ours).items() if cell.score} == {"Overall"}
-    assert computed(data, "figure2", ours)["Ours", "AUPR"].score.contest == "AUPR"
+    assert computed(data, "figure2", ours)["Ours", "AUPR"].score.measure == "AUPR"

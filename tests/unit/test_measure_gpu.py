@@ -1,4 +1,4 @@
-"""The script that measures a GPU, on a processor: it must not fail for the first time where minutes count."""
+"""The script that measures a GPU, run on a CPU, so that its errors show before GPU time is used."""
 
 import os
 
@@ -25,14 +25,14 @@ CLAUSES = {"c1": "w1 w2 w3", "c2": "w4 w5 w6 w7 w8 w9", "c3": "w3"}
 @pytest.fixture(scope="module")
 def script():
     spec = importlib.util.spec_from_file_location("measure_gpu", SCRIPT)
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def carried(script, tmp_path_factory):
-    """What is packed of small data sets and a tiny encoder."""
+    """The packed folder of small data sets and a tiny encoder."""
     root = tmp_path_factory.mktemp("results")
     splits = {"c1": "train", "c2": "train", "c3": "train", "c4": "test"}
     marked_contracts.data_set(root / "data/cuad", splits, 0)
@@ -72,7 +72,7 @@ def tables():
     }
 
 
-def test_what_is_carried_is_small_and_of_the_training_parts_alone(carried):
+def test_only_training_data_is_packed(carried):
     contracts = pq.read_table(carried / "cuad/contracts.parquet").to_pydict()
     assert contracts["contract_id"] == ["c1", "c2"]
     for name in ("questions", "training_examples"):
@@ -84,28 +84,30 @@ def test_what_is_carried_is_small_and_of_the_training_parts_alone(carried):
     assert AutoModel.from_pretrained(carried / "weights", dtype="auto").dtype == torch.float16
 
 
-def test_every_case_is_measured_and_a_failure_stops_no_other(script, carried, tmp_path, monkeypatch, capsys):
+def test_every_case_is_measured_and_a_failure_stops_no_other_case(
+    script, carried, tmp_path, monkeypatch, capsys
+):
     first, *_, unpadded, compiled, halved = script.cases()
     assert unpadded.name == "+ unpadding"
-    taken = [
+    cases = [
         replace(unpadded, parts=halved.parts),
         replace(compiled, compiler="eager"),
         replace(first, name="fails", compiled=True, compiler="nothing"),
     ]
-    # Processes that make batches would be forked from pytest, and take seconds.
-    monkeypatch.setattr(script, "cases", lambda: [replace(case, workers=0) for case in taken])
-    given = ["measure", str(carried), str(tmp_path), "--device", "cpu", "--steps", "2", "--warm", "1"]
-    given += ["--seconds", "60"]  # to compile takes long on a machine with other things to do
-    assert script.main(given) == 1
+    # Worker processes of the data loaders take seconds to start.
+    monkeypatch.setattr(script, "cases", lambda: [replace(case, workers=0) for case in cases])
+    options = ["--device", "cpu", "--steps", "1", "--warm", "1", "--seconds", "60"]
+    with torch._dynamo.config.patch(automatic_dynamic_shapes=False):  # they take a minute to compile
+        assert script.main(["measure", str(carried), str(tmp_path), *options]) == 1
     about = json.loads((tmp_path / "measured.json").read_text())
     rows = {(row["work"], row["case"]): row for row in about["measured"]}
     assert about["rates"].keys() == {"bfloat16", "float32"}
     for work in ("CUAD", "MAUD", "ACORD"):
         assert rows[work, "fails"]["failed"].startswith("InvalidBackend: ")
-        for case in taken[:-1]:
+        for case in cases[:-1]:
             row = rows[work, case.name]
             assert "failed" not in row, row
-            assert row["updates"] == 2
+            assert row["updates"] == 1
             assert row["tokens_per_second"] > 0
             assert row["model_flops_share"] > 0
             assert row["said"].startswith("unpadded") == case.unpadded
@@ -114,7 +116,7 @@ def test_every_case_is_measured_and_a_failure_stops_no_other(script, carried, tm
     assert capsys.readouterr().out.endswith((tmp_path / "measured.md").read_text() + "\n")
 
 
-def test_an_encoder_that_is_compiled_in_place_saves_the_same_weights_under_the_same_names(tmp_path):
+def test_an_encoder_compiled_in_place_saves_the_same_weights(tmp_path):
     words = marked_contracts.tokenizer()
     model = BertForQuestionAnswering(marked_contracts.config(words)).eval()
     given = words("which w1", "w2 alpha w3", return_tensors="pt")

@@ -1,4 +1,4 @@
-"""Batches that go through a model in parts, on a machine whose memory is made to run out."""
+"""Micro-batches, with a simulated lack of memory."""
 
 import os
 
@@ -15,7 +15,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from transformers import BertForMaskedLM, BertForQuestionAnswering, BertModel, TrainingArguments
 
 import marked_contracts
-from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, multi_head, span_head
+from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, loading, multi_head
 from lextables.models.checkpoints import arguments
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.throughput import encoder
@@ -34,9 +34,9 @@ CPU = torch.device("cpu")
 
 
 class Memory:
-    """How many rows an encoder can take, from its ``after``-th reading on; `one` more is one too many.
+    """Let an encoder run out of memory for more than ``rows`` rows from its ``after``-th call on.
 
-    It runs out in the last layer, when dropout has drawn for those before it.
+    The error is raised in the last layer, after the dropout of earlier layers.
     """
 
     def __init__(self, rows, after=0):
@@ -70,7 +70,7 @@ def trained(learnt, work, memory=99, after=0, **settings):
     """The weights after six updates, and what the run's record says of its parts."""
     dataset, folder, _ = learnt
     settings = {"batch_size": 8, "learning_rate": 1e-3, "epochs": 2, "save_every": 2, "seed": 5} | settings
-    model = span_head.load(folder, CPU)
+    model = loading.load_span_model(folder, CPU)
     with recorded(work, {}), Memory(memory, after).of(model):
         resumed = spans.finetune(
             model, dataset, Collator.of(dataset.tokenizer), work=work / "work", **settings
@@ -78,7 +78,7 @@ def trained(learnt, work, memory=99, after=0, **settings):
     return weights(model), loaded(work / "run.json")["micro_batches"], resumed
 
 
-def test_what_runs_out_of_memory_ends_as_if_it_had_begun_with_what_fits(learnt, tmp_path):
+def test_training_that_runs_out_of_memory_equals_one_with_smaller_micro_batches(learnt, tmp_path):
     # The second part of the first update is one too many, when the first has left its gradients.
     halved, said, _ = trained(learnt, tmp_path / "halved", memory=1, after=1, accumulation=2)
     assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": [1, 1]}
@@ -91,7 +91,7 @@ def test_what_runs_out_of_memory_ends_as_if_it_had_begun_with_what_fits(learnt, 
     assert not equal(halved, whole)
 
 
-def test_a_training_goes_on_with_what_fitted_before_it_was_killed(learnt, tmp_path, monkeypatch):
+def test_a_resumed_training_keeps_its_micro_batches(learnt, tmp_path, monkeypatch):
     # Three updates of one part; memory runs out in the fourth, in the midst of it.
     wanted, said, _ = trained(learnt, tmp_path / "unbroken", memory=4, after=3)
     assert said["halved_at_update"] == [4]
@@ -164,7 +164,7 @@ def pair_trainer(words, args, rows, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["spans", "heads", "masking", "pairs"])
-def test_parts_of_a_batch_have_its_loss_and_its_gradients(kind, tmp_path):
+def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, tmp_path):
     words = marked_contracts.tokenizer()
     args = TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
 
@@ -197,14 +197,14 @@ def test_parts_of_a_batch_have_its_loss_and_its_gradients(kind, tmp_path):
         assert torch.allclose(found[name], gradient, atol=1e-6), name
 
 
-def test_a_part_without_a_term_of_the_loss_is_left_out(tmp_path):
+def test_a_part_without_terms_of_the_loss_is_skipped(tmp_path):
     args = TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
     trainer, batch = masking_trainer(marked_contracts.tokenizer(), args, rows=1)
     batch["labels"][1] = -100
     assert torch.isfinite(trainer.training_step(trainer.model, batch))
 
 
-def test_one_row_that_does_not_fit_is_one_sentence(learnt, tmp_path):
+def test_a_row_that_does_not_fit_is_an_error(learnt, tmp_path):
     with pytest.raises(BadInput, match="one text and its gradients do not fit into the memory") as error:
         trained(learnt, tmp_path, memory=0)
     assert "a device with more memory" in str(error.value)
@@ -217,10 +217,10 @@ def sentence_encoder(tmp_path):
     return SentenceTransformer(modules=[Transformer(str(tmp_path / "body")), Pooling(32)], device="cpu")
 
 
-def test_a_loss_that_compares_a_batch_is_not_cut(sentence_encoder, tmp_path):
+def test_a_batch_is_not_split_for_a_loss_over_all_rows(sentence_encoder, tmp_path):
     with (
         Memory(3).of(sentence_encoder) as model,
-        pytest.raises(BadInput, match="a batch of 4 .* its loss compares all of it"),
+        pytest.raises(BadInput, match="a batch of 4 .* this loss needs the whole batch"),
     ):
         bi_encoder_training.finetune(
             model, [(0, 0), (0, 1), (1, 1), (1, 0)], ["w1", "w2"], ["w3", "w4"], {(0, 0): 1, (1, 1): 1},
@@ -243,7 +243,7 @@ def readers(learnt, sentence_encoder, folder):
     small().save_pretrained(folder)
     dataset.tokenizer.save_pretrained(folder)
     pairs = cross_encoder.load(str(folder), CPU, 16, fresh_head=True)
-    marks = span_head.load(trained, CPU)
+    marks = loading.load_span_model(trained, CPU)
     heads = multi_head.load(str(folder), [2], "own", seed=0)
     rows = [{"text_id": text, "pair_id": "", "example_id": text} for text in said]
     tokens = Tokens({key_of(row): np.arange(3 + at) for at, row in enumerate(rows)})
@@ -264,7 +264,7 @@ def readers(learnt, sentence_encoder, folder):
 
 
 @pytest.mark.parametrize("kind", ["vectors", "pairs", "spans", "classes"])
-def test_readings_are_halved_and_say_the_same(learnt, sentence_encoder, tmp_path, kind):
+def test_inference_with_halved_batches_gives_the_same_values(learnt, sentence_encoder, tmp_path, kind):
     model, read = readers(learnt, sentence_encoder, tmp_path / "encoder")[kind]
     with Memory(3).of(model), recorded(tmp_path, {}):
         parts = read()
@@ -276,7 +276,7 @@ def test_readings_are_halved_and_say_the_same(learnt, sentence_encoder, tmp_path
 
 
 @pytest.mark.parametrize("words", ["CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling", "bad shapes"])
-def test_what_a_library_says_of_memory_is_heard_and_no_other_error(words):
+def test_only_errors_about_memory_are_caught(words):
     def work(part):
         if len(part) > 1:
             raise RuntimeError(words)
@@ -289,7 +289,7 @@ def test_what_a_library_says_of_memory_is_heard_and_no_other_error(words):
         assert [*in_parts_that_fit(range(2), 2, work)] == [[0], [1]]
 
 
-def test_parts_come_in_their_order_and_what_did_not_fit_is_not_tried_again():
+def test_parts_keep_their_order_and_the_smaller_size():
     tried = []
 
     def work(part):

@@ -7,20 +7,16 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from lextables.metrics import classification
-from lextables.metrics.average_precision import weighted_precisions
 from lextables.metrics.minority_aupr import (
     Answered,
-    area,
     averaged_curve,
     binarised,
     curve,
     head_aupr,
     head_auprs,
-    intervals,
-    margins,
     mean_curve,
     random_aupr,
-    scores,
+    scores_and_jackknives,
 )
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
@@ -38,6 +34,15 @@ def head(labels, logits, *, name="1", question=None, category="Knowledge", data_
         np.asarray(data_types or ["main"] * len(labels)),
         np.asarray(units or [str(i) for i in range(len(labels))]),
     )
+
+
+def scores(*rows, **settings):
+    return scores_and_jackknives(*rows, **settings)[0]
+
+
+def area(recalls, precisions):
+    """The area under a stepwise curve."""
+    return float(np.sum(np.diff(recalls) * precisions[1:]))
 
 
 def binary(labels, score):
@@ -78,10 +83,6 @@ def test_the_paper_s_example_of_sides():
     sides = list(binarised(head(labels, np.random.default_rng(0).normal(size=(70, 3)))))
     assert [int(positive.sum()) for positive, _ in sides] == [20, 10, 10]
     assert random_aupr(head(labels, np.zeros((70, 3)))) == pytest.approx((20 + 10 + 10) / 70 / 3)
-
-
-def test_margins_are_the_released_ones():
-    assert margins(np.array([[3.0, 1.0, -2.0]])).tolist() == [[4.0, 0.0, -6.0]]
 
 
 def random_heads(seed=0, rounded=False):
@@ -145,16 +146,6 @@ def test_the_area_under_the_mean_curve_is_the_overall_score(rounded):
     assert area(recalls, precisions) == pytest.approx(np.mean(by_question), abs=1e-12)
 
 
-@pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
-def test_weights_count_an_example_as_often(rounded):
-    generator = np.random.default_rng(1)
-    positive, score = generator.random(20) < 0.4, generator.normal(size=20)
-    score = np.round(score) if rounded else score
-    weights = generator.integers(0, 4, (5, 20))
-    repeated = [average_precision_score(np.repeat(positive, row), np.repeat(score, row)) for row in weights]
-    assert weighted_precisions(positive, score, weights) == pytest.approx(repeated, abs=1e-12)
-
-
 def without(heads, unit):
     """The overall score of the heads without one contract."""
     kept = [h.only(h.units != unit) for h in heads]
@@ -170,33 +161,6 @@ def test_a_contract_is_left_out_with_all_its_examples():
         assert found == pytest.approx(by_hand, abs=1e-7)
     repeated = classification.weighted(classification.aupr, heads, units, np.array([[2] * len(units)]))[0]
     assert repeated == pytest.approx(without(heads, "no contract"), abs=1e-7)
-
-
-def simulated(rng, contracts, skill):
-    """Three heads of two answers, one of them rare; a contract tilts the scores of its examples."""
-    tilt = 0.6 * rng.normal(size=contracts)
-    heads = []
-    for name in "ABC":
-        labels = (rng.random(contracts) < 0.2).astype(int)
-        score = rng.normal(size=contracts) + tilt + skill * labels
-        logits = np.stack([np.zeros(contracts), score], axis=1)
-        heads.append(head(labels, logits, name=name, units=[f"{i:06}" for i in range(contracts)]))
-    return heads
-
-
-@pytest.mark.parametrize("skill", [0.0, 1.5], ids=["random scores", "a fair model"])
-def test_the_interval_covers_what_a_large_test_set_would_give(skill):
-    rng = np.random.default_rng(3)
-    truth = np.mean([head_aupr(h) for h in simulated(rng, 100_000, skill)])
-    covered = 0
-    for _ in range(120):
-        heads = simulated(rng, 60, skill)
-        low, high = (row["value"] for row in intervals(heads) if row["group"] == "all")
-        # Repeated examples raise an average precision: a bootstrap's interval can leave the score below it.
-        assert 0 <= low < np.mean([head_aupr(h) for h in heads]) < high <= 1
-        covered += low <= truth <= high
-    # Of 120 intervals that cover 95 times in a hundred, fewer than 107 do once in a thousand.
-    assert covered >= 107
 
 
 def tables(heads):
@@ -305,41 +269,3 @@ def test_an_answer_without_test_examples_is_refused_unless_the_data_are_partial(
     assert math.isnan(found["AUPR", "question: Q2"]["value"])
     assert (found["AUPR", "all"]["n"], found["AUPR", "all"]["value"]) == (1, pytest.approx(head_aupr(gap)))
     assert (found["answers left out", "all"]["value"], found["answers left out", "all"]["n"]) == (3, 5)
-
-
-def test_probabilities_serve_where_there_are_no_logits():
-    predictions, examples, questions = tables(random_heads())
-    shares = [
-        {key: row[key] for key in ("head_id", "example_id")}
-        | {"probabilities": (1 / (1 + np.exp(-np.float64(row["logits"])))).tolist()}
-        for row in predictions
-    ]
-    want = head_auprs(predictions, examples, questions)
-    assert head_auprs(shares, examples, questions) == pytest.approx(want)
-    certain = [row | {"probabilities": [1.0, *row["probabilities"][1:]]} for row in shares]
-    assert not any(map(math.isnan, head_auprs(certain, examples, questions).values()))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda p, e, q: p.pop(), "examples of head 'D-5' have no prediction, the first 'D-5/031'"),
-        (lambda p, e, q: e[0].update(label=2), "example A-0/000: label 2 where head 'A-0' has 2 answers"),
-        (lambda p, e, q: e[0].update(head_id="Z"), "example A-0/000: head 'Z' is not among the heads"),
-        (
-            lambda p, e, q: p[0].update(logits=[1.0]),
-            "example A-0/000: 1 scores where head 'A-0' has 2 answers",
-        ),
-    ],
-)
-def test_rows_that_do_not_fit_are_named(change, message):
-    predictions, examples, questions = tables(random_heads())
-    change(predictions, examples, questions)
-    with pytest.raises(BadInput, match=message):
-        scores(predictions, examples, questions)
-
-
-def test_predictions_for_other_examples_are_passed_over():
-    predictions, examples, questions = tables(random_heads())
-    more = [*predictions, {"head_id": "A-0", "example_id": "dev", "logits": [0.0, 0.0]}]
-    assert scores(more, examples, questions) == scores(predictions, examples, questions)

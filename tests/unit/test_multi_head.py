@@ -1,4 +1,4 @@
-"""An encoder with its heads: losses by name, and a trained one that is kept and read again."""
+"""Encoders with classification heads: losses, saving and loading."""
 
 import os
 
@@ -74,7 +74,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("kind", ["family", "own"])
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_a_trained_model_is_read_again_without_its_encoder(encoder, tmp_path, family, kind):
+def test_a_saved_model_does_not_need_its_encoder(encoder, tmp_path, family, kind):
     model = trained(
         encoder(family), kind, loss="cross_entropy", weights=[None, torch.tensor([1.0, 2.0, 3.0])]
     )
@@ -93,7 +93,7 @@ def test_a_trained_model_is_read_again_without_its_encoder(encoder, tmp_path, fa
     assert str(tmp_path) not in (tmp_path / "trained/heads.json").read_text()
 
 
-def test_saving_replaces_a_folder_whole_or_not_at_all(encoder, tmp_path, monkeypatch):
+def test_saving_is_atomic(encoder, tmp_path, monkeypatch):
     model, folder = trained(encoder(), "own"), tmp_path / "kept" / "model"
     folder.mkdir(parents=True)
     (folder / "old").touch()
@@ -116,7 +116,7 @@ def test_saving_replaces_a_folder_whole_or_not_at_all(encoder, tmp_path, monkeyp
 
 @pytest.mark.parametrize("cut", [False, True], ids=["missing", "short"])
 @pytest.mark.parametrize("name", ["config.json", "heads.json", "heads.safetensors", "model.safetensors"])
-def test_a_file_that_is_missing_or_short_is_refused(encoder, tmp_path, name, cut):
+def test_a_missing_or_truncated_file_is_an_error(encoder, tmp_path, name, cut):
     save(trained(encoder(), "own"), tmp_path / "trained", HEADS)
     path = tmp_path / "trained" / name
     content = path.read_bytes()
@@ -124,23 +124,23 @@ def test_a_file_that_is_missing_or_short_is_refused(encoder, tmp_path, name, cut
     if cut:
         path.write_bytes(content[: len(content) // 2])
     with pytest.raises(
-        BadInput, match=r"trained: it holds no whole trained classifier \(.+\); train it again"
+        BadInput, match=r"trained: it is no complete trained classifier \(.+\); train it again"
     ):
         load_trained(tmp_path / "trained", CPU)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "heads.safetensors"])
-def test_a_tensor_too_few_is_refused(encoder, tmp_path, name):
+def test_a_missing_tensor_is_an_error(encoder, tmp_path, name):
     save(trained(encoder(), "own"), tmp_path / "trained", HEADS)
     path = tmp_path / "trained" / name
     tensors = load_file(path)
     tensors.pop(sorted(tensors)[0])
     save_file(tensors, path, {"format": "pt"})
-    with pytest.raises(BadInput, match="trained: (the weights lack 1 tensors|it holds no whole)"):
+    with pytest.raises(BadInput, match="trained: (the weights lack 1 tensors|it is no complete)"):
         load_trained(tmp_path / "trained", CPU)
 
 
-def test_heads_of_another_size_are_refused(encoder, tmp_path):
+def test_heads_of_another_size_are_an_error(encoder, tmp_path):
     save(trained(encoder(), "family"), tmp_path / "trained", HEADS)
     path = tmp_path / "trained/heads.json"
     about = json.loads(path.read_text())
@@ -158,7 +158,7 @@ def drawn(texts=7, answers=4):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_losses_are_torch_s(weighted):
+def test_losses_equal_torchs(weighted):
     found, labels, weights = drawn()
     weights = weights if weighted else None
     loss = nn.CrossEntropyLoss(weight=weights, reduction="sum")(found, labels)
@@ -172,14 +172,14 @@ def test_losses_are_torch_s(weighted):
     assert torch.allclose(binary_cross_entropy(found, several, weights).mean(), loss)
 
 
-def test_cross_entropy_refuses_several_right_answers():
+def test_cross_entropy_needs_one_correct_answer():
     found, labels, _ = drawn()
-    with pytest.raises(BadInput, match="cross_entropy takes one right answer a text"):
+    with pytest.raises(BadInput, match="cross_entropy needs one correct answer per text"):
         cross_entropy(found, nn.functional.one_hot(labels, 4).float())
 
 
 @pytest.mark.parametrize("loss", ["binary_cross_entropy", "cross_entropy"])
-def test_a_batch_s_loss_is_the_mean_over_its_texts(encoder, loss):
+def test_the_loss_of_a_batch_is_the_mean_over_its_texts(encoder, loss):
     weights = [torch.tensor([0.5, 4.0]), None]
     model = load(encoder(), [2, 3], "own", seed=0, loss=loss, weights=weights).eval()
     per_text = multi_head.LOSSES[loss]
@@ -192,7 +192,7 @@ def test_a_batch_s_loss_is_the_mean_over_its_texts(encoder, loss):
     assert torch.allclose(model(**BATCH, head=HEAD, label=LABEL)["loss"], torch.cat(expected).mean())
 
 
-def test_labels_may_be_one_index_or_right_and_wrong_of_each_answer(encoder):
+def test_labels_are_indices_or_one_value_per_answer(encoder):
     model = load(encoder(), [2, 3], "family", seed=0).eval()
     right = [[0.0, 0.0, 1.0], [1.0, 0.0], [0.0, 1.0, 0.0]]
     padded = torch.tensor([row + [0.0] * (3 - len(row)) for row in right])
@@ -204,7 +204,7 @@ def test_labels_may_be_one_index_or_right_and_wrong_of_each_answer(encoder):
 
 
 @pytest.mark.parametrize("kind", ["family", "own"])
-def test_segments_tell_the_texts_of_a_pair_apart(encoder, kind):
+def test_token_types_distinguish_the_texts_of_a_pair(encoder, kind):
     model = load(encoder(), [2, 3], kind, seed=0).eval()
     first = torch.zeros_like(BATCH["input_ids"])
     second = torch.tensor([[0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 1, 1]])
@@ -216,7 +216,7 @@ def test_segments_tell_the_texts_of_a_pair_apart(encoder, kind):
     assert loss != model(**BATCH, head=HEAD, label=LABEL)["loss"]
 
 
-def test_weights_are_no_part_of_a_checkpoint_and_fit_the_heads(encoder):
+def test_loss_weights_are_not_saved_and_must_fit_the_heads(encoder):
     plain = load(encoder(), [2, 3], "own", seed=0)
     weighed = load(encoder(), [2, 3], "own", seed=0, weights=[torch.ones(2), torch.ones(3)])
     assert plain.state_dict().keys() == weighed.state_dict().keys()
@@ -225,7 +225,7 @@ def test_weights_are_no_part_of_a_checkpoint_and_fit_the_heads(encoder):
         MultiHead(plain.body, plain.own, [2, 3], weights=[torch.ones(3), torch.ones(2)])
 
 
-def test_balanced_weights_are_scikit_learn_s():
+def test_balanced_weights_equal_scikit_learns():
     labels = [*np.random.default_rng(0).choice(4, 50, p=[0.6, 0.3, 0.08, 0.02]).tolist(), 3]
     want = compute_class_weight("balanced", classes=np.arange(4), y=labels)
     assert balanced_weights(labels, 4).tolist() == pytest.approx(want.tolist())

@@ -6,8 +6,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from lextables.models.resolve import load_models
-from lextables.papers import packages
-from lextables.papers import registry as papers
+from lextables.papers import packages, planning
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
@@ -113,7 +112,7 @@ def test_every_row_of_a_papers_file_and_of_its_plan_is_taken(paper, keys, rows):
     registry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
     assert keys | rows <= set(user_rows.rows_of(registry.model_dump()))
     context = Context(load_config({"papers": paper}, [paper], ROOT), MODELS, ROOT, False)
-    assert rows <= set(user_rows.rows_of(list(papers.plan(registry, context).rows.values())))
+    assert rows <= set(user_rows.rows_of(list(planning.plan(registry, context).rows.values())))
 
 
 def test_no_registry_may_use_the_namespace(tmp_path):

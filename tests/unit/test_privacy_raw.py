@@ -7,7 +7,6 @@ import pytest
 
 from lextables.papers.privacy import raw
 from lextables.papers.privacy.schema import TABLES
-from lextables.papers.privacy.sentences import spans
 from lextables.pipeline.dataset import Published, write_all
 from lextables.pipeline.errors import BadInput
 
@@ -209,7 +208,7 @@ FAULTS = {
     ),
     "a highlight twice": (
         {"codings": changed(CODINGS, *MARKS, to=[[0, 1, 0], [0, 1, 0]])},
-        "codings.ndjson, line 1: the highlight ['0', 1, 0] stands twice for N-2 of b.example",
+        "codings.ndjson, line 1: the highlight ['0', 1, 0] appears twice for N-2 of b.example",
     ),
     "a highlight outside the documents": (
         {"codings": changed(CODINGS, *MARKS, to=[[2, 0, 0]])},
@@ -261,4 +260,4 @@ def test_a_byte_order_mark_and_blank_lines_are_passed_over(given):
     ],
 )
 def test_sentences(paragraph, sentences):
-    assert [paragraph[start:end] for start, end in spans(paragraph)] == sentences
+    assert [paragraph[start:end] for start, end in raw.sentence_spans(paragraph)] == sentences

@@ -8,6 +8,7 @@ from lextables.papers.packages import load
 from lextables.papers.privacy import tables
 from lextables.papers.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SITES
 from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
@@ -253,3 +254,33 @@ def test_of_losses_the_lower_is_the_better_and_single_questions_are_not_compared
     assert found == Score("overall, accuracy", "The other sites", "accuracy", "all", "policies")
     assert compared("table3")["The other sites", "f1"].scale == 100
     assert not compared("table_b") and not compared("table_c1")
+
+
+@pytest.fixture
+def ranks_of(tmp_path):
+    def ranks(content, sites):
+        path = tmp_path / "ranks.csv"
+        path.write_text(content, encoding="utf-8")
+        return tables.traffic_ranks(path, sites)
+
+    return ranks
+
+
+def test_a_site_has_its_own_rank_or_that_of_its_domain(ranks_of):
+    sites = ["shop.example.com", "us.example.com", "example.com", "nowhere.net", "a.b.other.org"]
+    ranks = {"shop.example.com": 20, "us.example.com": 1, "example.com": 1, "a.b.other.org": 300}
+    assert ranks_of("1,example.com\n20,shop.example.com\n300,other.org\n4000,com\n", sites) == ranks
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("rank,site\n1,a.com\n", "ranks.csv, row 1: 'rank,site' is no rank and domain; write a rank"),
+        ("1,a.com\n0,b.com\n", "ranks.csv, row 2: '0,b.com' is no rank"),
+        ("1,a.com\n2\n", "ranks.csv, row 2: has 1 cells where there should be 2"),
+    ],
+)
+def test_an_error_in_the_ranks(ranks_of, content, message):
+    with pytest.raises(BadInput) as error:
+        ranks_of(content, ["a.com"])
+    assert str(error.value).startswith(message)

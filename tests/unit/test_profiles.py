@@ -60,7 +60,8 @@ def test_a_plan_is_a_dry_run_and_the_screens_plugin_is_used_where_it_is_installe
     monkeypatch.setattr("sys.argv", ["snakemake", "plan"])
     _, args = parse_args(["--workflow-profile", str(PROFILES / name), "plan"])
     assert (args.dryrun, args.logger) == (True, ["lextables"])
-    monkeypatch.setattr("sys.argv", ["snakemake", "acord"])
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    _, args = parse_args(["--workflow-profile", str(PROFILES / name), "acord"])
-    assert (args.dryrun, args.logger) == (False, [])
+    for words in (["acord"], ["acord", "--directory", "plan"]):
+        monkeypatch.setattr("sys.argv", ["snakemake", *words])
+        _, args = parse_args(["--workflow-profile", str(PROFILES / name), "acord"])
+        assert (args.dryrun, args.logger) == (False, [])

@@ -6,7 +6,6 @@ import math
 import pandas as pd
 import pyarrow as pa
 import pytest
-from datasets import load_dataset
 
 import answer_rows
 from lextables.metrics.classification import logits
@@ -83,17 +82,6 @@ def test_probabilities_can_be_given_back_and_score_the_same(tmp_path):
     found = taken(one, out / f"{one.runs[0].name}.jsonl")
     assert [row["probabilities"] for row in found.rows] == [row["probabilities"] for row in predicted()]
     assert str(score_of(one, found.rows)) == str(score_of(one, predicted()))
-
-
-def test_pandas_and_datasets_read_them_with_what_is_right(tmp_path):
-    one, out = classified(tmp_path, PREDICTIONS, predicted())
-    path = out / f"{one.runs[0].name}.jsonl"
-    frame = pd.read_json(path, lines=True, precise_float=True)
-    right = [label for _, label in LABELS.values()]
-    assert frame["label"].tolist() == right
-    assert frame["probabilities"].tolist() == [row["probabilities"] for row in predicted()]
-    rows = load_dataset("json", data_files=str(path), split="train", cache_dir=tmp_path / "cache").to_list()
-    assert [row["label"] for row in rows] == right
 
 
 def test_each_view_of_a_run_is_a_file_that_can_be_given_back(tmp_path):

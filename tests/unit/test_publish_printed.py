@@ -1,78 +1,24 @@
-"""What the papers printed as one csv, read back by pandas, datasets and mlcroissant."""
+"""The published values of all papers as one csv, read by pandas."""
 
-import math
+import io
 from pathlib import Path
 
-import mlcroissant
 import pandas as pd
-import pytest
-from datasets import load_dataset
 
-from lextables.publish import printed
+from lextables.publish.printed import COLUMNS, to_csv
 from lextables.tables.published import load
 
-ROOT = Path(__file__).parents[2]
-PAPERS = sorted((ROOT / "resources/papers").glob("*.yaml"))
-VALUES = [ROOT / f"resources/published/{path.stem}.csv" for path in PAPERS]
+PUBLISHED = sorted((Path(__file__).parents[2] / "resources/published").glob("*.csv"))
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("printed") / "printed"
-    printed.write(printed.gather(VALUES, PAPERS), folder)
-    return folder
-
-
-def frame(folder):
-    return pd.read_csv(folder / "printed.csv", keep_default_na=False, dtype=str)
-
-
-def test_every_printed_value_is_there_once_as_it_was_printed(written):
-    rows = [(path.stem, cell) for path, values in zip(PAPERS, VALUES, strict=True) for cell in load(values)]
-    found = frame(written).to_dict("records")
-    assert len(found) == len(rows) > 2000
-    for record, (paper, cell) in zip(found, rows, strict=True):
-        assert (record["paper"], record["value"], record["where"]) == (paper, cell.value, cell.where)
-        assert (record["table"], record["row"], record["column"]) == (cell.table, cell.row, cell.column)
-        assert (record["decimals"] or None) == (None if cell.decimals is None else str(cell.decimals))
-        number = float(record["number"]) if record["number"] else None
-        assert number == cell.number
-
-
-def test_numbers_are_numbers_and_texts_are_none(written):
-    numbers = pd.read_csv(written / "printed.csv", keep_default_na=False, na_values={"number": [""]})[
-        "number"
-    ]
-    assert numbers.dtype == float
-    assert 0 < numbers.isna().sum() < len(numbers)
-
-
-def test_datasets_loads_it_by_its_card(written, tmp_path):
-    rows = load_dataset(str(written), "printed", split="full", cache_dir=str(tmp_path))
-    assert rows.num_rows == len(frame(written))
-    assert rows.features["number"].dtype == "float64"
-
-
-def test_mlcroissant_finds_no_fault_and_reads_its_records(written):
-    data = mlcroissant.Dataset(written / "croissant.json")
-    assert (data.metadata.ctx.issues.errors, data.metadata.ctx.issues.warnings) == (set(), set())
-    records = [*data.records("printed")]
-    assert len(records) == len(frame(written))
-    numbers = [cell.number for values in VALUES for cell in load(values)]
-    found = [record["printed/number"] for record in records]
-    assert [None if number is None or math.isnan(number) else number for number in found] == numbers
-
-
-def test_the_card_counts_and_cites_each_paper(written):
-    card = (written / "README.md").read_text(encoding="utf-8")
-    counts = frame(written)["paper"].value_counts()
-    for path in PAPERS:
-        assert (f"| `{path.stem}` |" in card) == (path.stem in counts)
-        assert path.stem not in counts or f"| {counts[path.stem]:,} |" in card
-    assert f"of {len(counts)} papers" in card and len(counts) == 5
-
-
-def test_the_same_values_give_the_same_bytes(written, tmp_path):
-    printed.write(printed.gather(VALUES, PAPERS), tmp_path / "again")
-    for name in ("README.md", "printed.csv", "croissant.json"):
-        assert (written / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+def test_every_published_value_is_there_once_as_it_was_printed():
+    text = to_csv(PUBLISHED)
+    frame = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values={"number": [""], "margin": [""]})
+    cells = [(path.stem, cell) for path in PUBLISHED for cell in load(path)]
+    assert len(frame) == len(cells) > 2000 and tuple(frame.columns) == COLUMNS
+    assert frame["number"].dtype == float and 0 < frame["number"].isna().sum() < len(frame)
+    for row, (paper, cell) in zip(frame.itertuples(), cells, strict=True):
+        assert (row.paper, row.table, row.row, row.column) == (paper, cell.table, cell.row, cell.column)
+        assert (row.value, row.where) == (cell.value, cell.where)
+        assert row.decimals == ("" if cell.decimals is None else str(cell.decimals))
+        assert (None if pd.isna(row.number) else row.number) == cell.number

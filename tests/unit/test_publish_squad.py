@@ -5,15 +5,14 @@ import math
 
 import pyarrow as pa
 import pytest
-from datasets import load_dataset
 
 from lextables.metrics.spans import scores
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import squad
 from lextables.tasks.spans import submitted
-from lextables.tasks.spans.nbest_json import read_nbest
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import ANSWERS, QUESTIONS, answer_rows, question_rows, read_squad
+from lextables.tasks.spans.submitted import released_nbest
 from lextables.tasks.submitted import File
 from published_rows import bundle, data_set, run
 
@@ -89,22 +88,6 @@ def test_our_own_reader_gives_the_tables_back(written):
     assert answers == [*read(one.table("answers"))]
 
 
-def test_datasets_reads_it_as_scripts_of_question_answering_do(written, tmp_path):
-    _, out, _ = written(predicted())
-    found = load_dataset(
-        "json",
-        data_files=str(out / "squad/test.json"),
-        field="data",
-        split="train",
-        cache_dir=tmp_path / "cache",
-    )
-    (paragraph,) = found[0]["paragraphs"]
-    assert (found[0]["title"], paragraph["context"]) == ("a", TEXT)
-    first, second = paragraph["qas"]
-    assert first["answers"] == [{"text": "Ada Quill", "answer_start": SECOND}]
-    assert (first["is_impossible"], second["is_impossible"]) == (False, True)
-
-
 def test_the_released_form_has_each_question_and_its_spans_in_order(written):
     _, _, path = written(predicted())
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -113,7 +96,7 @@ def test_the_released_form_has_each_question_and_its_spans_in_order(written):
     # The words that it starts and ends in: the second time that the party is named.
     assert (found["a__Parties"][0]["token_doc_start"], found["a__Parties"][0]["token_doc_end"]) == (8, 9)
     assert "token_doc_start" not in found["a__Term"][0]
-    assert read_nbest(path)
+    assert released_nbest(json.loads(path.read_text()), str(path))
 
 
 def test_predictions_can_be_given_back_and_score_the_same(written):
@@ -134,8 +117,8 @@ def test_a_slice_inside_a_word_comes_back_as_the_text_that_paper_mode_scores(wri
     asked = [row for row in read(one.table("questions")) if row["split"] == "test"]
 
     def scored(found):
-        told = scores(found, asked, read(one.table("answers")), relaxed="Parties", low_thresholds=[0.001])
-        return {str(row) for row in told if not row["metric"].endswith("strict")}
+        rows = scores(found, asked, read(one.table("answers")), relaxed="Parties", low_thresholds=[0.001])
+        return {str(row) for row in rows if not row["metric"].endswith("strict")}
 
     assert scored(taken.rows) == scored(rows)
 

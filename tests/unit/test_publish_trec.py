@@ -14,7 +14,7 @@ from ir_measures import P, nDCG
 from lextables.pipeline.dataset import Column, Table
 from lextables.publish import trec
 from lextables.tasks.retrieval import collection, submitted
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 from lextables.tasks.submitted import File
 from published_rows import bundle, data_set, run
@@ -150,12 +150,6 @@ def test_no_id_of_a_run_has_white_space_and_each_can_be_read_back(written):
     }
 
 
-def test_of_a_judged_pool_only_judged_hits_are_there(written):
-    one, data, _, out = written
-    found = {line.split()[2] for line in (out / f"trec/{one.runs[0].name}.run").read_text().splitlines()}
-    assert ("d9" in found) == (data.task["pool"] == "all")
-
-
 def test_beir_reads_the_folder(written):
     _, data, _, out = written
     corpus = {row["_id"]: row["text"] for row in map(json.loads, (out / "beir/corpus.jsonl").open())}
@@ -185,22 +179,3 @@ def test_scores_fall_by_as_little_as_single_precision_has():
     assert np.allclose(found, given, atol=1e-6)
     # As text and back, as trec_eval keeps them.
     assert [np.float32(str(score)) for score in found] == found
-
-
-def test_scores_that_fall_already_stay():
-    assert trec.strictly_falling([7.5, 2.25, -1.0]) == [7.5, 2.25, -1.0]
-
-
-def test_an_id_that_is_no_address_is_read_as_it_stands(tmp_path):
-    task = TASK | {"pool": "all"}
-    census = data_set(tmp_path, "quill", tables())
-    (one,) = bundle([census], [], {"quill": task}).sets
-    files = [one.table(name) for name in collection.files(task)]
-    lines = "".join(
-        f"{query}\tQ0\td1\t1\t1\tx\n"
-        for query in ('"as-is" clause', "ünter", "cap%09of%2050%25%20or%2050%2525")
-    )
-    taken = submitted.predictions(File("x.run", lines), "trec", files, task)
-    assert {row["query_id"] for row in taken.rows} == {
-        query for query, split in IDS.items() if split == "test"
-    }

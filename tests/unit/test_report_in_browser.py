@@ -26,22 +26,22 @@ def test_no_page_has_a_fault(chromium, report, path):
     assert site_browser.faults(chromium, report / path) == []
 
 
-def test_a_fault_would_be_seen(chromium, report):
+def test_faults_are_found(chromium, report):
     page = report / "worse.html"
     text = (report / "index.html").read_text(encoding="utf-8")
     bad = '<img src="nowhere.png"><div style="width:3000px">wide</div>' + "<a href='#how'>link</a>" * 150
-    (report / "worse.js").write_text("throw Error('told')")
+    (report / "worse.js").write_text("throw Error('thrown')")
     bad += "<script src='worse.js'></script><script>document.title = 'run'</script>"
     page.write_text(text.replace("</main>", f"{bad}</main>"))
-    found = " ".join(site_browser.faults(chromium, page, [(390, "light")]))
+    errors = " ".join(site_browser.faults(chromium, page, [(390, "light")]))
     page.unlink()
-    for said in ("nowhere.png cannot be had", "told", "axe: image-alt", "sideways", "stops of the keyboard"):
-        assert said in found
-    # Of what a text might bring into a page nothing runs.
-    assert "Executing inline script violates" in found
+    for message in ("nowhere.png cannot be loaded", "thrown", "axe: image-alt", "sideways", "of the Tab key"):
+        assert message in errors
+    # No script from a text runs.
+    assert "Executing inline script violates" in errors
 
 
-def test_all_can_be_read_without_scripts(chromium, report):
+def test_pages_can_be_read_without_scripts(chromium, report):
     with site_browser.opened(chromium, report / "tables/acord-table3.html", java_script_enabled=False) as (
         page,
         _,
@@ -53,22 +53,22 @@ def test_all_can_be_read_without_scripts(chromium, report):
         assert page.get_by_role("link", name="Table 3").is_visible()
 
 
-def test_the_search_and_the_filters_find(chromium, report):
-    with site_browser.opened(chromium, report / "index.html") as (page, told):
+def test_search_and_filters(chromium, report):
+    with site_browser.opened(chromium, report / "index.html") as (page, errors):
         page.get_by_role("searchbox").fill("own script")
-        found = page.locator(".results a")
-        assert [text for text in found.all_inner_texts() if "<script>" in text]
+        results = page.locator(".results a").all_inner_texts()
+        assert [text for text in results if "<script>" in text]
         page.get_by_role("searchbox").fill("nothing like it")
         assert page.locator(".results").inner_text() == "Nothing found."
         page.get_by_label("With").select_option("not-run")
         assert page.locator(".tiles li:visible a").all_inner_texts() == ["Table 3", "Figure 2"]
         page.get_by_label("Task").select_option("retrieval")
         assert page.locator(".tiles li:visible a").all_inner_texts() == ["Table 3"]
-        assert told == []
+        assert errors == []
 
 
 def test_rows_are_filtered_and_sorted(chromium, report):
-    with site_browser.opened(chromium, report / "tables/acord-table_c1.html") as (page, told):
+    with site_browser.opened(chromium, report / "tables/acord-table_c1.html") as (page, errors):
         page.get_by_label("Rows with").fill("query 17")
         assert page.locator(".grids tbody tr:visible th").all_inner_texts() == ["17"]
         page.get_by_label("Rows with").fill("")
@@ -76,18 +76,18 @@ def test_rows_are_filtered_and_sorted(chromium, report):
         assert page.locator(".grids tbody th").first.inner_text() == "39"
         page.get_by_label("Order").select_option(label="as it stands")
         assert page.locator(".grids tbody th").first.inner_text() == "0"
-        assert told == []
+        assert errors == []
 
 
 def test_a_command_is_copied(chromium, report):
     with site_browser.opened(
         chromium, report / f"{RUN}/seed0.html", permissions=["clipboard-read", "clipboard-write"]
-    ) as (page, told):
+    ) as (page, errors):
         page.get_by_role("button", name="Copy the command").first.click()
         page.get_by_text("Copied").wait_for()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied == page.locator(".command code").first.inner_text()
-        assert told == []
+        assert errors == []
 
 
 def test_a_table_that_is_wider_than_a_phone_says_so(chromium, report):
@@ -131,7 +131,7 @@ def test_on_paper_what_is_closed_on_a_screen_has_its_heading(chromium, report):
 def test_a_link_into_what_is_closed_opens_it(chromium, report):
     page = report / "tables/acord-table3.html"
     with site_browser.opened(chromium, page) as (shown, _):
-        shown.evaluate("document.querySelector('.again details p').id = 'inside'")
+        shown.evaluate("document.querySelector('.commands details p').id = 'inside'")
         assert not shown.locator("#inside").is_visible()
         shown.evaluate("location.hash = '#inside'")
         shown.locator("#inside").wait_for(state="visible")

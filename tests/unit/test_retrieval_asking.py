@@ -7,7 +7,15 @@ import pytest
 from fake_language_model import FakeModel
 from lextables.models.language_model import Message
 from lextables.models.prompts import Template
-from lextables.tasks.retrieval.asking import Asking, about, expected, pairwise, parsed, pointwise, rerank
+from lextables.tasks.retrieval.asking import (
+    Candidates,
+    candidates_of,
+    expected,
+    pairwise,
+    parsed,
+    pointwise,
+    rerank,
+)
 from lextables.tasks.retrieval.collection import Collection
 
 ONE = Template((Message("user", "Query: ${query}\n${fence}\n${text}\n${fence}\nRate it."),))
@@ -22,7 +30,7 @@ DOCUMENTS = {
 
 def asking(queries=("q",), documents="abcde", texts=DOCUMENTS):
     hits = {query: list(documents) for query in queries}
-    return Asking(
+    return Candidates(
         {query: f"what {query}" for query in queries},
         hits,
         {(query, name): texts[name] for query in queries for name in documents},
@@ -128,7 +136,7 @@ def test_orders_in_a_clause_change_no_other_rating():
 
 def test_queries_take_each_step_together_and_are_independent():
     model = FakeModel(prefers)
-    several = Asking(
+    several = Candidates(
         {"q": "what q", "r": "what r"},
         {"q": list("abc"), "r": list("edcba")},
         {(query, name): text for query in "qr" for name, text in DOCUMENTS.items()},
@@ -180,7 +188,7 @@ def test_hits_beyond_those_that_are_asked_about_stay_below():
 def test_how_often_a_model_is_asked_is_known_before(way, passes, most):
     given = settings(way, passes=passes)
     first = {"q": list("abcde")}
-    assert expected(about(COLLECTION, first, given), given)[0] == most
+    assert expected(candidates_of(COLLECTION, first, given), given)[0] == most
     # No pair is asked twice, so that it may be fewer.
     assert (
         rerank(COLLECTION, first, given, FakeModel(rates if way == "pointwise" else prefers)).counts[

@@ -16,11 +16,11 @@ from gensim.models import OkapiBM25Model
 from transformers import AutoTokenizer
 
 from lextables.models import multi_head
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import Paragraphs
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.retrieval import classifying, dense, okapi
+from lextables.tasks.retrieval import classifying, dense, lexical
 from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.filtering import read_as
+from lextables.tasks.retrieval.lexical import read_as
 
 SAMPLE_ENCODER = str(Path(__file__).parents[2] / "resources/sample/models/sample-encoder")
 CPU = torch.device("cpu")
@@ -86,7 +86,7 @@ SETTINGS = {"form": "text", "pool": "judged", "top": 5, "queries": None}
 
 @pytest.mark.parametrize("at_once", [1, 7, 10_000])
 def test_vectors_of_filtered_documents_are_of_what_each_query_finds(monkeypatch, at_once):
-    monkeypatch.setattr(dense, "AT_ONCE", at_once)
+    monkeypatch.setattr(dense, "BATCH", at_once)
     data, seen = made(), []
 
     def documents(texts):
@@ -118,7 +118,7 @@ def gensims(query, texts):
 @pytest.mark.parametrize("read", ["whole", "filtered"])
 @pytest.mark.parametrize("at_once", [1, 64])
 def test_okapi_is_gensims_over_each_querys_pool(monkeypatch, read, at_once):
-    monkeypatch.setattr(okapi, "AT_ONCE", at_once)
+    monkeypatch.setattr(lexical, "QUERY_BATCH", at_once)
     data = made(1)
     scores = {}
     for query, pool in data.judged.items():
@@ -128,7 +128,7 @@ def test_okapi_is_gensims_over_each_querys_pool(monkeypatch, read, at_once):
         ]
         found = gensims(data.queries[query]["text"], texts)
         scores |= {(query, name): value for name, value in zip(names, found, strict=True)}
-    found = okapi.retrieve(data, {"text": SETTINGS | {"documents": read}})["text"]
+    found = lexical.retrieve_okapi(data, {"text": SETTINGS | {"documents": read}})["text"]
     alike(found, {query: hits[:5] for query, hits in expected(data, lambda *pair: scores[pair]).items()})
 
 
@@ -137,7 +137,7 @@ def test_what_reorders_hits_has_them_alone_as_its_collection():
     hits = {query: sorted(pool)[:3] for query, pool in data.judged.items()}
     among = data.among(hits)
     assert list(among.queries) == ["q1", "q2"]  # the validation query is not reordered
-    found = okapi.retrieve(among, {"text": SETTINGS | {"documents": "filtered"}})["text"]
+    found = lexical.retrieve_okapi(among, {"text": SETTINGS | {"documents": "filtered"}})["text"]
     assert {query: sorted(document for document, _ in of) for query, of in found.items()} == {
         query: hits[query] for query in ("q1", "q2")
     }
@@ -204,7 +204,7 @@ def test_a_label_that_the_head_does_not_have_is_refused(classifier):
         "form": "text", "documents": "whole", "max_length": 24, "head": "entailment", "by": "label",
         "answers": {},
     }  # fmt: skip
-    with pytest.raises(BadInput, match="'contradict' is none of the answers entail, not entail"):
+    with pytest.raises(BadInput, match="'contradict' is not among the answers entail, not entail"):
         classifying.rerank(data, {"q1": ["d00"]}, settings, classifier, SAMPLE_ENCODER, CPU)
     with pytest.raises(BadInput, match="no head 'x', only nli, entailment"):
         classifying.rerank(data, {"q1": ["d00"]}, settings | {"head": "x"}, classifier, SAMPLE_ENCODER, CPU)
@@ -219,5 +219,7 @@ def test_documents_that_are_read_in_several_ways_are_ranked_as_in_each():
         assert together[name] == dense.retrieve(data, {name: way}, encode, encode)[name]
     assert len({str(hits) for hits in together.values()}) == 3
     both = {name: way for name, way in ways.items() if name != "text-paragraphs"}
-    together = okapi.retrieve(data, both)
-    assert all(together[name] == okapi.retrieve(data, {name: way})[name] for name, way in both.items())
+    together = lexical.retrieve_okapi(data, both)
+    assert all(
+        together[name] == lexical.retrieve_okapi(data, {name: way})[name] for name, way in both.items()
+    )

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from lextables.models.resolve import load_models
 from lextables.papers.packages import load
-from lextables.papers.registry import plan
+from lextables.papers.planning import plan
 from lextables.pipeline.config import load as load_config
 from lextables.tasks.plan import Context
 from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask

@@ -60,10 +60,10 @@ def test_it_learns_which_clauses_are_wanted_and_ranks_test_queries_alone():
     assert sorted(hits["short"]) == ["q6", "q7"]
     assert score(hits["short"]) > 0.95
     # BM25 knows the subject, and not which clauses on it are sound.
-    likeness = linear.Likeness(COLLECTION, SETTINGS, [])
+    similarity = linear.Similarity(COLLECTION, SETTINGS, [])
     plain = {}
     for name, text in COLLECTION.texts("short", ("test",)).items():
-        pool, features = likeness.described(name, text)
+        pool, features = similarity.described(name, text)
         plain[name] = sorted(
             zip(pool, features[:, 0].tolist(), strict=True), key=lambda hit: (-hit[1], hit[0])
         )
@@ -79,14 +79,14 @@ def test_words_alone_rank_by_the_subject():
 
 def test_of_large_pools_a_part_is_learnt_from_and_all_that_is_relevant(monkeypatch):
     whole, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode))
-    monkeypatch.setattr(linear, "LEARNT", 6 * 40)
+    monkeypatch.setattr(linear, "TRAINING_PAIRS", 6 * 40)
     some, other = linear.retrieve(COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode))
     assert not np.array_equal(ranker.weights, other.weights)
     assert score(whole["short"]) > 0.95 and score(some["short"]) > 0.9
     gain = np.array([0.5, 0, 0, 1, 0, 0])
-    kept = linear._some(gain, 3, np.random.default_rng(0))
+    kept = linear._sample(gain, 3, np.random.default_rng(0))
     assert len(kept) == 3 and {0, 3} < set(kept.tolist())
-    assert linear._some(gain, 1, np.random.default_rng(0)).tolist()[:1] == [0]
+    assert linear._sample(gain, 1, np.random.default_rng(0)).tolist()[:1] == [0]
 
 
 def test_other_forms_are_ranked_by_what_the_first_taught():
@@ -129,13 +129,13 @@ def test_shuffled_judgements_give_chance():
 @pytest.mark.parametrize("gain", [0, 4])
 def test_where_all_documents_are_alike_nothing_can_be_learnt(gain):
     judged = {name: dict.fromkeys(gains, gain) for name, gains in COLLECTION.judged.items()}
-    with pytest.raises(BadInput, match=r"judgements: the training queries have no relevant document"):
+    with pytest.raises(BadInput, match=r"judgements: the training queries have only relevant documents"):
         linear.retrieve(replace(COLLECTION, judged=judged), {"short": SETTINGS}, None)
 
 
 def test_documents_without_words_in_common_are_refused():
     documents = {name: f"word{name}" for name in COLLECTION.documents}
-    with pytest.raises(BadInput, match="documents: the documents share too few words; give more"):
+    with pytest.raises(BadInput, match="documents: the documents share too few words; use more documents"):
         linear.retrieve(replace(COLLECTION, documents=documents), {"short": SETTINGS}, None)
 
 

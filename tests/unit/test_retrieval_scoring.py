@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lextables.metrics.ranking import STRICT
+from lextables.metrics import STRICT
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES

@@ -1,4 +1,4 @@
-"""A collection, and the stages that rank its documents: by words, by vectors, by pairs."""
+"""First and second stages of retrieval."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,9 +7,9 @@ import pytest
 from lextables.models import cross_encoder
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.tasks.retrieval import collection, dense, lexical
-from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.collection import PREDICTIONS, Collection, prediction_rows, ranked, reorder
+from lextables.tasks.retrieval.lexical import fuse
 from lextables.tasks.retrieval.reranking import rerank
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked, reorder
 
 TASK = {
     "names": {"documents": "clauses", "document": "clause_id", "text": "text", "gain": "score"},
@@ -95,14 +95,14 @@ def documents(hits):
     ],
 )
 def test_words_rank_the_pool(changes, hits):
-    found = lexical.retrieve(COLLECTION, {"short": BM25 | changes})["short"]
+    found = lexical.retrieve_bm25(COLLECTION, {"short": BM25 | changes})["short"]
     assert list(found) == ["assign", "cap", "term"]
     assert documents(found)["cap"] == hits
 
 
 def test_an_index_over_all_documents_scores_otherwise_than_one_a_query():
     one, whole = (
-        lexical.retrieve(COLLECTION, {"short": BM25 | {"index": index}})["short"]["cap"][0]
+        lexical.retrieve_bm25(COLLECTION, {"short": BM25 | {"index": index}})["short"]["cap"][0]
         for index in ("query", "corpus")
     )
     assert one[0] == whole[0] == "a" and one[1] != whole[1]
@@ -110,7 +110,7 @@ def test_an_index_over_all_documents_scores_otherwise_than_one_a_query():
 
 def test_other_forms_are_ranked_for_the_queries_that_they_name():
     forms = {"short": BM25, "long": BM25 | {"queries": ["cap"]}}
-    found = lexical.retrieve(COLLECTION, forms)
+    found = lexical.retrieve_bm25(COLLECTION, forms)
     assert (list(found["short"]), list(found["long"])) == (["assign", "cap", "term"], ["cap"])
 
 
@@ -198,3 +198,35 @@ def test_hits_are_kept_best_first(tmp_path):
     hits = {"cap": [("d", 2.0), ("a", 1.0)], "assign": [("b", 0.5)]}
     assert write(PREDICTIONS, prediction_rows(hits), tmp_path / "hits.parquet") == 3
     assert ranked(tmp_path / "hits.parquet") == documents(hits)
+
+
+def test_the_mean_of_standardised_scores():
+    # Over a, b, c the first has mean 4 and deviation sqrt(8/3), the second mean 1 and sqrt(2/3) likewise.
+    systems = [{"q": {"a": 6.0, "b": 4.0, "c": 2.0}}, {"q": {"a": 0.0, "b": 2.0, "c": 1.0}}]
+    step = 1.5**0.5
+    (hits,) = fuse(systems, (1, 1), 10).values()
+    assert [document for document, _ in hits] == ["b", "a", "c"]
+    assert [score for _, score in hits] == pytest.approx([step / 2, 0, -step / 2])
+    scaled = [systems[0], {"q": {name: 100 * score - 7 for name, score in systems[1]["q"].items()}}]
+    assert fuse(scaled, (1, 1), 10)["q"] == [(name, pytest.approx(score)) for name, score in hits]
+
+
+def test_systems_count_by_their_weights():
+    systems = [{"q": {"a": 1.0, "b": -1.0}}, {"q": {"a": -5.0, "b": 5.0}}]
+    assert fuse(systems, (1, 2), 10) == {"q": [("b", pytest.approx(1 / 3)), ("a", pytest.approx(-1 / 3))]}
+    assert fuse(systems, (3, 1), 10) == {"q": [("a", pytest.approx(1 / 2)), ("b", pytest.approx(-1 / 2))]}
+
+
+def test_what_a_system_did_not_return_has_its_lowest_score():
+    lists = [{"q": {"a": 3.0, "b": 1.0}}, {"q": {"c": 0.9, "a": 0.5}}]
+    filled = [{"q": {"a": 3.0, "b": 1.0, "c": 1.0}}, {"q": {"c": 0.9, "a": 0.5, "b": 0.5}}]
+    assert fuse(lists, (1, 1), 10) == fuse(filled, (1, 1), 10)
+
+
+def test_ties_go_by_id_and_no_more_than_the_top_are_kept():
+    systems = [{"q": {"b": 1.0, "a": 1.0, "c": 0.0}}, {"q": {"a": 5.0, "b": 5.0, "c": 5.0}}]
+    assert [document for document, _ in fuse(systems, (1, 1), 2)["q"]] == ["a", "b"]
+
+
+def test_a_query_that_one_system_alone_answers_is_ranked_by_it():
+    assert [document for document, _ in fuse([{"q": {"a": 1.0, "b": 2.0}}, {}], (1, 1), 5)["q"]] == ["b", "a"]

@@ -15,11 +15,9 @@ from lextables.models import cross_encoder
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.retrieval import cross_encoder_tuning as tuning
 from lextables.tasks.retrieval import training
-from lextables.tasks.retrieval.choosing import choose
-from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.collection import TRIED, Collection
 from lextables.tasks.retrieval.cross_encoder_tuning import training_pairs
-from lextables.tasks.retrieval.reranking import pair_scores
-from lextables.tasks.retrieval.schema import TRIED
+from lextables.tasks.retrieval.scoring import choose
 from lextables.tasks.retrieval.training import search, train
 from wordpiece import wordpiece
 
@@ -104,7 +102,7 @@ def test_what_is_kept_is_what_was_searched(settings, tmp_path):
     )
     model = cross_encoder.load(str(tmp_path / "weights"), CPU, 16)
     texts = COLLECTION.texts("short", ("validation",))
-    scores = pair_scores(model, COLLECTION, texts, {"law": ["a"], "term": ["a", "b", "c"]})
+    scores = training.pair_scores(tuning, model, COLLECTION, texts, {"law": ["a"], "term": ["a", "b", "c"]})
     assert scores == pytest.approx({(row["query_id"], row["document_id"]): row["score"] for row in found})
     assert record["training_pairs"] == 3
 

@@ -1,62 +1,85 @@
-"""Cells of a row of scores, of which a lower one may be the better."""
+"""Cells of scores: means over seeds, intervals, losses, strict readings, and missing scores."""
 
 import pytest
 
+from lextables.metrics import HIGH, LOW, STRICT
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
+from lextables.tables.cells import Score
 from lextables.tables.comparison import compare
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cells
+from lextables.tables.scored import score_cell, strict_cells
 
 LOSSES = {"Worse": 0.6931, "Better": 0.25, "Middle": 0.5}
 
 
+def system(name, folders, **changed):
+    about = {"row": name, "reason": "", "trained": False, "averages": 1, "baseline": False, "lenient": False}
+    return about | {"runs": {"test": folders} if folders else {}} | changed
+
+
 @pytest.fixture
 def inputs(tmp_path):
-    """Three systems with a loss and an F1, both with an interval."""
+    """Three systems with a loss and an F1 in two runs each, and a strict F1 in those of one system."""
     rows = []
     for name, loss in LOSSES.items():
-        folder = tmp_path / "runs" / name
-        folder.mkdir(parents=True)
-        values = {"loss": loss, "micro F1": 1 - loss}
-        values |= {f"{metric}, {end}": value for metric, value in values.items() for end in ("low", "high")}
-        scores = [{"metric": m, "group": "all", "value": v, "n": 9} for m, v in sorted(values.items())]
-        write(SCORES, scores, folder / "scores.parquet")
-        rows.append(
-            {
-                "row": name, "reason": "", "trained": False, "averages": 1, "baseline": False,
-                "runs": {"test": [f"runs/{name}"]},
-            }
-        )  # fmt: skip
+        folders = [f"runs/{name}{seed}" for seed in range(2)]
+        for folder, change in zip(folders, (-0.1, 0.1), strict=True):
+            values = {"loss": loss + change, "F1": 1 - loss + change}
+            values |= {metric + end: value for metric, value in values.items() for end in (LOW, HIGH)}
+            if name == "Better":
+                values["F1" + STRICT] = 0.5
+            scores = [{"metric": m, "group": "all", "value": v, "n": 9} for m, v in sorted(values.items())]
+            (tmp_path / folder).mkdir(parents=True)
+            write(SCORES, scores, tmp_path / folder / "scores.parquet")
+        rows.append(system(name, folders))
     return Inputs(tmp_path, tmp_path, rows, [], None)
 
 
-def cells_of(inputs, metric, **options):
-    return [cell for row in inputs.rows for cell in score_cells(inputs, row, {metric: metric}, **options)]
-
-
-def test_a_loss_is_shown_as_it_is_and_the_lowest_is_the_best(inputs):
-    cells = cells_of(inputs, "loss", lower=True)
-    assert {cell.row: (cell.value, cell.low, cell.high, cell.decimals) for cell in cells} == {
-        name: (loss, loss, loss, 3) for name, loss in LOSSES.items()
-    }
-    assert all(cell.score.lower and cell.score.scale == 1 for cell in cells)
-    ranked = compare(cells, (), lambda folder: {("loss", "all"): {}})
-    assert [(pair.one, pair.other) for pair in ranked] == [
+@pytest.mark.parametrize(
+    ("metric", "options", "values"),
+    [
+        ("loss", {"lower": True}, LOSSES),
+        ("F1", {"scale": 100}, {name: 100 * (1 - loss) for name, loss in LOSSES.items()}),
+    ],
+)
+def test_scores_are_means_over_runs_and_compared_from_the_best(inputs, metric, options, values):
+    cells = [
+        score_cell(inputs, row, row["row"], metric, Score(metric, row["row"], metric, **options), decimals=1)
+        for row in inputs.rows
+    ]
+    found = {cell.row: (cell.value, cell.low, cell.high) for cell in cells}
+    assert found == {name: (pytest.approx(value),) * 3 for name, value in values.items()}
+    assert {(cell.decimals, cell.measure, cell.seeds) for cell in cells} == {(1, metric, None)}
+    pairs = compare(cells, (), lambda folder: {(metric, "all"): {}})
+    assert [(pair.one, pair.other) for pair in pairs] == [
         ("Better", "Middle"), ("Better", "Worse"), ("Middle", "Worse"),
     ]  # fmt: skip
 
 
-def test_a_score_is_shown_in_per_cent_and_the_highest_is_the_best(inputs):
-    cells = cells_of(inputs, "micro F1")
-    assert {cell.row: (cell.value, cell.decimals) for cell in cells} == {
-        name: (pytest.approx(100 * (1 - loss)), 1) for name, loss in LOSSES.items()
-    }
-    ranked = compare(cells, (), lambda folder: {("micro F1", "all"): {}})
-    assert (ranked[0].one, ranked[0].other) == ("Better", "Middle")
-    assert not any(cell.score.lower for cell in cells)
+def test_a_trained_baseline(inputs):
+    row = inputs.rows[1] | {"trained": True, "averages": 3, "baseline": True}
+    cell = score_cell(inputs, row, "Better", "F1", Score("F1", "Better", "F1"), compared=False)
+    assert cell.seeds == pytest.approx((0.65, 0.85))
+    assert (cell.averages, cell.baseline, cell.score) == (3, "Better", None)
+    assert not score_cell(inputs, row | {"lenient": True}, "B", "F1", Score("F1", "B", "F1")).baseline
 
 
-def test_an_error_rate_may_be_in_per_cent(inputs):
-    (cell, *_) = cells_of(inputs, "loss", lower=True, scale=100, decimals=1)
-    assert (cell.value, cell.decimals, cell.score.lower) == (pytest.approx(69.31), 1, True)
+def test_a_strict_reading_is_shown_where_it_is_stored_and_differs(inputs):
+    for name, expected in (("Better", [("F1, strict", 50.0)]), ("Worse", [])):
+        (row,) = (row for row in inputs.rows if row["row"] == name)
+        score = Score("F1", name, "F1", scale=100)
+        cell = score_cell(inputs, row, name, "F1", score)
+        assert [(found.column, found.value) for found in strict_cells(inputs, cell, score)] == expected
+        same = score_cell(inputs, row, name, "F1", score, values=[50.0])
+        assert not strict_cells(inputs, same, score)
+
+
+def test_a_score_that_is_missing(inputs):
+    score = Score("AUPR", "Better", "AUPR")
+    cell = score_cell(inputs, inputs.rows[1], "Better", "AUPR", score, missing="nothing to score")
+    assert (cell.value, cell.reason, len(cell.runs)) == (None, "nothing to score", 2)
+    assert str(score_cell(inputs, inputs.rows[1], "Better", "AUPR", score).value) == "nan"
+    for reason, shown in (("no GPU", "no GPU"), ("", "not trained")):
+        cell = score_cell(inputs, system("New", [], reason=reason), "New", "F1", score, no_runs="not trained")
+        assert (cell.value, cell.reason, cell.runs) == (None, shown, ())

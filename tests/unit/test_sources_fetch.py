@@ -1,4 +1,4 @@
-"""Fetching: from a mirror folder, and over real HTTP from a server that misbehaves in every way we know."""
+"""Fetch files from a mirror folder, and over HTTP from a server that misbehaves."""
 
 import gzip
 import hashlib
@@ -12,9 +12,16 @@ import pytest
 import yaml
 
 from lextables.pipeline.errors import BadInput
-from lextables.sources.fetch import ByHand, NotFetched, by_hand, fetch, kept, standing
+from lextables.sources.fetch import (
+    ManualDownload,
+    NotFetched,
+    content_key,
+    fetch,
+    fetched_before,
+    manual_download,
+)
 from lextables.sources.registry import RELEASE, Candidate, SourceFile, load, resolve
-from lextables.sources.transfer import Client
+from lextables.sources.transfer import Client, Digests
 
 BODY = bytes(range(256)) * 40
 SIZE = len(BODY)
@@ -30,11 +37,11 @@ def digest(body, kind="sha256"):
 
 @dataclass
 class Answer:
-    """One answer of the server.
+    """An answer of the server.
 
-    It sends the first ``cut`` bytes of what was asked for, announces ``length`` bytes (None: as many as
-    there are; 0: says nothing), and honours Range and If-Range where ``ranges`` says so: "yes", "no", or
-    "blindly", without a look at If-Range.
+    It sends the first ``cut`` bytes of the requested range and announces ``length`` bytes (None: the actual
+    number; 0: no announcement).  ``ranges`` tells whether Range is honoured: "yes", "no", or "blindly"
+    (without checking If-Range).
     """
 
     body: bytes = BODY
@@ -91,13 +98,13 @@ def server():
 
 
 @dataclass
-class Desk:
-    """A registry with one file, ``acord/data.bin``, and everything that fetching it did."""
+class Fetcher:
+    """A registry with one file, ``acord/data.bin``, and the waits and messages of fetching it."""
 
     folder: object
     server: object
     sleeps: list = field(default_factory=list)
-    said: list = field(default_factory=list)
+    messages: list = field(default_factory=list)
 
     def wanted(self, name="data.bin", **file):
         file = {"addresses": [f"{self.server.at}/a"], "size": SIZE, "digest": digest(BODY)} | file
@@ -110,12 +117,12 @@ class Desk:
     def fetch(self, wanted, attempts=5, timeouts=(5, 5), **options):
         client = Client(attempts=attempts, timeouts=timeouts, sleep=self.sleeps.append)
         place = self.folder / "results" / wanted.source / wanted.file
-        return fetch(wanted, place, client=client, say=self.said.append, **options)
+        return fetch(wanted, place, client=client, say=self.messages.append, **options)
 
-    def refusal(self, wanted, **options):
-        with pytest.raises(BadInput) as error:
+    def error(self, wanted, **options):
+        with pytest.raises(BadInput) as raised:
             self.fetch(wanted, **options)
-        return str(error.value).replace(self.server.at, "S").replace(str(self.folder), "T")
+        return str(raised.value).replace(self.server.at, "S").replace(str(self.folder), "T")
 
     def mirror(self, body, name="data.bin", folder="mirror"):
         path = self.folder / folder / "acord" / name
@@ -128,7 +135,7 @@ class Desk:
         return self.folder / "results/acord/data.bin"
 
     @property
-    def left(self):
+    def files(self):
         return sorted(p.name for p in self.file.parent.iterdir()) if self.file.parent.exists() else []
 
     @property
@@ -137,25 +144,43 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path, server):
-    return Desk(tmp_path, server)
+def fetcher(tmp_path, server):
+    return Fetcher(tmp_path, server)
 
 
-FETCHED = ["LICENCE.txt", "data.bin", "data.bin.json"]
+COMPLETE = ["LICENCE.txt", "data.bin", "data.bin.json"]
 PART = ["data.bin.part", "data.bin.part.json"]
 WHOLE = (None, None)
+FROM_4000 = ("bytes=4000-", ONE)
+UNPINNED = {"digest": None, "unpinned": "none is published"}
 LATER = "try again later, or put the file at <folder>/acord/data.bin and set mirror to that folder."
 CHANGED = "see https://example.org, and correct the registry only if the publication has changed."
 
 
-# ---------------------------------------------------------------------------------------- over HTTP
+KNOWN = {  # as sha256sum, md5sum and git hash-object print them for "hello"
+    "sha256": "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03",
+    "md5": "md5:b1946ac92492d2347c6235b4d2611184",
+    "git-blob": "git-blob:ce013625030ba8dba906f756967f9e9ca394464a",
+}
 
 
-def test_a_file_comes_with_its_provenance_and_says_first_what_it_does(desk, server):
+def test_digests_are_those_of_the_usual_tools():
+    digests = Digests(KNOWN, 6)
+    for data in (b"hel", b"", b"lo\n"):
+        digests.update(data)
+    assert ({kind: digests.of(kind) for kind in KNOWN}, digests.bytes) == (KNOWN, 6)
+    with pytest.raises(ValueError, match="a git-blob digest needs the length of the file"):
+        Digests(["git-blob"])
+
+
+# Over HTTP
+
+
+def test_a_file_is_fetched_with_provenance_and_messages(fetcher, server):
     server.answers["/a"] = [Answer()]
-    desk.fetch(desk.wanted())
-    assert desk.file.read_bytes() == BODY
-    assert json.loads((desk.file.parent / "data.bin.json").read_text()) == {
+    fetcher.fetch(fetcher.wanted())
+    assert fetcher.file.read_bytes() == BODY
+    assert json.loads((fetcher.file.parent / "data.bin.json").read_text()) == {
         "source": "acord",
         "file": "data.bin",
         "variant": "release",
@@ -167,173 +192,139 @@ def test_a_file_comes_with_its_provenance_and_says_first_what_it_does(desk, serv
         "citation": "A 2020",
         "note": "",
     }
-    assert desk.said == [
-        f"acord/data.bin: 10,240 bytes from {server.at}/a",
-        "A\nLicence: CC0\nPlease cite: A 2020\nhttps://example.org",
-    ]
-    assert (desk.left, desk.ranges, desk.sleeps) == (FETCHED, [WHOLE], [])
-
-
-def test_the_licence_is_said_once_a_source_whatever_folder_the_file_is_in(desk, server):
-    server.answers["/a"] = [Answer()]
-    for name in ("data.bin", "us/1.zip", "us/2.zip"):
-        desk.fetch(desk.wanted(name))
-    assert sum("Licence: CC0" in line for line in desk.said) == 1
-    assert not (desk.file.parent / "us/LICENCE.txt").exists()
+    licence = "A\nLicence: CC0\nPlease cite: A 2020\nhttps://example.org"
+    assert fetcher.messages == [f"acord/data.bin: 10,240 bytes from {server.at}/a", licence]
+    assert (fetcher.files, fetcher.ranges, fetcher.sleeps) == (COMPLETE, [WHOLE], [])
+    # The licence is reported once a source.
+    fetcher.fetch(fetcher.wanted("us/1.zip"))
+    assert fetcher.messages.count(licence) == 1
+    assert not (fetcher.file.parent / "us/LICENCE.txt").exists()
 
 
 @pytest.mark.parametrize("kind", ["sha256", "md5", "git-blob"])
-def test_every_kind_of_digest_is_checked(desk, server, kind):
+def test_each_kind_of_digest_is_checked(fetcher, server, kind):
     server.answers["/a"] = [Answer()]
-    assert desk.fetch(desk.wanted(digest=digest(BODY, kind), size=None)).digest == digest(BODY)
-    desk.file.unlink()
-    sentence = desk.refusal(desk.wanted(digest=digest(OTHER, kind)))
+    wanted = fetcher.wanted(digest=digest(BODY, kind), size=None)
+    assert fetcher.fetch(wanted).digest == digest(BODY)
+    assert fetcher.fetch(wanted, mirrors=[fetcher.mirror(BODY)]).variant == "release"
+    message = fetcher.error(fetcher.wanted(digest=digest(OTHER, kind)))
     assert (
-        f"sent bytes with digest {digest(BODY, kind)} where the registry has {digest(OTHER, kind)}"
-        in sentence
+        f"sent bytes with digest {digest(BODY, kind)} where the registry has {digest(OTHER, kind)}" in message
     )
-
-
-def test_a_cut_transfer_goes_on_where_it_stopped(desk, server):
-    server.answers["/a"] = [Answer(cut=4000), Answer(cut=3000), Answer()]
-    desk.fetch(desk.wanted())
-    assert desk.file.read_bytes() == BODY
-    assert desk.ranges == [WHOLE, ("bytes=4000-", ONE), ("bytes=7000-", ONE)]
-    assert (desk.sleeps, desk.left) == ([1, 2], FETCHED)
-
-
-def test_a_later_run_goes_on_from_the_part_that_a_failed_one_kept(desk, server):
-    server.answers["/a"] = [Answer(cut=4000)]
-    assert desk.refusal(desk.wanted(), attempts=1) == (
-        "acord/data.bin could not be fetched: S/a was cut after 4,000 bytes at the last of 1 attempts; "
-        + LATER
-    )
-    assert (desk.left, (desk.file.parent / "data.bin.part").read_bytes()) == (PART, BODY[:4000])
-    server.answers["/a"] = [Answer()]
-    desk.fetch(desk.wanted())
-    assert (desk.file.read_bytes(), desk.ranges[1:]) == (BODY, [("bytes=4000-", ONE)])
-
-
-def test_a_server_that_ignores_range_starts_the_file_over(desk, server):
-    server.answers["/a"] = [Answer(cut=4000), Answer(ranges="no")]
-    desk.fetch(desk.wanted())
-    assert (desk.file.read_bytes(), desk.ranges) == (BODY, [WHOLE, ("bytes=4000-", ONE)])
-
-
-def test_a_file_that_changed_between_two_attempts_is_not_spliced(desk, server):
-    server.answers["/a"] = [Answer(cut=4000), Answer(OTHER, version=TWO)]
-    desk.fetch(desk.wanted(digest=None, unpinned="none is published"))
-    assert (desk.file.read_bytes(), desk.ranges) == (OTHER, [WHOLE, ("bytes=4000-", ONE)])
-
-
-def test_nor_is_it_when_the_server_ignores_if_range(desk, server):
-    changed = Answer(OTHER, version=TWO, ranges="blindly")
-    server.answers["/a"] = [Answer(cut=4000), changed, changed]
-    desk.fetch(desk.wanted(digest=None, unpinned="none is published"))
-    assert (desk.file.read_bytes(), desk.ranges) == (OTHER, [WHOLE, ("bytes=4000-", ONE), WHOLE])
-    assert desk.sleeps == [1, 0]
-
-
-def test_another_part_than_the_one_asked_for_is_not_spliced(desk, server):
-    shifted = Answer(headers={"Content-Range": f"bytes 4001-{SIZE - 1}/{SIZE}"})
-    server.answers["/a"] = [Answer(cut=4000), shifted, Answer()]
-    desk.fetch(desk.wanted())
-    assert (desk.file.read_bytes(), desk.ranges) == (BODY, [WHOLE, ("bytes=4000-", ONE), WHOLE])
-
-
-def test_a_part_of_one_address_is_not_continued_from_another(desk, server):
-    server.answers |= {"/a": [Answer(cut=4000), Answer(status=404)], "/b": [Answer()]}
-    desk.fetch(desk.wanted(addresses=[f"{server.at}/a", f"{server.at}/b"]))
-    assert server.requests == [("/a", *WHOLE), ("/a", "bytes=4000-", ONE), ("/b", *WHOLE)]
-    assert desk.file.read_bytes() == BODY
 
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
+CHANGED_BLINDLY = Answer(OTHER, version=TWO, ranges="blindly")
+SHIFTED = Answer(headers={"Content-Range": f"bytes 4001-{SIZE - 1}/{SIZE}"})
 
 
-@pytest.mark.parametrize(
-    ("version", "headers", "second"),
-    [
-        (None, {}, WHOLE),
-        ('W/"weak"', {}, WHOLE),
-        (None, {"Last-Modified": DATE}, ("bytes=4000-", DATE)),
-        ('W/"weak"', {"Last-Modified": DATE}, ("bytes=4000-", DATE)),
-    ],
-    ids=["nothing", "a weak ETag", "Last-Modified", "Last-Modified beside a weak ETag"],
-)
-def test_only_what_names_a_version_is_continued(desk, server, version, headers, second):
-    server.answers["/a"] = [
-        Answer(cut=4000, version=version, headers=headers),
-        Answer(version=version, headers=headers),
-    ]
-    desk.fetch(desk.wanted())
-    assert (desk.file.read_bytes(), desk.ranges) == (BODY, [WHOLE, second])
+def versions(version, **headers):
+    """Answers of which the first is cut, with this ETag and these headers."""
+    return [Answer(cut=cut, version=version, headers=headers) for cut in (4000, None)]
 
 
-def test_a_part_that_is_as_long_as_the_file_is_fetched_again(desk, server):
+RESUMED = {
+    "cut twice": (
+        [Answer(cut=4000), Answer(cut=3000), Answer()], BODY, [FROM_4000, ("bytes=7000-", ONE)], [1, 2],
+    ),
+    "Range ignored": ([Answer(cut=4000), Answer(ranges="no")], BODY, [FROM_4000], [1]),
+    "changed file": ([Answer(cut=4000), Answer(OTHER, version=TWO)], OTHER, [FROM_4000], [1]),
+    "changed file, If-Range ignored": (
+        [Answer(cut=4000), CHANGED_BLINDLY, CHANGED_BLINDLY], OTHER, [FROM_4000, WHOLE], [1, 0],
+    ),
+    "another part": ([Answer(cut=4000), SHIFTED, Answer()], BODY, [FROM_4000, WHOLE], [1, 0]),
+    "no version": (versions(None), BODY, [WHOLE], [1]),
+    "weak ETag": (versions('W/"weak"'), BODY, [WHOLE], [1]),
+    "Last-Modified": (versions(None, **{"Last-Modified": DATE}), BODY, [("bytes=4000-", DATE)], [1]),
+    "Last-Modified and weak ETag": (
+        versions('W/"weak"', **{"Last-Modified": DATE}), BODY, [("bytes=4000-", DATE)], [1],
+    ),
+    "no data for a while": ([Answer(stall=0.6), Answer()], BODY, [("bytes=100-", ONE)], [1]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RESUMED)
+def test_a_cut_download_is_resumed_if_the_file_is_the_same(fetcher, server, case):
+    server.answers["/a"], body, ranges, sleeps = map(list, RESUMED[case])
+    fetcher.fetch(fetcher.wanted(**UNPINNED), timeouts=(5, 0.2))
+    assert fetcher.file.read_bytes() == bytes(body)
+    assert (fetcher.ranges, fetcher.sleeps, fetcher.files) == ([WHOLE, *ranges], sleeps, COMPLETE)
+
+
+def test_a_later_run_resumes_the_part_of_a_failed_one(fetcher, server):
     server.answers["/a"] = [Answer(cut=4000)]
-    desk.refusal(desk.wanted(), attempts=1)
-    (desk.file.parent / "data.bin.part").write_bytes(OTHER)
-    server.answers["/a"] = [Answer()]
-    desk.fetch(desk.wanted())
-    assert (desk.file.read_bytes(), desk.ranges[1:]) == (BODY, [(f"bytes={SIZE}-", ONE), WHOLE])
-
-
-def test_a_spoilt_part_is_found_out_by_the_digest(desk, server):
-    server.answers["/a"] = [Answer(cut=4000)]
-    desk.refusal(desk.wanted(), attempts=1)
-    (desk.file.parent / "data.bin.part").write_bytes(OTHER[:4000])
-    server.answers["/a"] = [Answer()]
-    spliced = digest(OTHER[:4000] + BODY[4000:])
-    assert f"sent bytes with digest {spliced} where" in desk.refusal(desk.wanted())
-    assert desk.left == []
-
-
-def test_wrong_bytes_are_answered_by_a_sentence_and_not_kept(desk, server):
-    server.answers["/a"] = [Answer(OTHER)]
-    sentence = (
-        f"acord/data.bin could not be fetched: S/a sent bytes with digest {digest(OTHER)}"
-        f" where the registry has {digest(BODY)}; {CHANGED}"
+    assert fetcher.error(fetcher.wanted(), attempts=1) == (
+        "acord/data.bin could not be fetched: S/a was cut after 4,000 bytes at the last of 1 attempts; "
+        + LATER
     )
-    assert desk.refusal(desk.wanted()) == sentence
-    assert desk.left == []
-    assert desk.refusal(desk.wanted()) == sentence
-    assert (desk.ranges, desk.sleeps) == ([WHOLE, WHOLE], [])
+    assert (fetcher.files, (fetcher.file.parent / "data.bin.part").read_bytes()) == (PART, BODY[:4000])
+    server.answers["/a"] = [Answer()]
+    # Only the missing bytes need space.
+    fetcher.fetch(fetcher.wanted(), free=lambda _: SIZE - 4000)
+    assert (fetcher.file.read_bytes(), fetcher.ranges[1:]) == (BODY, [FROM_4000])
 
 
-def test_a_failure_keeps_the_file_that_was_there(desk, server):
-    desk.file.parent.mkdir(parents=True)
-    desk.file.write_bytes(b"before")
+def test_a_part_of_one_address_is_not_resumed_from_another(fetcher, server):
+    server.answers |= {"/a": [Answer(cut=4000), Answer(status=404)], "/b": [Answer()]}
+    fetcher.fetch(fetcher.wanted(addresses=[f"{server.at}/a", f"{server.at}/b"]))
+    assert server.requests == [("/a", *WHOLE), ("/a", *FROM_4000), ("/b", *WHOLE)]
+    assert fetcher.file.read_bytes() == BODY
+
+
+def test_a_damaged_part_is_fetched_again_or_found_by_its_digest(fetcher, server):
+    for content, ranges in ((OTHER, [(f"bytes={SIZE}-", ONE), WHOLE]), (OTHER[:4000], [FROM_4000])):
+        server.answers["/a"] = [Answer(cut=4000)]
+        fetcher.error(fetcher.wanted(), attempts=1)
+        (fetcher.file.parent / "data.bin.part").write_bytes(content)
+        server.answers["/a"], server.requests[:] = [Answer()], []
+        if len(content) == SIZE:
+            fetcher.fetch(fetcher.wanted())
+            assert fetcher.file.read_bytes() == BODY
+        else:
+            spliced = digest(OTHER[:4000] + BODY[4000:])
+            assert f"sent bytes with digest {spliced} where" in fetcher.error(fetcher.wanted())
+            assert "data.bin.part" not in fetcher.files
+        assert fetcher.ranges == ranges
+
+
+def test_wrong_bytes_are_refused_and_the_previous_file_stays(fetcher, server):
+    fetcher.file.parent.mkdir(parents=True)
+    fetcher.file.write_bytes(b"before")
     server.answers["/a"] = [Answer(OTHER)]
-    desk.refusal(desk.wanted())
-    assert desk.file.read_bytes() == b"before"
+    for _ in range(2):
+        assert fetcher.error(fetcher.wanted()) == (
+            f"acord/data.bin could not be fetched: S/a sent bytes with digest {digest(OTHER)}"
+            f" where the registry has {digest(BODY)}; {CHANGED}"
+        )
+        assert (fetcher.files, fetcher.file.read_bytes()) == (["data.bin"], b"before")
+    assert (fetcher.ranges, fetcher.sleeps) == ([WHOLE, WHOLE], [])
 
 
-def test_the_next_address_is_asked_at_once_after_404_or_wrong_bytes(desk, server):
+def test_the_next_address_is_tried_at_once_after_404_or_wrong_bytes(fetcher, server):
     server.answers |= {"/a": [Answer(status=404)], "/b": [Answer(OTHER)], "/c": [Answer()]}
     addresses = [f"{server.at}/{letter}" for letter in "abc"]
-    assert desk.fetch(desk.wanted(addresses=addresses)).obtained_from == addresses[2]
-    assert (desk.file.read_bytes(), desk.sleeps) == (BODY, [])
+    assert fetcher.fetch(fetcher.wanted(addresses=addresses)).obtained_from == addresses[2]
+    assert (fetcher.file.read_bytes(), fetcher.sleeps) == (BODY, [])
     assert [path for path, _, _ in server.requests] == ["/a", "/b", "/c"]
-    assert desk.said[1] == f"acord/data.bin: {addresses[0]} answered 404 Not Found"
+    assert fetcher.messages[1] == f"acord/data.bin: {addresses[0]} answered 404 Not Found"
 
 
-def test_when_every_address_fails_each_has_its_reason(desk, server):
+def test_if_every_address_fails_each_has_its_reason(fetcher, server):
     server.answers |= {"/a": [Answer(status=404)], "/b": [Answer(status=503)]}
-    gone = "http://127.0.0.1:9/c"
-    wanted = desk.wanted(addresses=[f"{server.at}/a", f"{server.at}/b", gone])
-    assert desk.refusal(wanted, attempts=2) == (
+    closed = "http://127.0.0.1:9/c"
+    wanted = fetcher.wanted(addresses=[f"{server.at}/a", f"{server.at}/b", closed])
+    assert fetcher.error(wanted, attempts=2) == (
         "acord/data.bin could not be fetched: S/a answered 404 Not Found, and"
         " S/b answered 503 Service Unavailable at the last of 2 attempts, and"
-        f" {gone} gave no answer (ConnectionError) at the last of 2 attempts; {LATER}"
+        f" {closed} gave no answer (ConnectionError) at the last of 2 attempts; {LATER}"
     )
-    assert (desk.sleeps, desk.left) == ([1, 1], [])
+    assert (fetcher.sleeps, fetcher.files) == ([1, 1], [])
 
 
-def test_the_waits_double_and_end(desk, server):
+def test_waits_double(fetcher, server):
     server.answers["/a"] = [Answer(status=503)]
-    desk.refusal(desk.wanted())
-    assert (desk.sleeps, len(server.requests)) == ([1, 2, 4, 8], 5)
+    fetcher.error(fetcher.wanted())
+    assert (fetcher.sleeps, len(server.requests)) == ([1, 2, 4, 8], 5)
 
 
 @pytest.mark.parametrize(
@@ -342,17 +333,19 @@ def test_the_waits_double_and_end(desk, server):
         (503, None, 1),
         (500, "soon", 1),
         (503, "7", 7),
-        (429, "7", 7),
         (429, "86400", 120),
         (429, "Wed, 21 Oct 2015 07:28:00 GMT", 0),
         (429, "Wed, 21 Oct 2215 07:28:00 GMT", 120),
     ],
 )
-def test_retry_after_is_honoured_in_seconds_or_as_a_date(desk, server, status, retry_after, slept):
+def test_retry_after_is_honoured_in_seconds_or_as_a_date(fetcher, server, status, retry_after, slept):
     headers = {"Retry-After": retry_after} if retry_after else {}
     server.answers["/a"] = [Answer(b"", status=status, headers=headers), Answer()]
-    desk.fetch(desk.wanted())
-    assert (desk.file.read_bytes(), desk.sleeps, len(server.requests)) == (BODY, [slept], 2)
+    fetcher.fetch(fetcher.wanted())
+    assert (fetcher.file.read_bytes(), fetcher.sleeps, len(server.requests)) == (BODY, [slept], 2)
+
+
+PACKED = Answer(gzip.compress(BODY), headers={"Content-Encoding": "gzip"})
 
 
 @pytest.mark.parametrize(
@@ -362,166 +355,121 @@ def test_retry_after_is_honoured_in_seconds_or_as_a_date(desk, server, status, r
         (Answer(length=5), SIZE, "announces 5 bytes where the registry has 10,240", CHANGED),
         (Answer(length=SIZE + 5), None, "was cut after 10,240 bytes at the last of 1 attempts", LATER),
         (Answer(length=0, cut=9), SIZE, "was cut after 9 bytes at the last of 1 attempts", LATER),
-        (
-            Answer(BODY + b"x", length=0),
-            SIZE,
-            "sends more than the 10,240 bytes that the registry has",
-            CHANGED,
-        ),
-        (
-            Answer(length=5),
-            None,
-            f"sent bytes with digest {digest(BODY[:5])} where the registry has {digest(BODY)}",
-            CHANGED,
-        ),
-        (
-            Answer(gzip.compress(BODY), headers={"Content-Encoding": "gzip"}),
-            None,
-            "sent the file encoded as gzip",
-            LATER,
-        ),
+        (Answer(BODY + b"x", length=0), SIZE, "sends more than the 10,240 bytes that the reg", CHANGED),
+        (Answer(length=5), None, f"sent bytes with digest {digest(BODY[:5])} where", CHANGED),
+        (PACKED, None, "sent the file encoded as gzip", LATER),
     ],
-)
-def test_a_server_that_lies_about_the_length_is_found_out(desk, server, answer, size, reason, do):
+)  # fmt: skip
+def test_a_wrong_length_or_encoding_is_an_error(fetcher, server, answer, size, reason, do):
     server.answers["/a"] = [answer]
-    sentence = desk.refusal(desk.wanted(size=size), attempts=1)
-    assert sentence == f"acord/data.bin could not be fetched: S/a {reason}; {do}"
-    assert not desk.file.exists()
+    message = fetcher.error(fetcher.wanted(size=size), attempts=1)
+    assert message.startswith(f"acord/data.bin could not be fetched: S/a {reason}") and message.endswith(do)
+    assert not fetcher.file.exists()
 
 
-def test_a_length_that_nobody_gives_is_lived_with_except_under_a_git_blob(desk, server):
+def test_an_unknown_length_is_accepted_except_for_a_git_blob(fetcher, server):
     server.answers["/a"] = [Answer(length=0)]
-    desk.fetch(desk.wanted(size=None))
-    assert desk.file.read_bytes() == BODY
-    sentence = desk.refusal(desk.wanted(size=None, digest=digest(BODY, "git-blob")))
-    assert "S/a does not say how long the file is, which its git-blob digest covers;" in sentence
-    desk.fetch(desk.wanted(digest=digest(BODY, "git-blob")))
+    fetcher.fetch(fetcher.wanted(size=None))
+    assert fetcher.file.read_bytes() == BODY
+    message = fetcher.error(fetcher.wanted(size=None, digest=digest(BODY, "git-blob")))
+    assert "S/a does not say how long the file is, which its git-blob digest covers;" in message
+    fetcher.fetch(fetcher.wanted(digest=digest(BODY, "git-blob")))
 
 
-def test_a_file_in_chunks_is_put_together_and_a_missing_chunk_is_a_cut(desk, server):
+def test_chunks_are_joined_and_a_missing_chunk_is_a_cut(fetcher, server):
     half = SIZE // 2
     chunks = b"".join(b"%x\r\n%s\r\n" % (half, part) for part in (BODY[:half], BODY[half:]))
-    chunked = {"Transfer-Encoding": "chunked"}
+    chunked = {"length": 0, "headers": {"Transfer-Encoding": "chunked"}, "version": None}
     server.answers["/a"] = [
-        Answer(chunks, length=0, headers=chunked, version=None, cut=6 + half + 8),
-        Answer(chunks + b"0\r\n\r\n", length=0, headers=chunked, version=None),
+        Answer(chunks, cut=6 + half + 8, **chunked),
+        Answer(chunks + b"0\r\n\r\n", **chunked),
     ]
-    desk.fetch(desk.wanted(size=None))
-    assert (desk.file.read_bytes(), desk.ranges, desk.sleeps) == (BODY, [WHOLE, WHOLE], [1])
+    fetcher.fetch(fetcher.wanted(size=None))
+    assert (fetcher.file.read_bytes(), fetcher.ranges, fetcher.sleeps) == (BODY, [WHOLE, WHOLE], [1])
 
 
-def test_silence_in_the_middle_is_a_cut(desk, server):
-    server.answers["/a"] = [Answer(stall=0.6), Answer()]
-    desk.fetch(desk.wanted(), timeouts=(5, 0.2))
-    assert (desk.file.read_bytes(), desk.ranges) == (BODY, [WHOLE, ("bytes=100-", ONE)])
-
-
-def test_a_disk_without_room_is_named_before_anything_is_asked(desk, server):
+def test_a_disk_without_space_is_an_error_before_the_download(fetcher, server):
     server.answers["/a"] = [Answer()]
-    assert desk.refusal(desk.wanted(), free=lambda _: SIZE - 1) == (
+    assert fetcher.error(fetcher.wanted(), free=lambda _: SIZE - 1) == (
         "acord/data.bin needs 10,240 bytes more, and the disk of T/results/acord has 10,239; free some space."
     )
     assert server.requests == []
-    desk.fetch(desk.wanted(), free=lambda _: SIZE)
+    for options in ({"mirrors": [fetcher.mirror(BODY)]}, {}):
+        message = fetcher.error(fetcher.wanted(size=None), free=lambda _: 12, **options)
+        assert "needs 10,240 bytes more, and the disk of T/results/acord has 12;" in message
+        assert not {"data.bin", "data.bin.part"} & {*fetcher.files}
+    fetcher.fetch(fetcher.wanted(), free=lambda _: SIZE)
 
 
-def test_a_file_of_unknown_size_is_measured_by_its_announcement(desk, server):
+def test_progress_goes_to_standard_error(fetcher, server, capsys):
     server.answers["/a"] = [Answer()]
-    sentence = desk.refusal(desk.wanted(size=None), free=lambda _: 12)
-    assert "needs 10,240 bytes more, and the disk of T/results/acord has 12;" in sentence
-    assert not (desk.file.parent / "data.bin.part").exists()
-
-
-def test_only_what_is_still_to_come_needs_room(desk, server):
-    server.answers["/a"] = [Answer(cut=4000), Answer()]
-    desk.refusal(desk.wanted(), attempts=1)
-    desk.fetch(desk.wanted(), free=lambda _: SIZE - 4000)
-    assert desk.file.read_bytes() == BODY
-
-
-def test_progress_goes_to_standard_error(desk, server, capsys):
-    server.answers["/a"] = [Answer()]
-    desk.fetch(desk.wanted())
+    fetcher.fetch(fetcher.wanted())
     assert "data.bin: 100%" in capsys.readouterr().err
 
 
-# --------------------------------------------------------------------------------------- by a mirror
+# From a mirror
 
 REBUILT = {"rebuilt": {"comparable": True, "note": "built again", "size": SIZE, "digest": digest(OTHER)}}
 STAND_IN = {"stand_in": {"comparable": False, "note": "others", "digest": digest(b"x"), "named": "other.bin"}}
 SAMPLE = {"sample": {"comparable": False, "note": "ours", "unpinned": "kept with the code"}}
 
 
-def test_a_mirror_goes_before_every_address_and_is_not_recorded_by_its_path(desk, server):
-    mirror = desk.mirror(BODY)
-    came = desk.fetch(desk.wanted(), mirrors=[desk.folder / "none", mirror])
-    assert (came.variant, came.comparable, came.obtained_from) == ("release", True, "mirror")
-    assert (desk.file.read_bytes(), desk.left, server.requests) == (BODY, FETCHED, [])
-    assert desk.said[0] == "acord/data.bin: 10,240 bytes from the mirror"
-    assert str(desk.folder) not in (desk.file.parent / "data.bin.json").read_text()
-
-
-def test_the_copy_is_a_file_of_its_own(desk):
-    mirror = desk.mirror(BODY)
-    desk.fetch(desk.wanted(), mirrors=[mirror])
-    desk.file.write_bytes(b"changed")
-    assert (mirror / "acord/data.bin").read_bytes() == BODY
-    assert not desk.file.is_symlink()
-
-
-def test_a_declared_variant_is_accepted_under_its_name_where_it_is_allowed(desk):
-    wanted = desk.wanted(variants=REBUILT | STAND_IN)
-    came = desk.fetch(wanted, mirrors=[desk.mirror(OTHER)], variants=["release", "rebuilt"])
-    assert (came.variant, came.comparable, came.note, came.digest) == (
-        "rebuilt",
+def test_a_mirror_has_priority_and_its_file_is_copied(fetcher, server):
+    mirror, record = fetcher.mirror(BODY), fetcher.file.parent / "data.bin.json"
+    provenance = fetcher.fetch(fetcher.wanted(), mirrors=[fetcher.folder / "none", mirror])
+    assert (provenance.variant, provenance.comparable, provenance.obtained_from) == (
+        "release",
         True,
-        "built again",
-        digest(OTHER),
+        "mirror",
     )
-    other = desk.mirror(b"x", "other.bin", "second")
-    came = desk.fetch(wanted, mirrors=[other], variants=["release", "stand_in"])
-    assert (came.variant, came.comparable, desk.file.read_bytes()) == ("stand_in", False, b"x")
+    assert (fetcher.file.read_bytes(), fetcher.files, server.requests) == (BODY, COMPLETE, [])
+    assert fetcher.messages[0] == "acord/data.bin: 10,240 bytes from the mirror"
+    before = record.read_bytes()
+    assert str(fetcher.folder).encode() not in before
+    fetcher.file.write_bytes(b"changed")
+    assert (mirror / "acord/data.bin").read_bytes() == BODY
+    assert not fetcher.file.is_symlink()
+    fetcher.fetch(fetcher.wanted(), mirrors=[mirror])
+    assert record.read_bytes() == before
 
 
-def test_a_declared_variant_is_refused_where_it_is_not_allowed(desk, server):
-    sentence = desk.refusal(desk.wanted(variants=REBUILT), mirrors=[desk.mirror(OTHER)])
-    assert sentence == (
+def test_a_variant_is_accepted_only_where_it_is_allowed(fetcher, server):
+    wanted, mirror = fetcher.wanted(variants=REBUILT | STAND_IN), fetcher.mirror(OTHER)
+    assert fetcher.error(wanted, mirrors=[mirror]) == (
         "T/mirror/acord/data.bin: this is the variant 'rebuilt' of acord/data.bin,"
         " which this run may not use."
     )
-    assert (desk.left, server.requests) == ([], [])
+    assert (fetcher.files, server.requests) == ([], [])
+    found = fetcher.fetch(wanted, mirrors=[mirror], variants=["release", "rebuilt"])
+    assert (found.variant, found.comparable, found.note) == ("rebuilt", True, "built again")
+    other = fetcher.mirror(b"x", "other.bin", "second")
+    found = fetcher.fetch(wanted, mirrors=[other], variants=["release", "stand_in"])
+    assert (found.variant, found.comparable, fetcher.file.read_bytes()) == ("stand_in", False, b"x")
+
+
+WEB_PAGE = "this is a web page, such as one that asks to log in, and not acord/data.bin; put the published"
 
 
 @pytest.mark.parametrize(
-    "body", [OTHER + b"longer", OTHER[1:] + b"x"], ids=["a greater size", "the same size"]
-)
-def test_other_bytes_in_a_mirror_are_answered_by_a_sentence(desk, server, body):
-    wanted = desk.wanted(variants=REBUILT)
-    assert desk.refusal(wanted, mirrors=[desk.mirror(body)], variants=["release", "rebuilt"]) == (
-        f"T/mirror/acord/data.bin: {len(body):,} bytes with digest {digest(body)} are none of those"
-        f" registered for acord/data.bin (release {digest(BODY)}, rebuilt {digest(OTHER)});"
-        " replace the file by the published one, or declare a variant in the registry."
-    )
-    assert (desk.left, server.requests) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("body", "seen"),
+    ("body", "message"),
     [
-        (b"", "an empty file"),
+        (b"short", f"5 bytes, where acord/data.bin as published has {SIZE:,}; copy or fetch it again."),
+        (OTHER + b"longer", "are none of those registered for acord/data.bin (release sha256:"),
+        (OTHER[1:] + b"x", f"{SIZE:,} bytes with digest {digest(OTHER[1:] + b'x')} are none of those reg"),
+        (b"", "this is an empty file, and not acord/data.bin;"),
+        (b"\xef\xbb\xbf\n <!DOCTYPE HTML><title>Sign in</title>", WEB_PAGE),
+        (b"<html>" * SIZE, WEB_PAGE),
         (
-            b"\xef\xbb\xbf\n <!DOCTYPE HTML><title>Sign in</title>",
-            "a web page, such as one that asks to log in",
+            b"version https://git-lfs.github.com/spec/v1\n",
+            "this is a pointer of Git LFS, which holds no data",
         ),
-        (b"<html>" * SIZE, "a web page, such as one that asks to log in"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS, which holds no data"),
     ],
 )
-def test_what_lies_in_place_of_a_file_is_named(desk, body, seen):
-    assert desk.refusal(desk.wanted(), mirrors=[desk.mirror(body)]) == (
-        f"T/mirror/acord/data.bin: this is {seen}, and not acord/data.bin;"
-        " put the published file in its place."
-    )
+def test_a_wrong_file_in_a_mirror_is_described(fetcher, server, body, message):
+    wanted = fetcher.wanted(variants=REBUILT)
+    found = fetcher.error(wanted, mirrors=[fetcher.mirror(body)], variants=["release", "rebuilt"])
+    assert found.startswith("T/mirror/acord/data.bin: ") and message in found
+    assert (fetcher.files, server.requests) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -529,161 +477,93 @@ def test_what_lies_in_place_of_a_file_is_named(desk, body, seen):
     [
         ("data.bin", "T/m/data.bin has its name: move it to T/m/acord/data.bin."),
         ("acord/data (1).bin", "rename T/m/acord/data (1).bin to data.bin if it is that."),
-        (
-            "acord/data.bin/part",
-            "T/m/acord/data.bin is a folder: put the file itself there, as it was published.",
-        ),
-        (
-            "acord/readme.txt",
-            "try again later, or put the file at <folder>/acord/data.bin and set mirror to that",
-        ),
+        ("acord/data.bin/part", "T/m/acord/data.bin is a folder: put the file itself there"),
+        ("acord/readme.txt", "try again later, or put the file at <folder>/acord/data.bin"),
     ],
 )
-def test_a_file_beside_its_place_is_found_where_no_address_answers(desk, server, tmp_path, place, do):
+def test_a_misplaced_file_is_found_if_no_address_answers(fetcher, server, tmp_path, place, do):
     server.answers["/a"] = [Answer(status=404)]
     (tmp_path / "m" / place).parent.mkdir(parents=True)
     (tmp_path / "m" / place).write_bytes(BODY)
-    assert f"; {do}" in desk.refusal(desk.wanted(), mirrors=[tmp_path / "m"])
+    assert f"; {do}" in fetcher.error(fetcher.wanted(), mirrors=[tmp_path / "m"])
 
 
-@pytest.mark.parametrize("kind", ["sha256", "md5", "git-blob"])
-def test_a_mirror_is_checked_by_every_kind_of_digest(desk, kind):
-    came = desk.fetch(desk.wanted(digest=digest(BODY, kind), size=None), mirrors=[desk.mirror(BODY)])
-    assert (came.variant, came.digest) == ("release", digest(BODY))
-
-
-def test_a_pinned_variant_is_told_from_bytes_that_nothing_pins(desk):
-    wanted = desk.wanted(digest=None, size=None, unpinned="none is published", variants=REBUILT)
+def test_bytes_without_a_digest_are_unverified(fetcher, server):
+    server.answers["/a"] = [Answer()]
+    wanted = fetcher.wanted(**UNPINNED, size=None, variants=REBUILT)
     allowed = wanted.variants_for("release")
-    assert desk.fetch(wanted, mirrors=[desk.mirror(OTHER)], variants=allowed).variant == "rebuilt"
-    came = desk.fetch(wanted, mirrors=[desk.mirror(BODY)], variants=allowed)
-    assert (came.variant, came.comparable, came.note) == ("unverified", False, "none is published")
+    assert fetcher.fetch(wanted, mirrors=[fetcher.mirror(OTHER)], variants=allowed).variant == "rebuilt"
+    for mirrors in ([fetcher.mirror(BODY)], []):
+        found = fetcher.fetch(wanted, mirrors=mirrors, variants=allowed)
+        assert (found.variant, found.comparable, found.note) == ("unverified", False, "none is published")
+    message = fetcher.error(fetcher.wanted(**UNPINNED), mirrors=[fetcher.mirror(b"too long" * SIZE)])
+    assert "are none of those registered for acord/data.bin (unverified without a digest);" in message
 
 
-def test_what_an_address_gives_unchecked_is_unverified(desk, server):
+def test_a_fetched_file_is_recognised_while_bytes_and_registry_are_unchanged(fetcher, server):
     server.answers["/a"] = [Answer()]
-    came = desk.fetch(desk.wanted(digest=None, size=None, unpinned="none is published"))
-    assert (came.variant, came.comparable) == ("unverified", False)
+    pinned, unpinned = fetcher.wanted(), fetcher.wanted(**UNPINNED, size=None)
+    assert fetched_before(pinned, fetcher.file) is None
+    for wanted, other in ((pinned, unpinned), (unpinned, pinned)):
+        provenance = fetcher.fetch(wanted)
+        assert fetched_before(wanted, fetcher.file) == provenance
+        assert fetched_before(other, fetcher.file) is None
+        fetcher.file.write_bytes(BODY[:-1] + b"x")
+        assert fetched_before(wanted, fetcher.file) is None
+    fetcher.file.unlink()
+    assert fetched_before(unpinned, fetcher.file) is None
 
 
-def test_what_was_fetched_is_known_again_while_it_is_that(desk, server):
-    server.answers["/a"] = [Answer()]
-    wanted = desk.wanted()
-    assert kept(wanted, desk.file) is None
-    came = desk.fetch(wanted)
-    assert kept(wanted, desk.file) == came
-    unpinned = desk.wanted(digest=None, size=None, unpinned="none is published")
-    assert kept(unpinned, desk.file) is None, "the registry no longer says what these bytes are"
-    desk.file.write_bytes(BODY[:-1] + b"x")
-    assert kept(wanted, desk.file) is None
-    desk.file.unlink()
-    assert kept(wanted, desk.file) is None
-
-
-def test_bytes_that_nothing_pins_are_held_to_their_own_provenance(desk, server):
-    server.answers["/a"] = [Answer()]
-    wanted = desk.wanted(digest=None, size=None, unpinned="none is published")
-    came = desk.fetch(wanted)
-    assert kept(wanted, desk.file) == came
-    desk.file.write_bytes(OTHER)
-    assert kept(wanted, desk.file) is None
-
-
-def test_a_size_is_checked_where_no_digest_is(desk):
-    wanted = desk.wanted(digest=None, unpinned="none is published")
-    sentence = desk.refusal(wanted, mirrors=[desk.mirror(b"too long" * SIZE)])
-    assert "are none of those registered for acord/data.bin (unverified without a digest);" in sentence
-    sentence = desk.refusal(wanted, mirrors=[desk.mirror(b"short")])
-    assert sentence == (
-        f"T/mirror/acord/data.bin: 5 bytes, where acord/data.bin as published has {SIZE:,};"
-        " copy or fetch it again."
-    )
-
-
-def test_the_sample_is_taken_only_by_a_run_on_the_sample(desk, server):
-    wanted = desk.wanted(variants=SAMPLE)
-    sample = desk.mirror(b"ours", folder="sample")
-    came = desk.fetch(wanted, mirrors=[sample], variants=wanted.variants_for("sample"))
-    assert (came.variant, came.comparable, desk.file.read_bytes()) == ("sample", False, b"ours")
-    refused = desk.refusal(wanted, mirrors=[sample], variants=wanted.variants_for("release"))
-    assert refused.startswith("T/sample/acord/data.bin: 4 bytes, where acord/data.bin as published has")
-    assert server.requests == []
-
-
-def test_a_run_on_the_sample_asks_no_address(desk, server):
-    wanted = desk.wanted(variants=SAMPLE)
-    assert desk.refusal(wanted, mirrors=["resources/none"], variants=["sample"]) == (
+def test_the_sample_is_used_only_by_a_run_on_the_sample(fetcher, server):
+    wanted = fetcher.wanted(variants=SAMPLE)
+    sample = fetcher.mirror(b"ours", folder="sample")
+    found = fetcher.fetch(wanted, mirrors=[sample], variants=wanted.variants_for("sample"))
+    assert (found.variant, found.comparable, fetcher.file.read_bytes()) == ("sample", False, b"ours")
+    message = fetcher.error(wanted, mirrors=[sample], variants=wanted.variants_for("release"))
+    assert message.startswith("T/sample/acord/data.bin: 4 bytes, where acord/data.bin as published has")
+    assert fetcher.error(wanted, mirrors=["resources/none"], variants=["sample"]) == (
         "acord/data.bin (sample) is not in resources/none; put it there as acord/data.bin."
     )
     assert server.requests == []
 
 
-def test_a_disk_without_room_for_a_mirrors_file_is_named(desk):
-    sentence = desk.refusal(desk.wanted(), mirrors=[desk.mirror(BODY)], free=lambda _: 12)
-    assert "needs 10,240 bytes more, and the disk of T/results/acord has 12;" in sentence
-    assert desk.left == []
-
-
-def test_a_gated_file_gives_its_instructions_as_a_record_until_a_mirror_has_it(desk):
-    wanted = desk.wanted(
-        addresses=None, digest=None, size=None, unpinned="none is published", gated={"instructions": "ask A"}
-    )
-    record = ByHand("acord", "data.bin", "CC0", "https://example.org", "ask A")
-    assert by_hand(wanted, [], ["unverified"]) == record
+def test_a_gated_file_has_instructions_until_a_mirror_has_it(fetcher):
+    wanted = fetcher.wanted(addresses=None, size=None, gated={"instructions": "ask A"}, **UNPINNED)
+    record = ManualDownload("acord", "data.bin", "CC0", "https://example.org", "ask A")
+    assert manual_download(wanted, [], ["unverified"]) == record
     with pytest.raises(NotFetched) as error:
-        desk.fetch(wanted)
+        fetcher.fetch(wanted)
     assert error.value.record == record
     assert str(error.value) == (
-        "acord/data.bin is fetched by hand: ask A;"
+        "acord/data.bin must be downloaded manually: ask A;"
         " put it at <folder>/acord/data.bin and set mirror to that folder."
     )
-    mirror = desk.mirror(BODY)
-    assert by_hand(wanted, [mirror], ["unverified"]) is None
-    assert desk.fetch(wanted, mirrors=[mirror]).digest == digest(BODY)
+    mirror = fetcher.mirror(BODY)
+    assert manual_download(wanted, [mirror], ["unverified"]) is None
+    assert fetcher.fetch(wanted, mirrors=[mirror]).digest == digest(BODY)
 
 
-def test_the_same_bytes_give_the_same_provenance(desk):
-    mirror, written = desk.mirror(BODY), desk.folder / "results/acord/data.bin.json"
-    desk.fetch(desk.wanted(), mirrors=[mirror])
-    first = written.read_bytes()
-    desk.fetch(desk.wanted(), mirrors=[mirror])
-    assert written.read_bytes() == first
+@pytest.mark.parametrize("pin", ["md5:1", None], ids=["pinned", "unpinned"])
+def test_the_content_key_depends_on_bytes_and_not_on_their_place(tmp_path, pin):
+    candidate = Candidate(RELEASE, "f.zip", 1, pin, True, "")
+    wanted = SourceFile("src", "f.zip", "", "", "", "", ("http://x",), None, (candidate,))
 
-
-PINNED, UNPINNED = (
-    SourceFile("src", "f.zip", "", "", "", "", ("http://x",), None, (candidate,))
-    for candidate in (Candidate(RELEASE, "f.zip", 1, pin, True, "") for pin in ("md5:1", None))
-)
-
-
-@pytest.fixture
-def stands(tmp_path):
-    """What stands for a file: bytes of the mirrors, in order, after a fetch of bytes from a place."""
-
-    def ask(wanted, *mirrors, fetched=None, place="mirror"):
+    def key(*mirrors, fetched=None, place="mirror"):
+        """The key with these bytes in the mirrors, after a fetch of ``fetched`` from ``place``."""
         folders = [tmp_path / str(number) for number in range(len(mirrors))]
         for folder, body in zip(folders, mirrors, strict=True):
             (folder / "src").mkdir(parents=True, exist_ok=True)
             (folder / "src/f.zip").write_bytes(body)
         record = {"digest": digest(fetched), "obtained_from": place} if fetched else None
-        return standing(wanted, folders, [RELEASE], record, lambda path: digest(path.read_bytes()))
+        return content_key(wanted, folders, [RELEASE], record, lambda path: digest(path.read_bytes()))
 
-    return ask
-
-
-@pytest.mark.parametrize("wanted", [PINNED, UNPINNED], ids=["pinned", "unpinned"])
-def test_what_stands_for_a_file_changes_with_the_bytes_and_not_with_the_place(stands, wanted):
-    first = stands(wanted, b"a")
-    assert stands(wanted, b"a", fetched=b"a") == first  # the plan after the fetch
-    assert stands(wanted, b"a", b"b", fetched=b"a") == first  # another file behind it
-    assert stands(wanted, fetched=b"a") == first  # the mirror is gone
-    assert stands(wanted, b"b", b"a", fetched=b"a") not in ("", first)  # another file before it
-    assert stands(wanted, b"b", fetched=b"b") == stands(wanted, b"b", fetched=b"a")  # after that fetch
-
-
-@pytest.mark.parametrize("wanted", [PINNED, UNPINNED], ids=["pinned", "unpinned"])
-def test_what_came_from_an_address_stands_until_a_mirror_has_other_bytes(stands, wanted):
-    first = stands(wanted)
-    assert stands(wanted, fetched=b"a", place="http://x") == first
-    assert stands(wanted, b"a", fetched=b"a", place="http://x") == first
-    assert stands(wanted, b"b", fetched=b"a", place="http://x") != first
+    first = key(b"a")
+    assert key(b"a", fetched=b"a") == first  # after the fetch
+    assert key(b"a", b"b", fetched=b"a") == first  # another file in a later mirror
+    assert key(fetched=b"a") == first  # mirror removed
+    assert key(b"b", b"a", fetched=b"a") not in ("", first)  # another file in an earlier mirror
+    assert key(b"b", fetched=b"b") == key(b"b", fetched=b"a")
+    without_mirror = key()
+    assert key(fetched=b"a", place="http://x") == without_mirror
+    assert key(b"a", fetched=b"a", place="http://x") == without_mirror
+    assert key(b"b", fetched=b"a", place="http://x") != without_mirror

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
-from lextables.models import span_head
+from lextables.models import loading
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
 from wordpiece import wordpiece
@@ -87,7 +87,7 @@ def test_no_more_texts_are_read_than_are_needed(tokenizer, tmp_path):
 
 
 def test_too_little_text_is_refused(tokenizer, tmp_path):
-    with pytest.raises(BadInput, match="hold 3 tokens, fewer than one block of 4"):
+    with pytest.raises(BadInput, match="have 3 tokens, less than one block of 4"):
         pretraining.pack(tokenizer, ["w1 w2"], tmp_path / "blocks.bin", 6, most=1)
     assert not (tmp_path / "blocks.bin").exists()
 
@@ -117,7 +117,7 @@ def test_the_loss_falls_and_the_weights_serve_span_extraction(folder, tmp_path):
     assert pretraining.pretrain(folder, texts(60), work=work, output=output, **settings) == 0
     found = losses(work)
     assert found[-1] < 0.6 * found[0]
-    model = span_head.load(str(output), CPU)
+    model = loading.load_span_model(str(output), CPU)
     trained = load_file(output / "model.safetensors")
     assert torch.equal(
         model.bert.encoder.layer[1].output.dense.weight, trained["bert.encoder.layer.1.output.dense.weight"]

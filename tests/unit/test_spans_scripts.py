@@ -14,7 +14,7 @@ import torch
 
 import marked_contracts
 from lextables.metrics.spans import LOW_THRESHOLDS
-from lextables.models import span_head
+from lextables.models import loading
 from lextables.models.resolve import Model
 from lextables.models.weights import PLACES
 from lextables.pipeline.config import load as load_config
@@ -22,7 +22,7 @@ from lextables.pipeline.dataset import read
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
-from lextables.tasks.spans.shares import held_out_contracts
+from lextables.tasks.spans.squad import held_out_contracts
 from lextables.tasks.spans.training import contract_splits
 from marked_contracts import WINDOWS, equal, weights
 
@@ -282,8 +282,8 @@ def test_a_pretrained_model_is_what_its_windows_are_cut_for_and_its_training_sta
     run = Run("any", "pretrain", "further", "contracts")
     made = done.run("spans_pretrain.py", run, Files(contracts=tables("contracts")), "weights")
     assert record(made)["resumed_from_update"] == 0
-    further = span_head.load(str(made / "weights"), torch.device("cpu"))
-    before = span_head.load("mirror/models/tiny", torch.device("cpu"))
+    further = loading.load_span_model(str(made / "weights"), torch.device("cpu"))
+    before = loading.load_span_model("mirror/models/tiny", torch.device("cpu"))
     assert not equal(weights(further.bert), weights(before.bert))
     features(done, "further", [str(made / "weights")])
     cut = Path("results/features/further/train/windows-00.parquet").read_bytes()

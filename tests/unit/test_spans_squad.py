@@ -1,7 +1,8 @@
-"""SQuAD 2.0 JSON: what comes out of it, and one sentence with file and question for each fault."""
+"""SQuAD files of contracts and questions, their tables, and subsets of contracts."""
 
 import copy
 import io
+from itertools import pairwise
 
 import orjson
 import pytest
@@ -17,6 +18,9 @@ from lextables.tasks.spans.squad import (
     Question,
     answer_rows,
     example_row,
+    held_out,
+    held_out_contracts,
+    part,
     question_rows,
     read_squad,
 )
@@ -137,34 +141,34 @@ def answer(squad, number=0):
 FAULTS = {
     "start too late": (
         lambda s: answer(s).update(answer_start=33),
-        "lease.json, question 'Barn__Parties': the answer 'Mill “B”' does not start at character 33, where"
-        " 'ill “B”.' stands; correct answer_start or the text.",
+        "lease.json, question 'Barn__Parties': the answer 'Mill “B”' is not at character 33, where the"
+        " text is 'ill “B”.'; correct answer_start or the text.",
     ),
     "start behind the end": (
         lambda s: answer(s).update(answer_start=900),
-        "does not start at character 900, where '' stands",
+        "is not at character 900, where the text is ''",
     ),
     "negative start that a slice would take": (
         lambda s: answer(s).update(answer_start=32 - len(TEXT)),
-        f"does not start at character {32 - len(TEXT)}, where",
+        f"is not at character {32 - len(TEXT)}, where",
     ),
     "start is text": (
         lambda s: answer(s).update(answer_start="32"),
         "lease.json, question 'Barn__Parties': answer_start is not a whole number; restore it",
     ),
     "start is true": (lambda s: answer(s).update(answer_start=True), "answer_start is not a whole number"),
-    "empty answer": (lambda s: answer(s).update(text=" "), "the answer at character 32 is empty; drop it."),
+    "empty answer": (lambda s: answer(s).update(text=" "), "the answer at character 32 is empty; remove it."),
     "answer without text": (
         lambda s: answer(s).pop("text"),
         "question 'Barn__Parties': text is not a string",
     ),
     "answers to the impossible": (
         lambda s: asked(s).update(is_impossible=True),
-        "question 'Barn__Parties': is_impossible is true and there are 3 answers; correct the one",
+        "question 'Barn__Parties': is_impossible is true, but there are 3 answers; correct one",
     ),
     "no answer to the possible": (
         lambda s: asked(s, 2).update(is_impossible=False),
-        "question 'Barn__Term': is_impossible is false and there are 0 answers",
+        "question 'Barn__Term': is_impossible is false, but there are 0 answers",
     ),
     "question without an id": (
         lambda s: asked(s).pop("id"),
@@ -172,11 +176,11 @@ FAULTS = {
     ),
     "repeated question": (
         lambda s: asked(s, 2).update(id="Barn__Price"),
-        "lease.json, question 'Barn__Price': the question id appears twice; drop one of the two.",
+        "lease.json, question 'Barn__Price': the question id appears twice; remove one of the two.",
     ),
     "repeated contract": (
         lambda s: s["data"][1].update(title="Barn"),
-        "lease.json, contract 'Barn': the contract appears twice; drop one of the two.",
+        "lease.json, contract 'Barn': the contract appears twice; remove one of the two.",
     ),
     "empty contract": (
         lambda s: s["data"][1]["paragraphs"][0].update(context=" \n"),
@@ -185,9 +189,9 @@ FAULTS = {
     "no context": (lambda s: first(s).pop("context"), "contract 'Barn': context is not a string"),
     "two paragraphs": (
         lambda s: s["data"][0]["paragraphs"].append(first(s)),
-        "lease.json, contract 'Barn': has 2 paragraphs where there should be one; join its text.",
+        "lease.json, contract 'Barn': has 2 paragraphs instead of one; join their texts.",
     ),
-    "no paragraph": (lambda s: s["data"][0].update(paragraphs=[]), "has 0 paragraphs where there should be"),
+    "no paragraph": (lambda s: s["data"][0].update(paragraphs=[]), "has 0 paragraphs instead of one"),
     "paragraph that is text": (
         lambda s: s["data"][0].update(paragraphs=["LEASE"]),
         "contract 'Barn': context is not a string",
@@ -196,8 +200,8 @@ FAULTS = {
         lambda s: s["data"][0].pop("title"),
         "lease.json, a contract: title is not a string; restore it from the release.",
     ),
-    "no data": (lambda s: s.pop("data"), "lease.json: has no list called data, so it is not SQuAD JSON."),
-    "data of another kind": (lambda s: s.update(data={}), "has no list called data"),
+    "no data": (lambda s: s.pop("data"), "lease.json: is not SQuAD JSON: the list data is missing."),
+    "data of another kind": (lambda s: s.update(data={}), "the list data is missing"),
 }
 
 
@@ -213,12 +217,12 @@ def test_each_fault_has_a_sentence(fault):
 
 @pytest.mark.parametrize("content", [b"", b"[", b'{"data": [\xff]}', orjson.dumps(WHOLE)[:-20]])
 def test_what_is_not_json(content):
-    with pytest.raises(BadInput, match=r"^lease.json: not JSON \(.*\); fetch the file again\.$"):
+    with pytest.raises(BadInput, match=r"^lease.json: not JSON \(.*\); download the file again\.$"):
         list(read_squad(content, "lease.json", category))
 
 
 def test_what_is_json_and_not_squad():
-    with pytest.raises(BadInput, match=r"has no list called data"):
+    with pytest.raises(BadInput, match=r"the list data is missing"):
         list(read_squad(b"[]", "lease.json", category))
 
 
@@ -236,3 +240,28 @@ def test_the_category_is_asked_for_with_both_ids():
 
     with pytest.raises(BadInput, match="no such category: Barn__Term of Barn"):
         list(read_squad(orjson.dumps(WHOLE), "lease.json", no_term))
+
+
+NAMES = [f"contract {i}" for i in range(40)]
+
+
+def test_the_draw_depends_on_the_names_and_the_seed_only():
+    assert held_out(NAMES, 0.1) == held_out(reversed(NAMES), 0.1)
+    assert len(held_out(NAMES, 0.1)) == 4
+    assert part(NAMES, 30, seed=0) != part(NAMES, 30, seed=1)
+    assert part(NAMES, 100, seed=3) == frozenset(NAMES)
+
+
+def test_a_smaller_share_lies_in_a_larger_one_and_none_is_empty():
+    shares = [part(NAMES, percent, seed=0) for percent in (1, 3, 10, 30, 100)]
+    assert [len(share) for share in shares] == [1, 1, 4, 12, 40]
+    assert all(small <= large for small, large in pairwise(shares))
+
+
+def test_held_out_are_a_share_of_the_training_contracts_or_a_split():
+    splits = dict.fromkeys(NAMES, "train") | {"a": "dev", "b": "test", "c": "dev"}
+    assert held_out_contracts(splits, "dev") == {"a", "c"}
+    trained = [name for name in splits if name != "b"]
+    assert held_out_contracts(splits, 0.1) == held_out(trained, 0.1)
+    everything = held_out_contracts(splits, 1.0)
+    assert everything == set(trained)

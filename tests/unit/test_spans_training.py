@@ -1,6 +1,8 @@
-"""Training a model that marks spans: which windows, which updates, and what a run says of it."""
+"""Training of span-extraction models, the n-best rule, and predictions."""
 
+import itertools
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +11,28 @@ import torch
 from transformers import BertForQuestionAnswering
 
 import marked_contracts
-from lextables.models import span_head
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models import loading
+from lextables.models.loading import load_tokenizer, save
+from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans import training
-from lextables.tasks.spans.shares import held_out_contracts
+from lextables.tasks.spans import training, window_ranking
+from lextables.tasks.spans.features import write_features
+from lextables.tasks.spans.final_text import FinalText, Spelling
+from lextables.tasks.spans.reading import (
+    RANKER,
+    RECORD,
+    Best,
+    Reading,
+    fit_ranker,
+    nbest,
+    predict,
+    read_contracts,
+    read_windows,
+    top,
+)
+from lextables.tasks.spans.schema import NBEST
+from lextables.tasks.spans.squad import held_out_contracts
+from lextables.tasks.spans.tokens import tokenise
 from lextables.tasks.spans.training import contract_splits, finetune, train, training_rows, updates
 from lextables.tasks.spans.windows import (
     Collator,
@@ -22,11 +41,13 @@ from lextables.tasks.spans.windows import (
     balanced,
     empty_weight,
     open_windows,
-    write_features,
 )
 from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
+from wordpiece import wordpiece
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+
+
 CPU = torch.device("cpu")
 
 
@@ -62,29 +83,31 @@ def windows(contracts, answered):
     )  # fmt: skip
 
 
-SETTINGS = {"percent": 100, "balance": "sample", "held_out": 0.1}
+ROWS = {"percent": 100, "balance": "sample", "held_out": 0.1}
+
+
 TWENTY = {f"c{i:02}": "train" for i in range(20)} | {"t": "test"}
 
 
 def test_a_sample_has_as_many_empty_windows_as_answered_ones():
     found = windows(np.repeat(np.arange(20), 10), np.tile(np.arange(10) == 0, 20))
-    rows, weight = training_rows(found, TWENTY, SETTINGS, seed=0, search=False)
+    rows, weight = training_rows(found, TWENTY, ROWS, seed=0, search=False)
     assert len(rows) == 40
     assert (found.start_positions[rows] > 0).sum() == 20
     assert weight is None
-    assert rows.tolist() != training_rows(found, TWENTY, SETTINGS, seed=1, search=False)[0].tolist()
+    assert rows.tolist() != training_rows(found, TWENTY, ROWS, seed=1, search=False)[0].tolist()
 
 
 def test_weighting_keeps_every_window():
     found = windows(np.repeat(np.arange(20), 10), np.tile(np.arange(10) == 0, 20))
-    rows, weight = training_rows(found, TWENTY, SETTINGS | {"balance": "weight"}, seed=0, search=False)
+    rows, weight = training_rows(found, TWENTY, ROWS | {"balance": "weight"}, seed=0, search=False)
     assert len(rows) == 200
     assert weight == pytest.approx(20 / 180)
 
 
 def test_a_search_leaves_the_held_out_contracts_and_a_share_takes_its_part():
     found = windows(np.repeat(np.arange(20), 2), np.tile([True, False], 20))
-    whole = SETTINGS | {"balance": "weight"}
+    whole = ROWS | {"balance": "weight"}
     rows, _ = training_rows(found, TWENTY, whole, seed=0, search=True)
     held = held_out_contracts(TWENTY, 0.1)
     assert len(held) == 2
@@ -96,8 +119,8 @@ def test_a_search_leaves_the_held_out_contracts_and_a_share_takes_its_part():
 
 def test_no_answer_to_train_on_is_one_sentence():
     found = windows(np.arange(20), np.zeros(20, dtype=bool))
-    with pytest.raises(BadInput, match="none of the 20 windows of 20 contracts holds an answer"):
-        training_rows(found, TWENTY, SETTINGS, seed=0, search=False)
+    with pytest.raises(BadInput, match="none of the 20 windows of 20 contracts has an answer"):
+        training_rows(found, TWENTY, ROWS, seed=0, search=False)
 
 
 # --- the updates
@@ -132,7 +155,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(learnt, tokenizer, tmp_pa
     settings = {"learning_rate": 1e-3, "epochs": 3, "batch_size": 8, "seed": 5, "save_every": 3}
 
     def train(dataset, work):
-        model = span_head.load(str(folder), CPU)
+        model = loading.load_span_model(str(folder), CPU)
         resumed = finetune(model, dataset, Collator.of(tokenizer), work=work, **settings)
         return resumed, weights(model)
 
@@ -148,7 +171,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(learnt, tokenizer, tmp_pa
     resumed, got = train(whole, tmp_path / "broken")
     assert resumed == 6
     assert equal(got, expected)
-    assert not equal(got, weights(span_head.load(str(folder), CPU)))
+    assert not equal(got, weights(loading.load_span_model(str(folder), CPU)))
 
 
 def test_a_batch_in_parts_is_the_batch_and_bfloat16_is_near_it(encoder, learnt, tokenizer, tmp_path):
@@ -156,7 +179,7 @@ def test_a_batch_in_parts_is_the_batch_and_bfloat16_is_near_it(encoder, learnt, 
     batch = Collator.of(tokenizer)([dataset[item] for item in range(4)])
     losses = []
     for number, how in enumerate(({}, {"accumulation": 4}, {"bf16": True})):
-        model = span_head.load(encoder, CPU)
+        model = loading.load_span_model(encoder, CPU)
         finetune(
             model,
             dataset,
@@ -192,7 +215,7 @@ def test_empty_windows_weigh_what_they_are_told(encoder, learnt, tokenizer, tmp_
     windows = open_windows(learnt[0])
     answered = windows.start_positions[:60] > 0
     weight = empty_weight(windows.start_positions[:60], windows.end_positions[:60])
-    model = span_head.load(encoder, CPU).eval()
+    model = loading.load_span_model(encoder, CPU).eval()
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(60))
     collator = Collator.of(tokenizer)
     losses = []
@@ -234,6 +257,8 @@ def test_updates(windows, batch_size, epochs, most, expected):
 
 
 SPLITS = {f"c{n:02}": "test" if n % 5 == 4 else "train" for n in range(25)}
+
+
 RUN = {
     "model": "tiny",
     "revision": None,
@@ -277,7 +302,7 @@ def run(data, encoder, folder, *, seed=0, search=False, identity=(), **settings)
         identity=dict(identity),
         output=folder / "weights",
     )
-    return record, weights(span_head.load(str(folder / "weights"), CPU, trained=True))
+    return record, weights(loading.load_span_model(str(folder / "weights"), CPU, trained=True))
 
 
 def test_a_training_leaves_weights_with_a_tokenizer_and_says_what_it_did(data, encoder, tmp_path):
@@ -296,7 +321,7 @@ def test_a_training_leaves_weights_with_a_tokenizer_and_says_what_it_did(data, e
     assert load_tokenizer(tmp_path / "one/weights").get_vocab() == load_tokenizer(encoder).get_vocab()
     again, same = run(data, encoder, tmp_path / "two")
     assert again == record and equal(trained, same)
-    assert not equal(trained, weights(span_head.load(encoder, CPU)))
+    assert not equal(trained, weights(loading.load_span_model(encoder, CPU)))
     _, other = run(data, encoder, tmp_path / "three", seed=1)
     assert not equal(trained, other)
 
@@ -317,25 +342,338 @@ def test_a_search_trains_on_what_is_not_held_out(data, encoder, tmp_path, monkey
     assert seen == [everything - held, everything]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"seed": 1}, {"search": True}, {"learning_rate": 2e-3}, {"identity": {"code": "b"}}],
-    ids=lambda change: next(iter(change)),
-)
-def test_a_checkpoint_serves_the_same_training_alone(data, encoder, tmp_path, change):
-    # Kept at the last update, a checkpoint lets the same training end at once.
-    given = {"max_updates": 2, "save_every": 1, "identity": {"code": "a"}}
-    first, _ = run(data, encoder, tmp_path, **given)
-    assert run(data, encoder, tmp_path, **given)[0]["resumed_from_update"] > 0
-    other, _ = run(data, encoder, tmp_path, **given | change)
-    assert other["work"] != first["work"]
-    assert other["resumed_from_update"] == 0
+def test_a_checkpoint_serves_the_same_training_only(data, encoder, tmp_path):
+    # A checkpoint at the last update lets the same training end at once.
+    settings = {"max_updates": 2, "save_every": 1, "identity": {"code": "a"}}
+    first, _ = run(data, encoder, tmp_path, **settings)
+    assert run(data, encoder, tmp_path, **settings)[0]["resumed_from_update"] > 0
+    for change in ({"seed": 1}, {"search": True}, {"learning_rate": 2e-3}, {"identity": {"code": "b"}}):
+        other, _ = run(data, encoder, tmp_path, **settings | change)
+        assert other["work"] != first["work"]
+        assert other["resumed_from_update"] == 0
 
 
-def test_the_trial_decides_rate_and_epochs(data, encoder, tmp_path):
-    record, _ = run(data, encoder, tmp_path / "one", epochs=1, learning_rate=3e-4, max_updates=3)
-    assert record["trial"] == {"learning_rate": 3e-4, "epochs": 1}
-    assert record["updates"] == 3
-    state = json.loads(next(tmp_path.glob("one/work/*/checkpoint-*/trainer_state.json")).read_text())
-    assert state["max_steps"] == 3
-    assert state["log_history"][0]["learning_rate"] == pytest.approx(3e-4)
+@pytest.fixture(scope="module")
+def trained(encoder, learnt, tokenizer, tmp_path_factory) -> BertForQuestionAnswering:
+    model = loading.load_span_model(encoder, CPU, seed=0)
+    windows = open_windows(learnt[0])
+    rows = balanced(windows.start_positions, windows.end_positions, seed=0)
+    training.finetune(
+        model,
+        WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, rows),
+        Collator.of(tokenizer),
+        learning_rate=1e-2,
+        epochs=4,
+        batch_size=16,
+        seed=0,
+        work=tmp_path_factory.mktemp("work"),
+        save_every=1000,
+    )
+    return model
+
+
+# --- the n-best rule
+
+
+def reference(
+    start_logits, end_logits, token_from, token_to, before, tokens, text, n_best, max_answer_length
+) -> list[tuple[str, float, float]]:
+    """The released rule, pair by pair: (text, start logit, end logit) of each kept prediction."""
+
+    def context(token, window):
+        inside = range(token_from[window], token_to[window])
+        return min(token - inside.start, inside.stop - 1 - token) + 0.01 * len(inside)
+
+    def most_context(token, window):
+        having = [w for w in range(len(token_from)) if token_from[w] <= token < token_to[w]]
+        return window == max(having, key=lambda w: (context(token, w), -w))
+
+    def best(logits):
+        return sorted(range(len(logits)), key=lambda at: (-logits[at], at))[:n_best]
+
+    found, null = [], None
+    for window, (starts, ends) in enumerate(zip(start_logits, end_logits, strict=True)):
+        if null is None or starts[0] + ends[0] < sum(null):
+            null = starts[0], ends[0]
+        contract_tokens = range(token_from[window], token_to[window])
+        for start, end in itertools.product(best(starts), best(ends)):
+            first, last = (token_from[window] + at - before for at in (start, end))
+            if first not in contract_tokens or last not in contract_tokens:
+                continue
+            if last < first or last - first + 1 > max_answer_length or not most_context(first, window):
+                continue
+            span = text[tokens.starts[first] : tokens.ends[last]]
+            found.append((span, starts[start], ends[end]))
+    found.append(("", *null))
+    kept, seen = [], set()
+    for span, start, end in sorted(found, key=lambda one: one[1] + one[2], reverse=True):
+        if len(kept) >= n_best:
+            break
+        if span not in seen:
+            kept.append((span, start, end))
+            seen.add(span)
+    if "" not in seen:
+        kept.append(("", *null))
+    return [("empty", 0.0, 0.0), *kept] if len(kept) == 1 else kept
+
+
+LETTERS = wordpiece(["a", "bb", "c"])
+
+
+MARKED = wordpiece(["(", "the", "te", "##rm", ")", "ends"])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_nbest_is_the_released_rule(seed):
+    generator = np.random.default_rng(seed)
+    length = int(generator.integers(1, 60))
+    # Few words, so that one text stands at several places.
+    words = generator.choice(["a", "bb", "c"], length).tolist()
+    ends = np.cumsum([len(word) + 1 for word in words]) - 1
+    tokens = tokenise(LETTERS, " ".join(words), "a contract")
+    assert tokens.ends.tolist() == ends.tolist()
+    capacity, step, before = int(generator.integers(4, 30)), int(generator.integers(2, 5)), 5
+    token_from = np.arange(0, max(1, length - capacity + step), step)
+    token_from = token_from[token_from < length]
+    # Some windows were not read.
+    token_from = np.sort(
+        generator.choice(token_from, generator.integers(1, len(token_from) + 1), replace=False)
+    )
+    token_to = np.minimum(token_from + capacity, length)
+    draw = (
+        (lambda size: generator.integers(-3, 3, size).astype(np.float32))
+        if seed % 2
+        else (lambda size: generator.normal(size=size).astype(np.float32))
+    )
+    sizes = before + token_to - token_from + 1
+    start_logits, end_logits = ([draw(size).tolist() for size in sizes] for _ in range(2))
+    n_best, max_answer_length = int(generator.integers(1, 25)), int(generator.integers(1, 12))
+    text = " ".join(words)
+
+    padded = torch.full((2, len(sizes), sizes.max() + 3), 99.0)
+    mask = torch.zeros(padded.shape[1:], dtype=torch.int64)
+    for row, size in enumerate(sizes):
+        padded[0, row, :size], padded[1, row, :size] = (
+            torch.tensor(part[row]) for part in (start_logits, end_logits)
+        )
+        mask[row, :size] = 1
+    best = Best(
+        *top(padded[0], mask, n_best),
+        *top(padded[1], mask, n_best),
+        padded[0, :, 0].double().numpy(),
+        padded[1, :, 0].double().numpy(),
+    )
+    spans = nbest(
+        best,
+        token_from,
+        token_to,
+        np.full(len(sizes), before),
+        FinalText(Spelling(LETTERS), text, tokens),
+        n_best,
+        max_answer_length,
+    )
+
+    expected = reference(
+        start_logits, end_logits, token_from, token_to, before, tokens, text, n_best, max_answer_length
+    )
+    assert [(span.released_text, span.start_logit, span.end_logit) for span in spans] == expected
+    assert [span.text for span in spans if span.released_text != "empty"] == [
+        released for released, *_ in expected if released != "empty"
+    ]
+    total = math.fsum(math.exp(start + end) for _, start, end in expected)
+    assert [span.probability for span in spans] == pytest.approx(
+        [math.exp(start + end) / total for _, start, end in expected]
+    )
+    assert all(text[span.start : span.end] == span.text for span in spans if span.text)
+    assert {(span.start, span.end) for span in spans if not span.text} == {(-1, -1)}
+
+
+def test_equal_logits_go_by_position_and_padding_takes_no_place():
+    logits = torch.tensor([[1.0, 2.0, 2.0, 9.0], [0.0, 1.0, 0.0, 1.0]])
+    mask = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]])
+    positions, values = top(logits, mask, 3)
+    assert positions.tolist() == [[1, 2, 0], [1, 3, 0]]
+    assert values.tolist() == [[2, 2, 1], [1, 1, 0]]
+
+
+def one_window(starts: list[float], ends: list[float], n_best: int) -> Best:
+    mask = torch.ones(1, len(starts), dtype=torch.int64)
+    parts = (top(torch.tensor([logits]), mask, n_best) for logits in (starts, ends))
+    return Best(*itertools.chain(*parts), np.array([starts[0]]), np.array([ends[0]]))
+
+
+def test_a_prediction_has_its_released_text_and_its_slice():
+    text = "(the  term)\nends"
+    tokens = tokenise(MARKED, text, "a contract")
+    assert MARKED.convert_ids_to_tokens(tokens.ids.tolist()) == ["(", "the", "te", "##rm", ")", "ends"]
+    # The term within its bracket; from the middle of a word on; the same words once more, less likely.
+    best = one_window([0.0, -9, 5, -9, 4, 3, -9, -99], [0.0, -9, -9, -9, 5, -9, 4, -99], n_best=4)
+    spans = nbest(
+        best, np.array([0]), np.array([6]), np.array([1]), FinalText(Spelling(MARKED), text, tokens), 5, 6
+    )
+    assert [(span.released_text, span.text, span.start) for span in spans] == [
+        ("the term", "the  term", 1),
+        ("the term) ends", "the  term)\nends", 1),
+        ("term)", "rm", 8),
+        ("term) ends", "rm)\nends", 8),
+        (") ends", ")\nends", 10),
+        ("", "", -1),
+    ]
+    assert all(text[span.start : span.end] == span.text for span in spans[:-1])
+
+
+def test_where_no_span_qualifies_the_release_makes_one_up():
+    tokens = tokenise(LETTERS, "a bb", "a contract")
+    best = one_window([1.0, -1.0, 3.0, 0.0], [1.0, 3.0, -1.0, 0.0], n_best=1)
+    contract = FinalText(Spelling(LETTERS), "a bb", tokens)
+    spans = nbest(best, np.array([0]), np.array([2]), np.array([1]), contract, 1, 5)
+    # Softmax over the scores 0 and 2.
+    expected = [("empty", "", -1, -1, 0.1192029), ("", "", -1, -1, 0.8807971)]
+    assert [(s.released_text, s.text, s.start, s.end, round(s.probability, 7)) for s in spans] == expected
+
+
+@pytest.fixture(scope="module")
+def prediction(learnt, trained, tokenizer):
+    folder, texts, _ = learnt
+    chosen = np.arange(0, 80)
+    dataset = WindowDataset(folder, tokenizer, WINDOWS, WORDINGS, chosen)
+    read = list(predict(trained, dataset, texts, Collator.of(tokenizer), batch_size=1))
+    return texts, read
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_neither_batches_nor_the_order_of_windows_change_a_prediction(
+    order, prediction, learnt, trained, tokenizer
+):
+    texts, expected = prediction
+    dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80)[::order])
+    read = list(predict(trained, dataset, texts, Collator.of(tokenizer), batch_size=7))
+    assert [(row["question_id"], row["rank"]) for row in read] == sorted(
+        (row["question_id"], row["rank"]) for row in read
+    )
+    assert len({row["question_id"] for row in read}) == len({*dataset.windows.example[:80].tolist()})
+    best = [[row for row in rows if row["rank"] == 0] for rows in (expected, read)]
+    assert [row["text"] for row in best[0]] == [row["text"] for row in best[1]]
+    assert [row["probability"] for row in best[1]] == pytest.approx(
+        [row["probability"] for row in best[0]], abs=1e-4
+    )
+
+
+def test_bfloat16_reads_the_same_spans_and_leaves_the_model_as_it_was(prediction, learnt, trained, tokenizer):
+    texts, expected = prediction
+    before = weights(trained)
+    dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80))
+    read = list(predict(trained, dataset, texts, Collator.of(tokenizer), batch_size=8, bf16=True))
+    assert equal(before, weights(trained))
+    best = [[row["text"] for row in rows if row["rank"] == 0] for rows in (expected, read)]
+    assert sum(a == b for a, b in zip(*best, strict=True)) >= 0.9 * len(best[0])
+    assert [row["start_logit"] for row in expected] != [row["start_logit"] for row in read]
+
+
+def test_logits_that_are_not_numbers_are_an_error(encoder, learnt, tokenizer):
+    model = loading.load_span_model(encoder, CPU)
+    model.qa_outputs.bias.data[:] = torch.nan
+    dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(2))
+    with pytest.raises(BadInput, match="not finite"):
+        list(predict(model, dataset, learnt[1], Collator.of(tokenizer), batch_size=2))
+
+
+# --- contracts read in a run
+
+
+READING = {
+    "max_length": WINDOWS.max_length,
+    "step": WINDOWS.step,
+    "max_question_length": WINDOWS.max_question_length,
+    "windows_per_question": None,
+    "n_best": 4,
+    "max_answer_length": 10,
+    "bf16": False,
+}
+
+
+@pytest.fixture(scope="module")
+def saved(trained, tokenizer, tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("saved") / "weights"
+    save(trained, tokenizer, folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def asked(learnt, tokenizer, tmp_path_factory):
+    """Twelve contracts to read, their texts, and the questions' spans."""
+    folder = tmp_path_factory.mktemp("asked")
+    texts, spans = marked_contracts.data_set(folder, {f"t{n:02d}": "test" for n in range(12)}, seed=3)
+    contracts, questions = folder / "contracts.parquet", folder / "questions.parquet"
+    write_features(
+        contracts, questions, WORDINGS, folder / "windows", tokenizer, WINDOWS, labelled=False, shards=2
+    )
+    return Reading(contracts, questions, learnt[0], folder / "windows"), texts, spans
+
+
+@pytest.fixture
+def rankable(asked, learnt, tmp_path):
+    """The same, and training contracts' texts beside them, as the table of contracts has both."""
+    reading, texts, _ = asked
+    rows = [
+        {"contract_id": name, "split": split, "text": text}
+        for part, split in ((learnt[1], "train"), (texts, "test"))
+        for name, text in part.items()
+    ]
+    write(marked_contracts.CONTRACTS, rows, tmp_path / "contracts.parquet")
+    return Reading(tmp_path / "contracts.parquet", reading.questions, reading.train, reading.read)
+
+
+def test_contracts_are_read_with_the_weights_and_it_is_said_how_they_were_cut(asked, saved, tmp_path):
+    reading, texts, spans = asked
+    output, beside = tmp_path / "predictions.parquet", tmp_path / "reading"
+    found = read_contracts(reading, READING, saved, CPU, output, beside)
+    rows = list(read(output))
+    windows = len(open_windows(reading.read))
+    assert found == {"windows_read": windows, "windows": windows}
+    assert {row["question_id"] for row in rows} == spans.keys()
+    assert max(row["rank"] for row in rows) <= READING["n_best"]
+    best = {row["question_id"]: row for row in rows if row["rank"] == 0}
+    right = [(best[name]["start"], best[name]["end"]) == tuple(place) for name, (_, *place) in spans.items()]
+    assert sum(right) >= 22
+    assert all(row["text"] == texts[spans[row["question_id"]][0]][row["start"] : row["end"]]
+               for row in rows if row["start"] >= 0)  # fmt: skip
+    assert json.loads((beside / RECORD).read_text()) == READING
+    assert not (beside / RANKER).exists()
+
+
+def test_a_cap_on_windows_reads_the_likeliest_and_keeps_the_model_that_chose_them(rankable, saved, tmp_path):
+    settings = READING | {"windows_per_question": 1}
+    output, beside = tmp_path / "predictions.parquet", tmp_path / "reading"
+    found = read_contracts(rankable, settings, saved, CPU, output, beside)
+    assert found == {"windows_read": 24, "windows": len(open_windows(rankable.read))}
+    assert found["windows"] > 24
+    assert json.loads((beside / RECORD).read_text())["windows_per_question"] == 1
+    # What stands beside the reading chooses the same windows again, from which come the same spans.
+    kept, texts = window_ranking.load(beside / RANKER), rankable.texts()
+    chosen = window_ranking.choose(kept, rankable.read, texts, 1)
+    dataset = WindowDataset(rankable.read, marked_contracts.tokenizer(), WINDOWS, WORDINGS, chosen)
+    again = list(read_windows(dataset, texts, settings, saved, CPU))
+    rows = list(read(output))
+    assert [(row["question_id"], row["rank"], row["text"]) for row in again] == [
+        (row["question_id"], row["rank"], row["text"]) for row in rows
+    ]
+    write(NBEST, again, tmp_path / "again.parquet")
+
+
+def test_the_ranker_is_not_fitted_on_contracts_that_are_held_out(learnt):
+    folder, texts, _ = learnt
+    unseen = frozenset(sorted(texts)[:60])
+    # Words that only held-out contracts have, as long as those that they stand for.
+    strange = {name: text.replace("w", "q") if name in unseen else text for name, text in texts.items()}
+    found = fit_ranker(folder, strange, unseen)
+    assert not any(term.startswith("q") for term in found.terms)
+    assert any(term.startswith("q") for term in fit_ranker(folder, strange, frozenset()).terms)
+    same = fit_ranker(folder, texts, unseen)
+    assert (found.terms, found.weights.tolist()) == (same.terms, same.weights.tolist())
+
+
+def test_a_model_whose_head_was_never_trained_reads_nothing(asked, encoder, tmp_path):
+    with pytest.raises(BadInput, match=r"the weights lack 2 tensors, such as qa_outputs"):
+        read_contracts(asked[0], READING, encoder, CPU, tmp_path / "predictions.parquet", tmp_path)
+    assert not (tmp_path / "predictions.parquet").exists()

@@ -1,3 +1,5 @@
+"""Windows of contracts: written, opened, padded and balanced; and the parts of a data set."""
+
 import json
 import os
 
@@ -7,7 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+import marked_contracts
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.spans.features import PARTS, spans, write_features, write_parts
+from lextables.tasks.spans.squad import held_out_contracts
 from lextables.tasks.spans.tokens import MAX_CHARACTERS
 from lextables.tasks.spans.windows import (
     Collator,
@@ -17,15 +22,18 @@ from lextables.tasks.spans.windows import (
     empty_weight,
     max_context,
     open_windows,
+    question_texts,
     read_tokens,
-    spans,
-    write_features,
+    window_settings,
 )
+from marked_contracts import WINDOWS, WORDINGS
 from tokenizer_kinds import QUESTION, TEXT, albert, bert, roberta
 
 # Positions that transformers 4.57.6's squad_convert_examples_to_features gives for answers in TEXT with
 # the slow tokenizer of bert-base-uncased, windows of 32, a step of 10 and 8 tokens of QUESTION.
 NO = (0, 0)
+
+
 RELEASED = {
     "SUPPLY AGREEMENT": [(10, 11), NO, NO, NO, NO, NO, NO],
     "Acme-Widgets, Inc.": [NO, (20, 27), (10, 17), NO, NO, NO, NO],
@@ -38,15 +46,21 @@ RELEASED = {
     "non-renewal is due 90 days before.\n2. Law.": [NO, NO, NO, NO, NO, (13, 25), NO],
     "": [NO] * 7,
 }
+
+
 # fmt: off
 RELEASED_FIRST = [
     101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 4425, 3820, 2023, 4425, 3820, 1006, 1996,
     1523, 3820, 1524, 1007, 2003, 2081, 2006, 2233, 1017, 1010, 2249, 1010, 2090, 9353, 102,
 ]
+
+
 RELEASED_LAST = [
     101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 2077, 1012, 1016, 1012, 2375, 1012, 1996,
     4277, 1997, 8452, 21208, 2023, 3820, 1012, 102,
 ]
+
+
 # fmt: on
 
 
@@ -59,13 +73,24 @@ def not_flushed():
 
 
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
+
+
 BERT = TOKENIZERS["bert"]
+
+
 each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
+
 
 # Every number up to 30 is one token of BERT's, and so is the question.
 NUMBERS = " ".join(str(number) for number in range(1, 26))
+
+
 SMALL = WindowSettings(max_length=14, step=5, max_question_length=8)
+
+
 ASKED = {"Parties": "parties"}
+
+
 BEFORE = 3  # [CLS] parties [SEP]
 
 
@@ -226,11 +251,15 @@ def test_max_context_token_by_token():
 
 
 TEXTS = {f"contract {number:02d}": f"{number} {NUMBERS} end" for number in range(5)}
+
+
 ROWS = [
     (f"{contract_id}__{category}", contract_id, category, start, end)
     for contract_id in TEXTS
     for category, start, end in (("Parties", 2, 5), ("Term", -1, -1))
 ]
+
+
 TWO = {"Parties": "parties", "Term": "when does it end"}
 
 
@@ -274,7 +303,6 @@ def test_features_json_says_what_is_there(tmp_path):
         "max_length": 14,
         "step": 5,
         "max_question_length": 8,
-        "leading_space": True,
     }
     assert (record["tokenizer"], record["shards"]) == ("minilm@1", 2)
     changed = {**TEXTS, "contract 00": f"0 {NUMBERS} stop"}
@@ -352,7 +380,7 @@ def test_select_gives_the_items_in_its_order(tmp_path):
         ({"settings": WindowSettings(14, 4, 8)}, "were made with settings .*'step': 5.* and are opened with"),
         ({"tokenizer": TOKENIZERS["albert"]}, "were made with tokenizer_sha256"),
         ({"questions": {**TWO, "Term": "when"}}, "were made with questions_sha256"),
-        ({"questions": ASKED}, "hold the category 'Term', which has no question"),
+        ({"questions": ASKED}, "have the category 'Term', which has no question"),
     ],
 )
 def test_features_are_opened_only_with_what_they_were_made_with(changes, fault, tmp_path):
@@ -371,14 +399,13 @@ def test_a_folder_without_features(tmp_path):
 def test_shards_of_other_features_are_noticed(tmp_path):
     folder = made(tmp_path, TEXTS, ROWS, TWO)
     (folder / "windows-00.parquet").write_bytes((folder / "windows-01.parquet").read_bytes())
-    with pytest.raises(BadInput, match=r"there are \d+ windows and features.json says 50"):
+    with pytest.raises(BadInput, match=r"there are \d+ windows, but features.json has 50"):
         open_windows(folder)
 
 
 GOOD = ("e", "a", "Parties", 0, 1)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.parametrize(
     ("texts", "rows", "options", "fault"),
     [
@@ -386,18 +413,18 @@ GOOD = ("e", "a", "Parties", 0, 1)
         (
             {"a": "x" * (MAX_CHARACTERS + 1)},
             [GOOD],
-            {},
-            "contract_id 'a': the contract has 5,000,001 characters and more than",
+            {"processes": 2},
+            "contract_id 'a': the contract has 5,000,001 characters, more than",
         ),
         (
             {"a": "1 2"},
             [("e", "a", "Parties", 2, 4)],
             {},
-            "examples.parquet, example_id 'e': the answer is characters 2 to 4 of a contract of 3; give",
+            "examples.parquet, example_id 'e': the answer has the characters 2 to 4 of a con",
         ),
-        ({"a": "1 2"}, [("e", "a", "Parties", -1, 2)], {}, "the answer is characters -1 to 2 of"),
-        ({"a": "1 2"}, [("e", "a", "Parties", 1, 1)], {}, "the answer is characters 1 to 1 of"),
-        ({"a": "1 \u200d"}, [("e", "a", "Parties", 2, 3)], {}, "characters 2 to 3, holds no token of this"),
+        ({"a": "1 2"}, [("e", "a", "Parties", -1, 2)], {}, "the answer has the characters -1 to 2 of"),
+        ({"a": "1 2"}, [("e", "a", "Parties", 1, 1)], {}, "the answer has the characters 1 to 1 of"),
+        ({"a": "1 \u200d"}, [("e", "a", "Parties", 2, 3)], {}, "characters 2 to 3, has no token with this"),
         ({"a": "1"}, [GOOD, GOOD], {}, "examples.parquet, example_id 'e': the example_id repeats"),
         ({"b": "1"}, [GOOD], {}, "example_id 'e': the contract 'a' is not in contracts.parquet"),
         ({"a": "1"}, [("e", "a", "Term", 0, 1)], {}, "example_id 'e': the category 'Term' has no question"),
@@ -406,22 +433,22 @@ GOOD = ("e", "a", "Parties", 0, 1)
             {"a": "1"},
             [GOOD],
             {"split": "dev"},
-            "contracts.parquet: there is no column split; the columns are",
+            "contracts.parquet: the column split is missing; its columns are",
         ),
-        ({"a": "1"}, [GOOD], {"labelled": False}, "examples.parquet: there is no column question_id"),
-        ({"a": "1"}, [], {}, "examples.parquet: there is no example of a contract"),
-        ({"a": "1"}, [GOOD], {"shards": 101}, "write_features: 101 shards; give 1 to 100"),
+        ({"a": "1"}, [GOOD], {"labelled": False}, "examples.parquet: the column question_id is missing"),
+        ({"a": "1"}, [], {}, "examples.parquet: no example of a contract"),
+        ({"a": "1"}, [GOOD], {"shards": 101}, "write_features: shards = 101; choose 1 to 100"),
         (
             {"a": "1"},
             [GOOD],
             {"settings": WindowSettings(14, 11)},
-            "a window of 14 tokens holds 10 contract tokens behind the question of 'Parties', fewer than",
+            "a window of 14 tokens has 10 contract tokens after the question of 'Parties', fewer than",
         ),
     ],
 )
-def test_bad_inputs(texts, rows, options, fault, processes, tmp_path):
+def test_bad_inputs(texts, rows, options, fault, tmp_path):
     with pytest.raises(BadInput, match=fault) as caught:
-        made(tmp_path, texts, rows, processes=processes, **options)
+        made(tmp_path, texts, rows, **options)
     assert str(caught.value).endswith(".") and not str(caught.value).endswith("..")
     assert not (tmp_path / "features" / "features.json").exists()
     assert not list((tmp_path / "features").glob(".*.part"))
@@ -468,16 +495,19 @@ def test_a_tokenizer_without_padding_has_no_collator():
 
 
 STARTS = np.array([0, 4, 0, 0, 7, 0, 0, 9, 0, 0], dtype=np.int32)
+
+
 ENDS = np.array([0, 6, 0, 0, 7, 0, 0, 12, 0, 0], dtype=np.int32)  # the answer of window 4 is one token
 
 
-@pytest.mark.parametrize(("ratio", "number"), [(1.0, 6), (2.0, 9), (0.0, 3), (100.0, 10)])
-def test_balanced(ratio, number):
-    chosen = balanced(STARTS, ENDS, seed=1, ratio=ratio)
-    assert len(chosen) == number == len(set(chosen.tolist()))
+def test_balanced():
+    chosen = balanced(STARTS, ENDS, seed=1)
+    assert len(chosen) == 6 == len(set(chosen.tolist()))
+    few_empty = np.array([4, 0, 7, 9])
+    assert balanced(few_empty, few_empty, seed=1).tolist() == [0, 1, 2, 3]
     assert {1, 4, 7} <= set(chosen.tolist())
     assert chosen.tolist() == sorted(chosen.tolist())
-    assert chosen.tolist() == balanced(STARTS, ENDS, seed=1, ratio=ratio).tolist()
+    assert chosen.tolist() == balanced(STARTS, ENDS, seed=1).tolist()
 
 
 def test_balanced_draws_by_seed_and_evenly():
@@ -500,5 +530,75 @@ def test_empty_weight():
     "of", [lambda zeros: balanced(zeros, zeros, 0), lambda zeros: empty_weight(zeros, zeros)]
 )
 def test_nothing_answered(of):
-    with pytest.raises(BadInput, match="no window bears an answer"):
+    with pytest.raises(BadInput, match="no window has an answer"):
         of(np.zeros(4, dtype=np.int32))
+
+
+SPLITS = {f"c{n:02}": "test" if n % 4 == 3 else "dev" if n % 4 == 2 else "train" for n in range(16)}
+
+
+RUN_SETTINGS = {
+    "weights": "package:tiny",
+    "revision": None,
+    "max_length": WINDOWS.max_length,
+    "step": WINDOWS.step,
+    "max_question_length": WINDOWS.max_question_length,
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The folder of a data set and of a tokenizer."""
+    folder = tmp_path_factory.mktemp("data")
+    marked_contracts.data_set(folder, SPLITS, seed=1)
+    marked_contracts.tokenizer().save_pretrained(folder / "weights")
+    return folder
+
+
+def parts(data, folder, **settings):
+    tables = (data / f"{name}.parquet" for name in ("contracts", "questions", "training_examples"))
+    given = RUN_SETTINGS | settings
+    return write_parts(*tables, given, data / "weights", folder, shards=2, processes=1)
+
+
+@pytest.mark.parametrize("share", ["dev", 0.25])
+def test_each_part_has_the_windows_of_its_contracts(data, tmp_path, share):
+    counts = parts(data, tmp_path, held_out=share)
+    found = {part: open_windows(tmp_path / part) for part in PARTS}
+    assert {part: set(windows.contracts) for part, windows in found.items()} == {
+        # The held-out contracts are among those that are trained on: a search leaves them out.
+        "train": {name for name, split in SPLITS.items() if split != "test"},
+        "validation": held_out_contracts(SPLITS, share),
+        "test": {name for name, split in SPLITS.items() if split == "test"},
+    }
+    assert {part: count["windows"] for part, count in counts.items()} == {
+        part: len(windows) for part, windows in found.items()
+    }
+    assert counts["train"]["answered_windows"] == np.count_nonzero(found["train"].start_positions) > 0
+    for part in ("validation", "test"):
+        assert counts[part]["answered_windows"] == np.count_nonzero(found[part].start_positions) == 0
+        assert counts[part]["examples"] == len(found[part].contracts) * len(WORDINGS)
+
+
+def test_a_part_opens_with_the_settings_and_wordings_that_it_was_cut_by(data, tmp_path):
+    parts(data, tmp_path, held_out="dev", revision="main")
+    assert json.loads((tmp_path / "test/features.json").read_text())["tokenizer"] == "package:tiny main"
+    wordings = question_texts(data / "questions.parquet")
+    assert wordings == WORDINGS
+    assert window_settings(RUN_SETTINGS) == WINDOWS
+    for part in PARTS:
+        WindowDataset(tmp_path / part, marked_contracts.tokenizer(), WINDOWS, wordings)
+
+
+def test_a_category_asked_in_two_wordings_is_refused(tmp_path):
+    rows = [
+        {"question_id": "a", "category": "Parties", "question": "Who?"},
+        {"question_id": "b", "category": "Parties", "question": "Which parties?"},
+    ]
+    pq.write_table(pa.Table.from_pylist(rows[:1]), tmp_path / "questions.parquet")
+    assert question_texts(tmp_path / "questions.parquet") == {"Parties": "Who?"}
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "questions.parquet")
+    with pytest.raises(
+        BadInput, match=r"^questions.parquet, b: the category 'Parties' has two different questions"
+    ):
+        question_texts(tmp_path / "questions.parquet")

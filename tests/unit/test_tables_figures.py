@@ -181,12 +181,6 @@ def test_bars_show_what_is_printed_and_ours_but_no_change():
     assert not [text for text in texts if "change" in text or "2.0" in text]
 
 
-def test_bars_that_were_not_run_are_left_out():
-    texts = _texts(draw("bars_before_after", _bars(None), "Bars"))
-    assert {"59.3", "61.3", "printed, fine-tuned"} <= set(texts)
-    assert not [text for text in texts if text.startswith("ours")]
-
-
 def test_the_histogram_sets_printed_centres_beside_ours():
     texts = set(_texts(_full("histogram")))
     assert {"printed, mean 225", "printed, median 146", "ours, mean 47", "ours, median 47"} <= texts

@@ -1,10 +1,13 @@
-"""What a table is made from: the provenance of its data sets, in the registry's words of today."""
+"""What tables read beside scores: the provenance of data sets, and the records of runs."""
 
 import json
 
 import pytest
 
+from lextables.tables.cells import Cell, build
 from lextables.tables.inputs import comparable, provenance
+from lextables.tables.render import markdown
+from lextables.tables.run_records import in_words, training, with_counts
 
 SOURCE = {"source": "snli", "file": "snli_1.0.zip", "variant": "release", "comparable": True, "note": ""}
 
@@ -26,3 +29,53 @@ def test_a_source_is_what_the_registry_says_of_it_today(census):
     assert not comparable(found)
     assert comparable(found[:1])
     assert comparable(provenance(census, {}))
+
+
+COUNTED = {
+    "requests": 5700, "unparseable": 3, "ties": 12, "disagreements": 40, "cut": 0, "first_listed": 0.612,
+    "first_listed_by_chance": 0.5, "outside": 0.031,
+}  # fmt: skip
+WORDS = (
+    "asked in 5,700 requests, 3 unparseable, 12 ties, 40 on which the two orders disagree, 0 with a text cut "
+    "to the window, what is listed first won 61.2 % (by chance 50.0 %), 3.1 % of the probability on no answer"
+)
+ASKED, READ = "runs/p/ask/bm25+llm/short-pairwise/seed0", "runs/p/retrieve/bm25/short/seed0"
+
+
+@pytest.fixture
+def root(tmp_path):
+    for run, record in ((ASKED, {"asked": COUNTED}), (READ, {})):
+        (tmp_path / run).mkdir(parents=True)
+        (tmp_path / run / "run.json").write_text(json.dumps(record))
+    return tmp_path
+
+
+def test_counts_in_words():
+    assert in_words(COUNTED) == WORDS
+    assert in_words({"requests": 2, "unparseable": 0, "first_listed": None, "outside": None}) == (
+        "asked in 2 requests, 0 unparseable"
+    )
+
+
+def test_the_first_score_of_a_model_says_what_was_counted(root):
+    cells = [
+        Cell("LLM", "NDCG", 0.5, runs=(ASKED,), reason="strict"),
+        Cell("LLM", "precision", 0.4, runs=(ASKED,)),
+        Cell("of a category", "LLM", 0.4, runs=(ASKED,)),
+        Cell("BM25", "NDCG", 0.3, runs=(READ,)),
+        Cell("both", "NDCG", 0.3, runs=(READ, ASKED)),
+        Cell("none", "NDCG", None, reason="not here"),
+    ]
+    found = [cell.reason for cell in with_counts(cells, root)]
+    assert found == [f"strict; {WORDS}", "", "", "", "", "not here"]
+
+
+def test_it_is_a_footnote_of_the_table(root):
+    cells = with_counts([Cell("LLM", "NDCG", 0.5, decimals=2, runs=(ASKED,))], root)
+    assert WORDS in markdown("A table", "here", build([], cells, comparable=True), name="table1")
+
+
+def test_the_training_of_a_run_is_that_of_the_weights_that_it_read():
+    trained = {"device": "a GPU", "seconds": 3600.0}
+    assert training({"device": "a CPU", "trained": trained}) == trained == training(trained)
+    assert training({"device": "a CPU", "trained": [trained, {}]}) == trained

@@ -1,4 +1,4 @@
-"""What is counted of a training and a reading, by hand; and that nothing hangs on it."""
+"""Throughput of training and inference, counted by hand, and numerical precision."""
 
 import os
 
@@ -46,7 +46,7 @@ BERT = BertConfig(
 A_LAYER = 4 * (8 * 8 + 8) + (8 * 20 + 20) + (20 * 8 + 8) + 2 * (2 * 8)
 
 
-def test_a_token_costs_its_parameters_and_what_it_attends_to():
+def test_operations_by_hand():
     found = cost(encoder(BertForQuestionAnswering(BERT)))
     assert found == Cost(3 * A_LAYER, 8, {math.inf: 3}) == cost(BertModel(BERT))
     # Texts of 3 and 5 tokens: every one of these is looked at by each of its text, in three layers.
@@ -54,7 +54,7 @@ def test_a_token_costs_its_parameters_and_what_it_attends_to():
     assert found.flops(torch.tensor([3, 5])).item() == by_hand
 
 
-def test_a_token_attends_to_no_more_than_its_window():
+def test_attention_windows():
     windows = {
         "bigbird": {(1 + 5) * 2: 2},
         "modernbert": {math.inf: 1, 8: 1},
@@ -70,7 +70,7 @@ def test_a_token_attends_to_no_more_than_its_window():
     assert one.flops(torch.tensor([10])).item() == 4 * 10 * 4
 
 
-def test_layers_that_share_their_parameters_cost_as_many():
+def test_shared_parameters_count_in_each_layer():
     settings = {"hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 20, "embedding_size": 8}
     one, three = (
         cost(AutoModel.from_config(AlbertConfig(num_hidden_layers=layers, vocab_size=50, **settings)))
@@ -95,7 +95,7 @@ def mask(*lengths):
     return {"attention_mask": torch.tensor([[int(at < n) for at in range(max(lengths))] for n in lengths])}
 
 
-def test_a_record_says_how_many_tokens_a_second_and_how_much_was_padding(tmp_path, clock):
+def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
     model = BertForQuestionAnswering(BERT)
     with recorded(tmp_path, {}):
         with measured(TRAINING, model):
@@ -124,21 +124,21 @@ def test_a_record_says_how_many_tokens_a_second_and_how_much_was_padding(tmp_pat
     assert (reading["tokens"], reading["places"], reading["seconds"]) == (6, 20, 8.0)
 
 
-def test_a_model_of_word_vectors_has_no_cost(tmp_path, clock):
+def test_word_vectors_have_no_operations(tmp_path, clock):
     with recorded(tmp_path, {}), measured(READING, torch.nn.Embedding(3, 2)):
         count_lengths(torch.tensor([4]), 4)
         clock.now += 1
     assert "model_flops_share" not in loaded(tmp_path / "run.json")["throughput"][READING]
 
 
-def test_what_counts_nothing_says_nothing(tmp_path):
+def test_nothing_is_recorded_without_counts(tmp_path):
     count(mask(3))
     with recorded(tmp_path, {}), measured(READING, BertModel(BERT)):
         pass
     assert "throughput" not in loaded(tmp_path / "run.json")
 
 
-def test_a_device_is_measured_without_a_common_draw():
+def test_measuring_a_device_does_not_use_the_global_generator():
     before = torch.get_rng_state()
     found = matrix_rate.__wrapped__(CPU, torch.float32, "float32")
     assert torch.equal(torch.get_rng_state(), before)
@@ -156,7 +156,7 @@ class Texts(torch.utils.data.Dataset):
         }  # fmt: skip
 
 
-def test_the_weights_are_the_same_without_a_count(tmp_path, monkeypatch):
+def test_counting_does_not_change_the_weights(tmp_path, monkeypatch):
     def trained(name):
         torch.manual_seed(0)
         model = BertForQuestionAnswering(BERT)
@@ -178,13 +178,13 @@ def test_the_weights_are_the_same_without_a_count(tmp_path, monkeypatch):
     assert all(torch.equal(counted[name], alone[name]) for name in counted)
 
 
-def test_no_training_runs_anew_for_a_count():
+def test_throughput_is_not_in_fingerprints():
     assert "lextables/models/throughput.py" not in digests("lextables.models.checkpoints")
 
 
 @pytest.mark.parametrize("has", [True, False])
 @pytest.mark.parametrize("asked", [True, False])
-def test_a_gpu_trains_in_bfloat16_and_a_processor_where_it_is_asked(monkeypatch, has, asked):
+def test_mixed_precision(monkeypatch, has, asked):
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: has)
     gpu, processor = (
         arguments("work", 1, seed=0, save_every=0, device=torch.device(kind), bf16=asked)
@@ -197,16 +197,16 @@ def test_a_gpu_trains_in_bfloat16_and_a_processor_where_it_is_asked(monkeypatch,
     assert [given["dataloader_num_workers"] > 0 for given in (gpu, processor)] == [True, False]
 
 
-def test_a_gpu_multiplies_in_tf32_within_its_context_alone(monkeypatch):
+def test_tf32(monkeypatch):
     gpu = torch.device("cuda")
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: False)
     with precision.tf32(gpu):  # one that is too old
-        assert precision.in_words(torch.float32, gpu) == "float32"
+        assert precision.precision_name(torch.float32, gpu) == "float32"
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: True)
     with precision.tf32(gpu):
-        assert precision.in_words(torch.float32, gpu) == "TF32"
-        assert precision.in_words(torch.bfloat16, gpu) == "bfloat16"
-        assert precision.in_words(torch.float32, CPU) == "float32"
+        assert precision.precision_name(torch.float32, gpu) == "TF32"
+        assert precision.precision_name(torch.bfloat16, gpu) == "bfloat16"
+        assert precision.precision_name(torch.float32, CPU) == "float32"
     for device, wanted in ((gpu, False), (CPU, True)):
         with precision.tf32(device, wanted):
-            assert precision.in_words(torch.float32, gpu) == "float32"
+            assert precision.precision_name(torch.float32, gpu) == "float32"

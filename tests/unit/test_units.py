@@ -5,15 +5,14 @@ import pytest
 
 from lextables.metrics import answers, classification, marks
 from lextables.metrics.classification import GROUPED, MOST_UNITS, by_key
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
+from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.metrics.spans import gold, nbest_rows, scores, sweep
 from lextables.metrics.spans_by_contract import by_contract
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.units import UNITS
 from lextables.tasks.classification.scoring import score
 from lextables.tasks.retrieval import scoring
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.schema import prediction_rows
+from lextables.tasks.retrieval.collection import Collection, prediction_rows
 
 RNG = np.random.default_rng(0)
 
@@ -172,9 +171,9 @@ def test_of_spans(tmp_path):
         for row in questions
         for rank, text in enumerate((f"some words of {row['question_id']}", "nothing of the kind"))
     ]  # fmt: skip
-    told = {"relaxed": None, "low_thresholds": sweep()[-2:].tolist()}
-    rows = scores(predicted, questions, gold_rows, resamples=10, **told)
-    units = by_contract(nbest_rows(predicted), gold(questions, gold_rows), **told)
+    settings = {"relaxed": None, "low_thresholds": sweep()[-2:].tolist()}
+    rows = scores(predicted, questions, gold_rows, resamples=10, **settings)
+    units = by_contract(nbest_rows(predicted), gold(questions, gold_rows), **settings)
     found = check(rows, units, tmp_path, {"all"})
     assert {metric for metric, _ in found} == {"AUPR"} and len(units) == 5
     # Without a contract the area is that of the rest.
@@ -182,7 +181,7 @@ def test_of_spans(tmp_path):
     kept = [row for row in predicted if not row["question_id"].startswith("c0")]
     values = {
         (row["metric"], row["group"]): row["value"]
-        for row in scores(kept, rest, gold_rows, resamples=10, **told)
+        for row in scores(kept, rest, gold_rows, resamples=10, **settings)
     }
     whole = np.mean(found["AUPR", "all"])
     others = [row["value"] for row in units if row["unit"] != "c0"]

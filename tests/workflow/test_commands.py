@@ -1,7 +1,7 @@
-"""The commands of the pages: each one that a reader may copy is there to be run.
+"""Every command in the documentation works.
 
-A `snakemake` line is planned by a dry run, with a word of ours for each placeholder; of the others the
-targets, files and options exist.  A command that says what no table here knows fails, and gets its entry.
+`snakemake` commands are planned by a dry run, with a value for each placeholder; for other commands the
+targets, files and options exist.  A new placeholder needs an entry in `PLACEHOLDERS`.
 """
 
 import json
@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
+import mistakes
 from forked import Server
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted(path for path in (ROOT / "docs").glob("*.md") if path.name != "mistakes.md"),
+    *sorted((ROOT / "docs").glob("*.md")),
 ]
 BEGINS = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\S*/)?(?:snakemake|make|python|pip)(?= [^=]|$)")
-# What a reader puts in, and what stands for it here; /here is a folder with the files below.
+# {placeholder: its value in these tests}; /here is a folder with the files below.
 PLACEHOLDERS = {
     "../shared/mirror": "/here/mirror",
     "mirror=…": "mirror=/here/mirror",
@@ -59,31 +60,32 @@ FILES = {
     "mirror/caselaw/VolumesMetadata.json": VOLUMES,
     "results/sources/caselaw/VolumesMetadata.json": VOLUMES,
 }
-# What is not planned here, and why.
-ELSEWHERE = {
-    ".venv/bin/snakemake --cores 2 data --config papers=[ledgar]": "test_sixth_paper has the paper",
-    ".venv/bin/snakemake -n": "a program of its own is timed there",
+# {command that is not planned here: reason}
+NOT_PLANNED = {
+    ".venv/bin/snakemake --cores 2 leasesearch --config papers=[leasesearch]": "the paper is an example",
+    ".venv/bin/snakemake --cores 2 data --config papers=[leasesearch]": "the paper is an example",
+    ".venv/bin/snakemake -n": "only its time is documented",
     ".venv/bin/snakemake --unlock": "plans nothing",
-    ".venv/bin/snakemake plan": "test_plan says it",
-    ".venv/bin/snakemake plan --config data=release models=paper device=cuda": "the same",
+    ".venv/bin/snakemake plan": "in test_plan",
+    ".venv/bin/snakemake plan --config data=release models=paper device=cuda": "in test_plan",
 }
 
 
 def commands(page):
-    """Every command of a page, in an indented or fenced block or between backticks, on one line each."""
-    text = page.read_text(encoding="utf-8")
+    """All commands of a page, each on one line: in indented or fenced blocks, or between backticks."""
+    text = page.read_text(encoding="utf-8").partition(mistakes.HEADING)[0]
     blocks = re.findall(r"(?:^ {4}.*\n|^ *\n)+", text, re.MULTILINE)
     blocks += re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    found = []
+    lines = []
     for block in blocks:
-        found += [line.split("  #")[0].strip() for line in whole_lines(re.sub(r"\\\n\s*", "", block))]
+        lines += [line.split("  #")[0].strip() for line in joined_lines(re.sub(r"\\\n\s*", "", block))]
     inline = re.findall(r"`([^`\n]+)`", text)
-    found += [span for span in inline if re.match(r"(\S*/)?(snakemake|make) ", span)]
-    return [line for line in found if BEGINS.match(line)]
+    lines += [span for span in inline if re.match(r"(\S*/)?(snakemake|make) ", span)]
+    return [line for line in lines if BEGINS.match(line)]
 
 
-def whole_lines(block):
-    """The lines of a block; a quoted value may go on in the next one."""
+def joined_lines(block):
+    """The lines of a block; a quoted value may continue on the next line."""
     line = ""
     for part in block.splitlines():
         line = f"{line} {part.strip()}".strip()
@@ -92,18 +94,14 @@ def whole_lines(block):
             line = ""
 
 
-def every(program):
-    """Each different command of the pages that starts with a program, with the first page that has it."""
-    found = {}
-    for page in PAGES:
-        for line in commands(page):
-            if Path(BEGINS.match(line)[0].split()[-1]).name == program:
-                found.setdefault(line, page.name)
-    return found
+def commands_of(program):
+    """The different commands of all pages that start with a program."""
+    lines = dict.fromkeys(line for page in PAGES for line in commands(page))
+    return [line for line in lines if Path(BEGINS.match(line)[0].split()[-1]).name == program]
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "docs/mistakes.md"], ids=lambda page: page.name)
-def test_a_command_begins_with_a_program_that_make_installs(page):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_command_starts_with_a_program_that_make_installs(page):
     installed = Path(sys.executable).parent
     for line in commands(page):
         program = BEGINS.match(line)[0].split()[-1].removeprefix("path/to/lextables/")
@@ -114,44 +112,44 @@ def test_a_command_begins_with_a_program_that_make_installs(page):
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory):
-    """What a dry run of a command in the project's folder comes to; results lie elsewhere."""
+    """Runs a dry run of a command, with results in a temporary folder; returns exit code and output."""
     folder, server = tmp_path_factory.mktemp("data"), Server()
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
     def plan(line):
-        for word, ours in PLACEHOLDERS.items():
-            line = line.replace(word, ours)
-        words = shlex.split(line.replace("/here/", f"{folder}/"))[1:]
-        where = [] if "--directory" in words else ["--directory", str(folder)]
-        return server(ROOT, ["--dry-run", "--quiet", "all", *where, *words], {})
+        for placeholder, value in PLACEHOLDERS.items():
+            line = line.replace(placeholder, value)
+        arguments = shlex.split(line.replace("/here/", f"{folder}/"))[1:]
+        where = [] if "--directory" in arguments else ["--directory", str(folder)]
+        return server(ROOT, ["--dry-run", "--quiet", "all", *where, *arguments], {})
 
     yield plan
     server.close()
 
 
-@pytest.mark.parametrize("line", [line for line in every("snakemake") if line not in ELSEWHERE])
+@pytest.mark.parametrize("line", [line for line in commands_of("snakemake") if line not in NOT_PLANNED])
 def test_a_command_can_be_planned(planned, line):
     assert any(option in line for option in ("--cores", "--workflow-profile", " plan ")), "it would not start"
     left = re.search(r"<[^>]+>|…", "".join(re.split("|".join(map(re.escape, PLACEHOLDERS)), line)))
-    assert not left, f"PLACEHOLDERS has nothing for {left}"
-    code, said = planned(line)
-    assert code == 0, said[-2000:]
+    assert not left, f"PLACEHOLDERS has no value for {left}"
+    code, output = planned(line)
+    assert code == 0, output[-2000:]
 
 
-def test_what_is_not_planned_is_still_said():
-    assert ELSEWHERE.keys() <= every("snakemake").keys()
+def test_commands_that_are_not_planned_are_still_documented():
+    assert NOT_PLANNED.keys() <= set(commands_of("snakemake"))
 
 
-def test_every_target_of_make_is_there():
+def test_every_documented_target_of_make_exists():
     targets = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    asked = {line.split()[1] for line in every("make")}
+    asked = {line.split()[1] for line in commands_of("make")}
     assert {"run", "test"} <= asked <= set(targets[1].split())
 
 
-def test_programs_have_the_files_and_options_that_pages_give_them():
-    lines = list(every("python")) + list(every("pip"))
+def test_files_and_options_of_other_programs_exist():
+    lines = commands_of("python") + commands_of("pip")
     assert len(lines) > 10
     for line in lines:
         words = line.split()

@@ -1,4 +1,4 @@
-"""What later jobs need of a network, fetched first: from a hub on loopback, and then from none."""
+"""`fetch` downloads everything that needs a network, here from a hub on loopback; later runs need none."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import model_hub
 
 ROOT = Path(__file__).parents[2]
-# The models of ACORD's paper that no package brings.
+# Models of the ACORD paper that are not installed as packages.
 MODELS = {"models--cross-encoder--ms-marco-MiniLM-L6-v2"}
 
 

@@ -1,4 +1,4 @@
-"""Mistakes of users, each made as a user makes it: one sentence is the last line on the screen."""
+"""Mistakes of users on the command line: the last line of the output is one sentence."""
 
 import re
 import shlex
@@ -17,7 +17,7 @@ def server():
 
 
 @pytest.mark.parametrize("mistake", mistakes.ALL, ids=lambda mistake: mistake["did"])
-def test_a_mistake_ends_with_one_sentence_that_is_the_last_line(mistake, tmp_path, server):
+def test_the_last_line_says_what_is_wrong(mistake, tmp_path, server):
     for name, text in mistake.get("with", {}).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -31,5 +31,5 @@ def test_a_mistake_ends_with_one_sentence_that_is_the_last_line(mistake, tmp_pat
     assert not list(tmp_path.glob("results/**/*.parquet"))
 
 
-def test_the_page_is_made_of_the_list():
+def test_the_page_is_generated_from_the_list():
     assert mistakes.PAGE.read_text(encoding="utf-8") == mistakes.page()

@@ -1,4 +1,4 @@
-"""lextables as a module of another workflow: its rules work, and the rest is left alone."""
+"""lextables as a module of another workflow: its rules run, and the host keeps its output and signals."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ rule count_rows:
     output: "rows.txt"
     shell: "wc -l < {input} > {output}"
 onstart:
-    print("interrupts as ever:", signal.getsignal(signal.SIGINT) == before)
+    print("handler of interrupts unchanged:", signal.getsignal(signal.SIGINT) == before)
 """
 
 
@@ -39,5 +39,5 @@ def test_a_workflow_in_another_folder_makes_a_table(tmp_path):
     assert int((tmp_path / "rows.txt").read_text()) == len((tmp_path / TABLE).read_text().splitlines()) > 1
     assert "Job stats:" in run.stdout
     assert "lextables:" not in run.stdout
-    assert "interrupts as ever: True" in run.stdout
+    assert "handler of interrupts unchanged: True" in run.stdout
     assert not (tmp_path / ".snakemake/lextables.lock").exists()

@@ -1,7 +1,7 @@
-"""CUAD and MAUD for a person with public files only: archives that hold what the releases hold, and no more.
+"""CUAD and MAUD from public files only: archives with the files of the releases, and no others.
 
-The archives are laid out like the published ones, around the sample's contracts; in a copy of the registry
-their digests stand in place of the published ones, so that the pipeline takes them for the release.
+The archives have the layout of the published ones and the sample's contracts.  A copy of the registry has
+their digests in place of the published ones, so that the pipeline takes them for the release.
 """
 
 import hashlib
@@ -29,24 +29,24 @@ def members(path):
 
 
 def packed(contents):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(contents.items()):
             archive.writestr(name, content)
-    return made.getvalue()
+    return file.getvalue()
 
 
 def archives():
-    """The published files by their place in a mirror."""
+    """{path in a mirror: content} of the published files."""
     squad = members(SAMPLE / "cuad/data.zip")
     cuad = members(SAMPLE / "cuad/CUAD_v1.zip")
-    # Zenodo's zip has besides the texts, the PDFs and the clause table these (its readme, "Format").
+    # Other files of Zenodo's zip, beside the texts, the PDFs and the clause table (its readme, "Format").
     cuad["CUAD_v1/CUAD_v1_README.txt"] = b"A readme."
     cuad["CUAD_v1/CUAD_v1.json"] = squad["CUADv1.json"]
     cuad |= {f"CUAD_v1/label_group_xlsx/Label Report - {n}.xlsx": b"PK" for n in range(28)}
     maud = members(SAMPLE / "maud/maud_v1.zip")
     maud = {f"MAUD_v1/{name.partition('/')[2]}": content for name, content in maud.items()}
-    found = {
+    files = {
         "cuad/data.zip": packed(squad),
         "cuad/CUAD_v1.zip": packed(cuad),
         "maud/maud_v1.zip": packed(maud),
@@ -56,30 +56,19 @@ def archives():
         *(SAMPLE / "maud/best_found_hps").rglob("*.*"),
         *(SAMPLE / "maud_extraction" / name for name in SQUAD),
     ):
-        found[path.relative_to(SAMPLE).as_posix()] = path.read_bytes()
-    return found
+        files[path.relative_to(SAMPLE).as_posix()] = path.read_bytes()
+    return files
 
 
 def snakemake(project, folder, *arguments):
-    profile = ("--workflow-profile", project / "profiles/default")
-    words = (
-        "--snakefile",
-        project / "Snakefile",
-        "--directory",
-        folder,
-        *profile,
-        "--cores",
-        "2",
-        *arguments,
-    )
-    run = forked.snakemake(folder, *words, package=False)
+    run = forked.snakemake(project, "--directory", folder, "--cores", "2", *arguments, package=False)
     assert run.returncode == 0, run.stderr[-4000:]
     return run.stdout + run.stderr
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The folder of the data sets that were built from the archives."""
+    """The folder of the data sets built from the archives."""
     folder = tmp_path_factory.mktemp("release")
     project = folder / "project"
     for name in ("workflow", "resources", "profiles", "envs"):
@@ -109,14 +98,14 @@ def rows(folder, name):
 
 @pytest.mark.parametrize("name", ["cuad", "maud", "maud_extraction"])
 def test_the_data_sets_are_those_of_the_release(built, name):
-    found = census(built, name)
-    assert {source["variant"] for source in found["sources"]} == {"release"}
-    assert all(source["comparable"] for source in found["sources"])
-    # The rows are the sample's, so that their hashes are registered.
+    built_census = census(built, name)
+    assert {source["variant"] for source in built_census["sources"]} == {"release"}
+    assert all(source["comparable"] for source in built_census["sources"])
+    # The rows are the sample's, so their hashes are registered.
     paper = yaml.safe_load((ROOT / f"resources/papers/{name.partition('_')[0]}.yaml").read_text())
     registered = paper["data"][name]["census"]["sample"]
-    for table, counted in found["data"].items():
-        assert counted["rows_sha256"] == registered[table]["rows_sha256"], table
+    for table, counts in built_census["data"].items():
+        assert counts["rows_sha256"] == registered[table]["rows_sha256"], table
 
 
 def test_types_and_pages_come_from_the_pdfs(built):
@@ -146,23 +135,19 @@ def test_spans_come_from_the_squad_files(built):
     assert files > set(SQUAD) and "extraction_spans.json" not in files
 
 
-def test_no_rule_wants_a_file_that_was_not_published(tmp_path):
-    """With no mirror, everything that is fetched has an address and is the publisher's own."""
+def test_every_file_of_a_full_rebuild_is_published_and_has_an_address(tmp_path):
     config = ("--config", "data=release", "models=paper", "papers=[cuad,maud]")
     planned = snakemake(ROOT, tmp_path, "--dry-run", "data", *config)
     sources = registry.load(ROOT / "resources/sources.yaml")
-    wanted = sorted(
-        {
-            line.split("results/sources/")[1].removesuffix(",")
-            for line in planned.replace(", ", "\n").splitlines()
-            if "results/sources/" in line and not line.endswith(".json.json")
-        }
-    )
-    found = 0
-    for name in wanted:
+    names = {
+        line.split("results/sources/")[1].removesuffix(",")
+        for line in planned.replace(", ", "\n").splitlines()
+        if "results/sources/" in line and not line.endswith(".json.json")
+    }
+    checked = 0
+    for name in sorted(names):
         source, _, file = name.partition("/")
-        if file in sources[source].files:
-            entry = sources[source].files[file]
+        if entry := sources[source].files.get(file):
             assert entry.released and entry.addresses, name
-            found += 1
-    assert found == 3 + 1 + 6 + 3
+            checked += 1
+    assert checked == 3 + 1 + 6 + 3

@@ -1,6 +1,6 @@
-"""The sample through a real SLURM and profiles/slurm.
+"""The sample on a real SLURM with profiles/slurm.
 
-The GPUs are counted and compute nothing, so the command says which rules ask for one.
+The node's GPUs are only counted, so jobs run on the CPU and the command line says which rules request a GPU.
 """
 
 import os
@@ -25,8 +25,8 @@ TOO_LITTLE = "acord_retrieve_dense:mem_mb=300 * attempt ** 2"  # at first
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    if hindrance := slurm_cluster.hindrance():
-        pytest.skip(hindrance)
+    if reason := slurm_cluster.missing():
+        pytest.skip(reason)
     with slurm_cluster.running(tmp_path_factory.mktemp("slurm")) as cluster:
         yield cluster
 
@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
 
 @contextmanager
 def snakemake(cluster, folder, *targets, gpus=(), more=()):
-    """A run that submits to the cluster, and the file that its screen is."""
+    """A run that submits to the cluster, and the file with its output."""
     command = ["snakemake", "--workflow-profile", "profiles/slurm", "--directory", str(folder), *more]
     command += ["--slurm-partition-config", str(folder / "partitions.yaml"), "--latency-wait", "10"]
     if gpus:
@@ -66,29 +66,29 @@ def snakemake(cluster, folder, *targets, gpus=(), more=()):
             run.wait()
 
 
-def test_gpus_are_counted_and_a_job_that_was_killed_for_its_memory_asks_for_more(cluster, folder):
-    together, asked = [], set()
+def test_jobs_wait_for_a_gpu_and_a_job_that_ran_out_of_memory_requests_more(cluster, folder):
+    gpu_jobs, memory_requests = [], set()
     with snakemake(cluster, folder, *TARGETS, gpus=[*ON_GPU, TOO_LITTLE]) as (run, screen):
         while run.poll() is None:
-            there = cluster.queue("kTPm")
-            on_gpu = [state for _, state, partition, _ in there if partition == "accelerated"]
-            together.append((on_gpu.count("RUNNING"), on_gpu.count("PENDING")))
-            asked |= {memory for rule, *_, memory in there if "acord_retrieve_dense" in rule}
+            queue = cluster.queue("kTPm")
+            on_gpu = [state for _, state, partition, _ in queue if partition == "accelerated"]
+            gpu_jobs.append((on_gpu.count("RUNNING"), on_gpu.count("PENDING")))
+            memory_requests |= {memory for rule, *_, memory in queue if "acord_retrieve_dense" in rule}
         assert run.wait() == 0, screen.read_text()
-    assert max(running for running, _ in together) == 2
-    assert any(running == 2 and waiting for running, waiting in together)
-    assert asked == {"300M", "1200M"}
+    assert max(running for running, _ in gpu_jobs) == 2
+    assert any(running == 2 and waiting for running, waiting in gpu_jobs)
+    assert memory_requests == {"300M", "1200M"}
 
 
-def test_a_fault_of_a_job_on_a_node_is_the_last_line(cluster, folder):
+def test_an_error_of_a_job_on_a_node_is_the_last_line(cluster, folder):
     (folder / TARGETS[1]).unlink()
     with snakemake(cluster, folder, TARGETS[1]) as (run, screen):
         assert run.wait(400) == 1
-    words = "config: device = 'cuda' but this machine has no usable GPU; set device to auto or cpu."
-    assert screen.read_text().splitlines()[-1] == words
+    message = "config: device = 'cuda' but this machine has no usable GPU; set device to auto or cpu."
+    assert screen.read_text().splitlines()[-1] == message
 
 
-def test_a_killed_run_is_followed_by_another_when_its_jobs_are_gone(cluster, folder):
+def test_after_a_killed_run_the_next_one_waits_for_its_jobs_to_be_gone(cluster, folder):
     options = {"gpus": ON_GPU, "more": ["--forcerun", TARGETS[0]]}
     cluster.ask("scontrol", "update", "partition=accelerated", "state=down")
     with snakemake(cluster, folder, TARGETS[0], **options) as (run, _):
@@ -98,8 +98,8 @@ def test_a_killed_run_is_followed_by_another_when_its_jobs_are_gone(cluster, fol
         os.kill(run.pid, 9)
     with snakemake(cluster, folder, TARGETS[0], **options) as (run, screen):
         assert run.wait(400) == 1
-    words, _, command = screen.read_text().splitlines()[-1].partition("; wait for them, or run ")
-    assert words == "Jobs of a run that was killed may still be in the cluster's queue"
+    message, _, command = screen.read_text().splitlines()[-1].partition("; wait for them, or run ")
+    assert message == "Jobs of a run that was killed may still be in the cluster's queue"
     assert command == f"scancel {number}."
     cluster.ask(*command.rstrip(".").split())
     cluster.ask("scontrol", "update", "partition=accelerated", "state=up")

@@ -23,7 +23,7 @@ localrules:
 
 # The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are no output: a failed job's outputs are
 # deleted, and these are what it goes on from.  Each is held to the digest in the shard's record.
-rule caselaw_volumes:
+use rule base as caselaw_volumes with:
     output:
         f"{RESULTS}/sources/caselaw/{{shard}}.json",
     log:
@@ -32,9 +32,8 @@ rule caselaw_volumes:
         f"{RESULTS}/benchmarks/caselaw_volumes/{{shard}}.tsv"
     wildcard_constraints:
         shard="|".join(VOLUMES),
-    conda:
-        ENVIRONMENT
     params:
+        script="caselaw_volumes",
         registries=SOURCE_REGISTRIES,
         volumes=lambda wildcards: VOLUMES[wildcards.shard],
         pins=volume_pins,
@@ -43,11 +42,9 @@ rule caselaw_volumes:
         skip=CONFIG.bad_volumes == "skip",
     message:
         "Fetching {wildcards.shard} and the volumes after it: a mirror first, then static.case.law."
-    script:
-        "../scripts/caselaw_volumes.py"
 
 
-rule caselaw_opinions:
+use rule base as caselaw_opinions with:
     input:
         f"{RESULTS}/sources/caselaw/{{shard}}.json",
     output:
@@ -57,12 +54,8 @@ rule caselaw_opinions:
         f"{RESULTS}/logs/caselaw_opinions/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/caselaw_opinions/{{shard}}.tsv"
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("caselaw_opinions"),
         skip=CONFIG.bad_volumes == "skip",
-        code=code("caselaw_opinions.py"),
     message:
         "Reading the opinions of {wildcards.shard} and the volumes after it."
-    script:
-        "../scripts/caselaw_opinions.py"

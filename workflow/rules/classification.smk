@@ -1,4 +1,4 @@
-# Classification: texts or pairs, and heads with answers; predictions are a probability for each answer.
+# Classification: texts or pairs, and heads with answers; the predictions are a probability for each answer.
 #
 #   in    {RESULTS}/data/{dataset}/{examples,heads,texts}.parquet, under the names in the registry
 #   out   {RESULTS}/features/classification/...; {RESULTS}/runs/{dataset}/..., scores beside each run
@@ -25,7 +25,7 @@ include: "functions/classification.smk"
 
 
 # Each text once, for all heads.
-rule classification_features:
+use rule base as classification_features with:
     input:
         examples=data("{dataset}", "examples"),
         texts=lambda wildcards: data(wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts),
@@ -38,177 +38,92 @@ rule classification_features:
     wildcard_constraints:
         dataset=CLASSIFIED,
         length=r"\d+",
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("classification_features"),
         weights=tokenizer_of,
         views=tokenised_views,
-        code=code("classification_features.py"),
     message:
         "Tokenising the texts of {wildcards.dataset} for {wildcards.model}, {wildcards.length} tokens at most."
-    script:
-        "../scripts/classification_features.py"
 
 
 # Search and single-task models are read while they are trained, and their weights are deleted: 144 models would
 # fill a disk.
-rule classification_search:
+use rule base_model_run as classification_search with:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=examples_and_heads,
-        tokens=tokens_of("search"),
-        choice=[],
-        start=[],
-    output:
-        predictions=f"{run_folder('search')}/predictions.parquet",
-        record=f"{run_folder('search')}/run.json",
-    log:
-        f"{run_folder('search')}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/search/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        tokens=tokens_of,
+        choice=choice_of,
+        start=weights_of,
     wildcard_constraints:
         dataset=CLASSIFIED,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
-    params:
         experiment="search",
-        settings=of_run("search"),
+    params:
+        **script_params("classification_train"),
         splits=splits_of("training", "validation"),
-        device=CONFIG.device,
-        work=work("search"),
-        code=code("classification_train.py"),
+        work=work,
     message:
         "Training {wildcards.model} on {wildcards.dataset} and reading the validation examples ({wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/classification_train.py"
 
 
 use rule classification_search as classification_single_task with:
-    input:
-        census=f"{RESULTS}/data/{{dataset}}/census.json",
-        data=examples_and_heads,
-        tokens=tokens_of("single-task"),
-        choice=choice_for("single-task"),
-        start=[],
-    output:
-        predictions=f"{run_folder('single-task')}/predictions.parquet",
-        record=f"{run_folder('single-task')}/run.json",
-    log:
-        f"{run_folder('single-task')}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/single-task/{{model}}/{{condition}}/seed{{seed}}.tsv"
-    params:
+    wildcard_constraints:
+        dataset=CLASSIFIED,
         experiment="single-task",
-        settings=of_run("single-task"),
+    params:
         splits=splits_of("final", "test"),
-        work=work("single-task"),
     message:
         "Training {wildcards.model} for each head of {wildcards.dataset} and reading the test examples ({wildcards.condition}, seed {wildcards.seed})."
 
 
-CLASSIFICATION_TRAIN = run_folder("train")
-
-
-use rule classification_search as classification_train with:
-    input:
-        census=f"{RESULTS}/data/{{dataset}}/census.json",
-        data=examples_and_heads,
-        tokens=tokens_of("train"),
-        choice=choice_for("train"),
-        start=weights_for("train"),
+use rule classification_single_task as classification_train with:
     output:
-        weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
-        record=f"{CLASSIFICATION_TRAIN}/run.json",
-    log:
-        f"{CLASSIFICATION_TRAIN}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        weights=directory(f"{RUN}/weights"),
+        record=f"{RUN}/run.json",
     wildcard_constraints:
         dataset=CLASSIFIED,
-        model=CLASSIFICATION_NEURAL,
-    params:
         experiment="train",
-        settings=of_run("train"),
-        splits=splits_of("final", "test"),
-        work=work("train"),
+        model=CLASSIFICATION_NEURAL,
     message:
         "Training {wildcards.model} for all heads of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
 
 
-rule classification_choose:
+use rule base_choice as classification_choose with:
     input:
         data=examples_and_heads,
         published=lambda wildcards: (
-            data(wildcards.dataset, "published_settings")
-            if settings(wildcards, experiment="choice")["published"]
-            else []
+            data(wildcards.dataset, "published_settings") if settings(wildcards)["published"] else []
         ),
-        searched=needed_by("choice"),
-    output:
-        f"{run_folder('choice', seed=0)}/run.json",
-    log:
-        f"{RESULTS}/logs/{{dataset}}/choice/{{model}}/{{condition}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/choice/{{model}}/{{condition}}.tsv"
+        searched=needs,
     wildcard_constraints:
         dataset=CLASSIFIED,
-    conda:
-        ENVIRONMENT
+        experiment="choice",
     params:
-        settings=of_run("choice"),
+        **script_params("classification_choose"),
         splits=splits_of("validation"),
-        code=code("classification_choose.py"),
     message:
         "Choosing the settings of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."
-    script:
-        "../scripts/classification_choose.py"
 
 
-CLASSIFICATION_READ = run_folder("read")
-
-
-rule classification_read:
+use rule base_model_run as classification_read with:
     input:
         data=examples_and_heads,
-        tokens=tokens_of("read"),
-        weights=weights_for("read"),
-    output:
-        predictions=f"{CLASSIFICATION_READ}/predictions.parquet",
-        record=f"{CLASSIFICATION_READ}/run.json",
-    log:
-        f"{CLASSIFICATION_READ}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        tokens=tokens_of,
+        weights=weights_of,
     wildcard_constraints:
         dataset=CLASSIFIED,
+        experiment="read",
         model=CLASSIFICATION_NEURAL,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240),
     params:
-        settings=of_run("read"),
+        **script_params("classification_read"),
         splits=splits_of("test"),
-        device=CONFIG.device,
-        code=code("classification_read.py"),
     message:
         "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/classification_read.py"
 
 
-rule classification_vectors:
-    input:
-        examples=data("{dataset}", "examples"),
-        texts=lambda wildcards: data(wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts),
+use rule classification_features as classification_vectors with:
     output:
         vectors=TEXT_VECTORS,
     log:
@@ -218,142 +133,85 @@ rule classification_vectors:
     wildcard_constraints:
         dataset=CLASSIFIED,
         piece=r"\d+",
-    conda:
-        ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(4000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240, mem_mb=4000),
     params:
+        **script_params("classification_vectors"),
         weights=encoder_of,
         views=encoded_views,
         device=CONFIG.device,
-        code=code("classification_vectors.py"),
     message:
         "Encoding the texts of {wildcards.dataset} with {wildcards.encoder}, in pieces of {wildcards.piece} words."
-    script:
-        "../scripts/classification_vectors.py"
 
 
 # Linear baselines: no tokens, no GPU.
-rule classification_train_linear:
+use rule base_run as classification_train_linear with:
     input:
         data=classified_texts,
-        vectors=vectors_for("train", TEXT_VECTORS, piece="piece"),
+        vectors=vectors_of(TEXT_VECTORS, piece="piece"),
     output:
-        weights=directory(f"{CLASSIFICATION_TRAIN}/weights"),
-        record=f"{CLASSIFICATION_TRAIN}/run.json",
-    log:
-        f"{CLASSIFICATION_TRAIN}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        weights=directory(f"{RUN}/weights"),
+        record=f"{RUN}/run.json",
     wildcard_constraints:
         dataset=CLASSIFIED,
+        experiment="train",
         model=CLASSIFICATION_LINEAR,
-    conda:
-        ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=per_attempt(8000),
     params:
-        settings=of_run("train"),
+        **script_params("classification_train_linear"),
         splits=splits_of("final"),
-        code=code("classification_train_linear.py"),
     message:
         "Training {wildcards.model} on the examples of {wildcards.dataset} ({wildcards.condition})."
-    script:
-        "../scripts/classification_train_linear.py"
 
 
-rule classification_read_linear:
+use rule base_run as classification_read_linear with:
     input:
         data=classified_texts,
-        vectors=vectors_for("read", TEXT_VECTORS, piece="piece"),
-        weights=weights_for("read"),
-    output:
-        predictions=f"{CLASSIFICATION_READ}/predictions.parquet",
-        record=f"{CLASSIFICATION_READ}/run.json",
-    log:
-        f"{CLASSIFICATION_READ}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        vectors=vectors_of(TEXT_VECTORS, piece="piece"),
+        weights=weights_of,
     wildcard_constraints:
         dataset=CLASSIFIED,
+        experiment="read",
         model=CLASSIFICATION_LINEAR,
-    conda:
-        ENVIRONMENT
     resources:
         mem_mb=per_attempt(8000),
     params:
-        settings=of_run("read"),
+        **script_params("classification_read_linear"),
         splits=splits_of("test"),
-        code=code("classification_read_linear.py"),
     message:
         "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition})."
-    script:
-        "../scripts/classification_read_linear.py"
-
-
-CLASSIFICATION_ASK = run_folder("ask")
 
 
 # Language models without training.
-rule classification_ask:
+use rule base_asking as classification_ask with:
     input:
         data=classified_texts,
-    output:
-        predictions=f"{CLASSIFICATION_ASK}/predictions.parquet",
-        record=f"{CLASSIFICATION_ASK}/run.json",
-    log:
-        f"{CLASSIFICATION_ASK}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/ask/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ASKING_ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(720),
+        experiment="ask",
     params:
-        settings=of_run("ask"),
+        **script_params("classification_ask"),
         splits=splits_of("test"),
-        device=CONFIG.device,
-        asking=ASKING,
-        code=code("classification_ask.py"),
     message:
         "Asking {wildcards.model} about the test examples of {wildcards.dataset}."
-    script:
-        "../scripts/classification_ask.py"
 
 
-rule classification_score:
+use rule base_score as classification_score with:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         predictions=f"{RUN}/predictions.parquet",
         data=examples_and_heads,
-    output:
-        scores=f"{RUN}/scores.parquet",
-        units=f"{RUN}/units.parquet",
-    log:
-        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
-        experiment=any_of(registry.PLANNERS["classification"].STAGES),
-    conda:
-        ENVIRONMENT
+        experiment=any_of(planning.PLANNERS["classification"].STAGES),
     params:
+        **script_params("classification_score"),
         splits=splits_of("test"),
         task=lambda wildcards: CLASSIFICATION[wildcards.dataset].model_dump(
             mode="json", include={"evaluator", "metrics", "unit", "multi_label", "groups", "views"}
         ),
-        code=code("classification_score.py"),
     message:
         "Scoring {wildcards.model} on the test examples of {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/classification_score.py"

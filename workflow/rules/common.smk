@@ -1,4 +1,4 @@
-# What all the others use: the checked config, the plans of the papers, fingerprints of code.
+# Shared by all rule files: the checked config, the plans of the papers, fingerprints of code, base rules.
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml, resources/sources.yaml
 
@@ -13,16 +13,16 @@ from pathlib import Path
 import yaml
 from snakemake.logging import logger
 
-# Seen from where the results lie, so that a project that is moved with its results keeps them.
-HERE = Path(os.path.relpath(ROOT.resolve()))
-# Whether this is the workflow that was started, and neither a job of it nor a module of another workflow.
+# Relative to the working folder, so that a project can be moved together with its results.
+PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
+# False in jobs, and where another workflow uses this one as a module.
 STANDALONE = workflow.is_main_process and Path(os.path.abspath(workflow.basedir)) == ROOT
 STOPPED = "Stopped.  Finished work is kept, and the same command continues from there."
 interrupts = []
 
 
 def interrupt(number, frame):
-    """Stop without a traceback; where jobs run, Snakemake ends them first and then calls `onerror`."""
+    """Stop without a traceback.  Snakemake ends running jobs first and then calls `onerror`."""
     interrupts.append(number)
     sys.exit(STOPPED)
 
@@ -30,9 +30,9 @@ def interrupt(number, frame):
 if STANDALONE and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, interrupt)
 
-# Jobs are new processes, also on other nodes: they find the package through the environment.
+# Jobs are new processes, maybe on other nodes, and find the package through the environment.
 sys.path.insert(0, str(ROOT / "workflow"))
-# Libraries speak in a log when something is wrong, and show progress every ten seconds.
+# Only warnings and errors of libraries go to the logs; progress is logged every ten seconds.
 os.environ.update(
     PYTHONPATH=os.pathsep.join(filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])),
     TOKENIZERS_PARALLELISM="false",
@@ -42,7 +42,7 @@ os.environ.update(
 )
 
 try:
-    from lextables.papers import auxiliary, packages, registry, submitted
+    from lextables.papers import auxiliary, modules, packages, planning, submitted
     from lextables.pipeline import library_versions, user_rows
 except ModuleNotFoundError as error:
     sys.exit(
@@ -52,27 +52,27 @@ except ModuleNotFoundError as error:
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents, sha256_of
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.fingerprint import Code, recall
+from lextables.pipeline.fingerprint import Code, load_cache, save_cache
 from lextables.models import device, inspection
-from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
+from lextables.models.files import model_files
 from lextables.models.weights import PACKAGE, PLACES, place
 from lextables.pipeline.run import Run, versions
 from lextables.sources import registry as sources
-from lextables.sources.fetch import standing
+from lextables.sources.fetch import content_key
 from lextables.tables import published
-from lextables.tasks.submitted import PLACES as GIVEN_PLACES
+from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 from lextables.tasks.plan import Context
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
-PAPER_FILES = {path.stem: str(path) for path in sorted((HERE / "resources/papers").glob("*.yaml"))}
-# A host workflow that gives its module a config need not give every key.
+PAPER_FILES = {path.stem: str(path) for path in sorted((PROJECT_PATH / "resources/papers").glob("*.yaml"))}
+# The config of a host workflow may lack keys.
 DEFAULTS = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-SOURCE_REGISTRIES = [str(HERE / "resources/sources.yaml"), *PAPER_FILES.values()]
+SOURCE_REGISTRIES = [str(PROJECT_PATH / "resources/sources.yaml"), *PAPER_FILES.values()]
 
 
 def or_exit(build, *arguments):
-    """Return ``build(*arguments)``; bad input of a user ends the run with its sentence."""
+    """Return ``build(*arguments)``; `BadInput` ends the run with its message."""
     try:
         return build(*arguments)
     except BadInput as error:
@@ -84,74 +84,79 @@ SOURCES = or_exit(sources.load, *SOURCE_REGISTRIES)
 MODELS = or_exit(load_models, ROOT / "resources/models.yaml")
 GPU = or_exit(device.expected, CONFIG.device)
 CONTENTS = Contents(Path(CONFIG.results) / ".cache")
-MODULES_READ = Path(CONFIG.results) / ".cache/modules.json"
-recall(MODULES_READ)
+PARSED_MODULES = Path(CONFIG.results) / ".cache/modules.json"
+load_cache(PARSED_MODULES)
 CODE = Code()
-# Where weights lie is no setting of a run: jobs are told beside their params.
-WEIGHTS_HERE = or_exit(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
-os.environ[PLACES] = json.dumps(WEIGHTS_HERE)
+# Passed to jobs through the environment, not params: moving weights must not trigger reruns.
+WEIGHT_PATHS = or_exit(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
+os.environ[PLACES] = json.dumps(WEIGHT_PATHS)
 PAPERS = {name: or_exit(packages.load, path) for name, path in PAPER_FILES.items()}
 
 
-# Data sets that a paper can do without and that are not to be had: {name: the reason}.
+# {auxiliary data set that is not available: the reason}.
 ABSENT = or_exit(auxiliary.absent, CONFIG, PAPERS, SOURCES, ROOT)
 
 
-def check_own_names():
-    """Refuse a user's row that takes the name of a row or a model of the papers."""
+def check_user_names():
+    """Raise `BadInput` if a user's row has the name of a row or a model of the papers."""
     taken = list(MODELS)
     for paper, entry in PAPERS.items():
-        printed = published.load(HERE / f"resources/published/{paper}.csv")
+        printed = published.load(PROJECT_PATH / f"resources/published/{paper}.csv")
         # In some tables models are the columns.
         taken += user_rows.printed(sorted({name for cell in printed for name in (cell.row, cell.column)}))
         taken += user_rows.rows_of(entry.model_dump())
     without = CONFIG.model_copy(update={"extra_models": ()})
     for paper in CONFIG.papers:
-        plan = registry.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU, absent=ABSENT))
+        plan = planning.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU, absent=ABSENT))
         taken += user_rows.rows_of(list(plan.rows.values()))
     for key in ("extra_models", "extra_predictions"):
         user_rows.check_free((extra.name for extra in getattr(CONFIG, key)), taken, key)
 
 
 if CONFIG.extra_models or CONFIG.extra_predictions:
-    or_exit(check_own_names)
+    or_exit(check_user_names)
 
-# Where predictions lie that a user has already is no setting either.
+# Paths of submitted predictions are passed like those of weights.
 GIVEN = or_exit(submitted.find, CONFIG, PAPERS, CONTENTS)
-os.environ[GIVEN_PLACES] = json.dumps(GIVEN.places)
+os.environ[SUBMITTED_PLACES] = json.dumps(GIVEN.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, GIVEN.rows, ABSENT)
-# What a paper lacks stops no other: only those that are asked for are planned.
-PLANS = {name: or_exit(registry.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
-or_exit(registry.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
+# Only the papers in the config are planned, so that missing data of others stops nothing.
+PLANS = {name: or_exit(planning.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
+or_exit(planning.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
 RESULTS = CONFIG.results
-# Models use a GPU where there is one; profiles/default lets one job have it at a time.
+# Models use a GPU if there is one; profiles/default gives it to one job at a time.
 MODEL_GPU = 1 if GPU else 0
-# What such a job asks for: a GPU, and of a cluster what the config would have beside it.  A gres that names GPUs
-# takes the number's place: SLURM's plugin refuses both together.
+# Resources of a job with a model: a GPU, and the config's cluster resources.  A gres that names GPUs replaces the
+# number of GPUs, because SLURM's plugin refuses both together.
 ON_GPU = {"gpu": MODEL_GPU, **(CONFIG.gpu_resources if GPU else {})}
 if "gpu" in ON_GPU.get("gres", ""):
     del ON_GPU["gpu"]
-# The sample's models are so small that two jobs on a core each end sooner than one after the other on both.
+# The sample's models are so small that two jobs with one core each are faster than one job with two.
 MODEL_THREADS = 1 if CONFIG.data == "sample" else 4
 
 
 def per_attempt(amount):
-    """What gives a resource: ``amount`` at first, and as much again whenever a job is tried again."""
+    """Resource: ``amount``, and as much more at each retry."""
     return lambda wildcards, attempt: amount * attempt
 
 
-def check_own_models():
-    """Refuse a user's model that cannot be what it is declared to be."""
+def gpu_job(minutes, mem_mb=8000):
+    """The resources of a job with a model."""
+    return {**ON_GPU, "mem_mb": per_attempt(mem_mb), "runtime": per_attempt(minutes)}
+
+
+def check_user_models():
+    """Raise `BadInput` if a user's model is not of the declared kind."""
     for extra in CONFIG.extra_models:
         used = [spec.settings for spec in SPECS.values() if spec.settings.get("weights") == extra.key]
         tokens = [settings.get("max_length") or 0 for settings in used]
         if tokens:
-            fetch, here = CONFIG.models == "paper", WEIGHTS_HERE[extra.key]
+            fetch, here = CONFIG.models == "paper", WEIGHT_PATHS[extra.key]
             inspection.inspect(extra, here, fetch, CONTENTS, max(tokens))
 
 
-or_exit(check_own_models)
+or_exit(check_user_models)
 
 if STANDALONE:
     logger.info(f"lextables: {CONFIG.heading(GPU)}", extra={"show": True})
@@ -162,34 +167,39 @@ if STANDALONE:
         )
 
 
-@cache
-def code(script, *found_by_name):
-    """A param that changes when a rule's script does, or a module that it imports.
+def code(script, *computed):
+    """Param: changes when a rule's script changes, or a module that it imports.
 
-    ``found_by_name`` are the modules that the script imports by a name that it puts together.
+    It is a function, so that only the scripts of planned jobs are read.  ``computed`` are the modules that the
+    script imports by a computed name.
     """
-    return CODE.fingerprint(str(ROOT / "workflow/scripts" / script), *found_by_name)
+    return lambda wildcards: fingerprint_of(script, *computed)
 
 
-def package_code(script, package, *modules):
-    """`code` of a script that imports these modules of a paper package, where the package has them."""
-    place = packages.place(package)
-    return code(script, *(f"lextables.{place}.{name}" for name in modules if packages.has(package, name)))
+@cache
+def fingerprint_of(script, *computed):
+    """The fingerprint of a script (`code`)."""
+    return CODE.fingerprint(str(ROOT / "workflow/scripts" / script), *computed)
 
 
-# Params that are compared are short: what a job is given whole goes by its input or output, which Snakemake does not
-# compare, and a digest of it stands beside it under a name of its own.
+def package_modules(package, *names):
+    """The dotted names of these modules of a paper package, if it has them."""
+    return [f"lextables.{modules.place(package)}.{name}" for name in names if modules.has(package, name)]
+
+
+# Params that Snakemake compares are short.  A long param is a function of the input or output, which Snakemake does
+# not compare, and another param has its digest.
 
 
 def digest_of(value):
-    """16 hex digits of a plain value."""
+    """16 hex digits of the digest of a plain value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def content_of(paths):
-    """The same of the content of files, whatever their times: what a script reads of the repository.
+    """`digest_of` the content of files, whatever their modification times.
 
-    Of a file that is missing Snakemake says so, as of any input.
+    Snakemake reports missing files, as for any input.
     """
     return digest_of([sha256_of(path) if Path(path).is_file() else "" for path in paths])
 
@@ -201,12 +211,12 @@ PAPER_OF = {name: paper for paper, entry in PAPERS.items() for name in (*entry.d
 
 
 def of_task(kind):
-    """{data set: its task} of those that are given to a task of this kind."""
+    """{data set: its task} for tasks of this kind."""
     return {name: task for name, task in TASKS.items() if task.task == kind}
 
 
 def any_of(names):
-    """A wildcard's pattern: one of these names, or nothing at all where there is none."""
+    """The pattern of a wildcard: one of these names; it matches nothing if there are none."""
     return "|".join(sorted(names)) or "(?!)"
 
 
@@ -215,19 +225,21 @@ def data(dataset, *tables):
     return [f"{RESULTS}/data/{dataset}/{table}.parquet" for table in tables]
 
 
-# Runs: RUN is where one lies, by its wildcards.
-
-RUN = f"{RESULTS}/runs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}"
+# Runs.
 
 
-def run_folder(experiment, **fixed):
-    """The pattern of the folders of an experiment's runs; ``fixed`` are the parts that are no wildcards."""
-    parts = {name: f"{{{name}}}" for name in ("dataset", "model", "condition", "seed")} | fixed
-    return f"{RESULTS}/runs/{parts['dataset']}/{experiment}/{parts['model']}/{parts['condition']}/seed{parts['seed']}"
+def run_folder(**fixed):
+    """The pattern of run folders; ``fixed`` are the parts that are not wildcards."""
+    parts = ("dataset", "experiment", "model", "condition")
+    named = {name: fixed.get(name, f"{{{name}}}") for name in (*parts, "seed")}
+    return "/".join([RESULTS, "runs", *(named[name] for name in parts), f"seed{named['seed']}"])
+
+
+RUN = run_folder()
 
 
 def run_of(wildcards, **fixed):
-    """The run that wildcards name; ``fixed`` are the parts of it that are no wildcards of the rule."""
+    """The run that wildcards name; ``fixed`` are the parts that are not wildcards of the rule."""
     parts = {"seed": 0} | dict(wildcards.items()) | fixed
     return Run(
         paper=parts["dataset"],
@@ -239,7 +251,7 @@ def run_of(wildcards, **fixed):
 
 
 def spec(run):
-    """The spec of a run; `BadInput` where there is no such run under this configuration."""
+    """The spec of a run; `BadInput` if this configuration has no such run."""
     if PAPER_OF.get(run.paper) not in CONFIG.papers:
         where = f"{RESULTS}/{run.folder}"
         raise BadInput("config key papers leaves its paper out", where=where, do="add it there")
@@ -249,19 +261,14 @@ def spec(run):
 
 
 def settings(wildcards, **fixed):
-    """The settings of the run that `run_of` finds, and what its weights hold."""
+    """Param: the settings of a run, and the digest of its weights."""
     return identified(spec(run_of(wildcards, **fixed)).settings)
 
 
-def of_run(experiment, **fixed):
-    """`settings` for a rule that makes the runs of one experiment."""
-    return lambda wildcards: settings(wildcards, experiment=experiment, **fixed)
-
-
 def identified(settings):
-    """Settings, and where they name weights by a place, the digest of what these hold.
+    """Settings; with the digest of the weights if these are named by a path.
 
-    On the hub a revision says what weights are; below the results the rule that makes them does.
+    Weights on the hub are identified by their revision, and weights in the results by the rule that makes them.
     """
     location = settings.get("weights") or ""
     if not location.startswith((MIRROR, PACKAGE, user_rows.PREFIX)) or settings["found"].startswith(
@@ -272,21 +279,19 @@ def identified(settings):
     return settings | {"content": CONTENTS.folder(folder, model_files(folder))}
 
 
-def work(experiment, **fixed):
-    """What gives the folder of the checkpoints of one run of this experiment, and of no other."""
-    return lambda wildcards: "{}/work/{}".format(
-        RESULTS, run_of(wildcards, experiment=experiment, **fixed).folder.removeprefix("runs/")
-    )
+def work(wildcards, **fixed):
+    """Param: the folder of the checkpoints of a run."""
+    return f"{RESULTS}/work/{run_of(wildcards, **fixed).folder.removeprefix('runs/')}"
 
 
-# What encoders made of texts, kept for whoever asks again; no rule's output, and nothing is lost with it.
+# Cache of the embeddings of texts.  No rule's output: it can be deleted at any time.
 KEPT_VECTORS = f"{RESULTS}/work/vectors"
 
 
 def ASKING(wildcards, threads):
-    """How language models are asked: the folder of kept calls, and what may be spent and how fast.
+    """Param: the folder of cached answers of language models, and the limits on spending and rate.
 
-    It changes no answer, and nothing runs anew for it: Snakemake compares no param that goes by the threads.
+    These change no answer.  Snakemake does not compare params that depend on the threads.
     """
     limits = {
         "dollars": CONFIG.llm_budget,
@@ -297,67 +302,137 @@ def ASKING(wildcards, threads):
     return {"kept": f"{RESULTS}/work/calls", "limits": limits}
 
 
-def asked_here(wildcards):
-    """Whether a language model runs here and is not a server's."""
+def runs_locally(wildcards):
+    """Whether a language model runs on this machine and not on a server."""
     names = (wildcards.dataset, wildcards.model)
-    asked = (spec for run, spec in SPECS.items() if (run.paper, run.model) == names)
-    return not any("api" in spec.settings for spec in asked)
+    specs = (spec for run, spec in SPECS.items() if (run.paper, run.model) == names)
+    return not any("api" in spec.settings for spec in specs)
 
 
-def of_asking(value):
-    """What gives a resource to the jobs that ask a language model here, and none to those that ask a server."""
-    return lambda wildcards: value if asked_here(wildcards) else None
+def if_local(value):
+    """Resource of jobs that ask a language model on this machine; jobs that ask a server do not have it."""
+    return lambda wildcards: value if runs_locally(wildcards) else None
 
 
-ASKING_ON_GPU = {name: of_asking(value) for name, value in ON_GPU.items()}
+ASKING_ON_GPU = {name: if_local(value) for name, value in ON_GPU.items()}
 
 
 def needs(wildcards, **fixed):
-    """The predictions that the run reads that `run_of` finds."""
-    found = spec(run_of(wildcards, **fixed)).needs
-    return [f"{RESULTS}/{needed.folder}/predictions.parquet" for needed in found]
+    """Input: the predictions that a run reads."""
+    needed = spec(run_of(wildcards, **fixed)).needs
+    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in needed]
 
 
-def needed_by(experiment):
-    """`needs` for a rule that makes the runs of one experiment."""
-    return lambda wildcards: needs(wildcards, experiment=experiment)
+def choice_of(wildcards):
+    """Input: the record of the choice of a run's settings; empty if its grid has a single trial.
 
-
-def choice_for(experiment):
-    """What gives the record of the choice that a run goes by; nothing where its grid is one trial.
-
-    A choice that is made again and comes out the same has the training start again, which then finds its
-    finished work (`checkpoints.finished`) and ends at once.
+    If the choice is repeated with the same result, the training starts again, reuses its finished work
+    (`checkpoints.finished`) and ends at once.
     """
-
-    def record(wildcards):
-        choice = spec(run_of(wildcards, experiment=experiment)).choice
-        return [f"{RESULTS}/{choice.folder}/run.json"] if choice else []
-
-    return record
+    choice = spec(run_of(wildcards)).choice
+    return [f"{RESULTS}/{choice.folder}/run.json"] if choice else []
 
 
-def weights_for(experiment):
-    """What gives the weights of each run that a run reads, with that one's record; nothing for others."""
-
-    def files(wildcards):
-        sources = spec(run_of(wildcards, experiment=experiment)).sources
-        return [f"{RESULTS}/{source.folder}/{name}" for source in sources for name in ("weights", "run.json")]
-
-    return files
+def weights_of(wildcards):
+    """Input: the weights and the record of each run that a run loads; empty if it loads none."""
+    sources = spec(run_of(wildcards)).sources
+    return [f"{RESULTS}/{source.folder}/{name}" for source in sources for name in ("weights", "run.json")]
 
 
-def vectors_for(experiment, pattern, **parts):
-    """What gives the frozen vectors that a linear model reads; nothing for one that reads words alone.
+def vectors_of(pattern, **parts):
+    """Input: the embeddings that a linear model reads; empty if its features are words only.
 
-    ``parts`` are wildcards of ``pattern`` beside the data set and the encoder, each with its setting's name.
+    ``parts`` are {wildcard of ``pattern``: name of a setting}, beside the data set and the encoder.
     """
 
     def files(wildcards):
-        given = spec(run_of(wildcards, experiment=experiment)).settings
-        if "weights" not in given:
+        chosen = spec(run_of(wildcards)).settings
+        if "weights" not in chosen:
             return []
-        named = {part: given[name] for part, name in parts.items()}
-        return [pattern.format(dataset=wildcards.dataset, encoder=given["model"], **named)]
+        values = {part: chosen[name] for part, name in parts.items()}
+        return [pattern.format(dataset=wildcards.dataset, encoder=chosen["model"], **values)]
 
     return files
+
+
+# Rules that other rules inherit from.  No file matches their outputs, so they never run.
+
+
+def script_params(name, *computed):
+    """Params: the script of a rule, and its fingerprint (`code`)."""
+    return {"script": name, "code": code(f"{name}.py", *computed)}
+
+
+rule base:
+    output:
+        f"{RESULTS}/{{base}}",
+    wildcard_constraints:
+        base="(?!)",
+    conda:
+        ENVIRONMENT
+    script:
+        "../scripts/{params.script}.py"
+
+
+use rule base as base_run with:
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        experiment="(?!)",
+    params:
+        settings=settings,
+
+
+use rule base_run as base_model_run with:
+    threads: MODEL_THREADS
+    resources:
+        **gpu_job(minutes=1440),
+    params:
+        device=CONFIG.device,
+
+
+use rule base_model_run as base_training with:
+    output:
+        weights=directory(f"{RUN}/weights"),
+        record=f"{RUN}/run.json",
+    params:
+        work=work,
+
+
+use rule base_model_run as base_asking with:
+    resources:
+        **ASKING_ON_GPU,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(720),
+    params:
+        asking=ASKING,
+
+
+use rule base as base_choice with:
+    output:
+        f"{run_folder(seed=0)}/run.json",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.tsv"
+    wildcard_constraints:
+        experiment="(?!)",
+    params:
+        settings=settings,
+
+
+use rule base as base_score with:
+    output:
+        scores=f"{RUN}/scores.parquet",
+        units=f"{RUN}/units.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        experiment="(?!)",

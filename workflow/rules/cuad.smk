@@ -4,15 +4,12 @@
 #   out   {RESULTS}/review/<contract>.html, .csv
 #   steps contract + model + precision of its marks in the test contracts -> review
 
-from functools import cache
-
 from lextables.papers.cuad import reviewer
 from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
-from lextables.papers.cuad.asking import name_of as review_name
 
 # `snakemake review --config contract=path.txt`.  The review is named after the contract's file and a digest of its
 # content, so that contracts with the same file name do not collide.
-REVIEWED = review_name(CONFIG.contract)
+REVIEWED = reviewer.review_name(CONFIG.contract)
 REVIEW = f"{RESULTS}/review/{REVIEWED}"
 
 
@@ -27,7 +24,7 @@ rule review:
 
 
 # Precision of a model's marks in the test contracts.
-rule cuad_marks:
+use rule base as cuad_marks with:
     input:
         predictions=planned_predictions,
         data=data(REVIEWED_DATA, "questions", "answers"),
@@ -40,21 +37,17 @@ rule cuad_marks:
     wildcard_constraints:
         dataset=REVIEWED_DATA,
         experiment="read",
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("cuad_marks"),
         run=lambda wildcards: f"{RESULTS}/{run_of(wildcards).folder}",
         record=lambda wildcards: contract_reviewer().record,
         minimum=PAPERS["cuad"].review_minimum,
         relaxed=TASKS[REVIEWED_DATA].relaxed,
-        code=code("cuad_marks.py"),
     message:
         "Computing the precision of {wildcards.model}'s marks in the test contracts."
-    script:
-        "../scripts/cuad_marks.py"
 
 
-rule cuad_review:
+use rule base as cuad_review with:
     input:
         contract=contract,
         reviewer=reviewer_files,
@@ -68,21 +61,15 @@ rule cuad_review:
         f"{RESULTS}/logs/review/{REVIEWED}.log",
     benchmark:
         f"{RESULTS}/benchmarks/review/{REVIEWED}.tsv"
-    conda:
-        ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(60),
+        **gpu_job(minutes=60),
     params:
+        **script_params("cuad_review"),
         run=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}",
         weights=lambda wildcards: contract_reviewer().weights(RESULTS),
         record=lambda wildcards: contract_reviewer().record,
         minimum=PAPERS["cuad"].review_minimum,
         device=CONFIG.device,
-        code=code("cuad_review.py"),
     message:
         "Highlighting the 41 categories in {input.contract}, with the model of {params.run}."
-    script:
-        "../scripts/cuad_review.py"

@@ -18,7 +18,7 @@ for name, (paper, package, entry) in READ_FROM_FILES.items():
     files = entry.named(CONFIG.mirrors(ROOT))
     published_files = [f"{RESULTS}/sources/{file}" for several in files.values() for file in several]
     FETCHED += published_files
-    facts = {fact: str(HERE / f"resources/facts/{file}") for fact, file in entry.facts.items()}
+    facts = {fact: str(PROJECT_PATH / f"resources/facts/{file}") for fact, file in entry.facts.items()}
 
     rule:
         name:
@@ -28,7 +28,7 @@ for name, (paper, package, entry) in READ_FROM_FILES.items():
             facts=list(facts.values()),
             provenance=[f"{file}.json" for file in published_files],
         output:
-            data(name, *(table.name for table in or_exit(packages.module, package, "schema").TABLES[name])),
+            data(name, *(table.name for table in or_exit(modules.module, package, "schema").TABLES[name])),
             census=f"{RESULTS}/data/{name}/census.json",
         log:
             f"{RESULTS}/logs/data/{name}.log",
@@ -39,15 +39,15 @@ for name, (paper, package, entry) in READ_FROM_FILES.items():
         resources:
             mem_mb=per_attempt(4000),
         params:
-            package=packages.place(package),
+            **script_params("data", *package_modules(package, "raw", "schema")),
+            package=modules.place(package),
             name=name,
             files={kind: len(several) for kind, several in files.items()},
             facts=list(facts),
             facts_digest=content_of(facts.values()),
-            given={key: PAPERS[paper].model_dump(mode="json")[key] for key in entry.given},
+            given=PAPERS[paper].model_dump(mode="json", include={*entry.given}),
             census={variant: dict(tables) for variant, tables in entry.census.items()},
-            code=package_code("data.py", package, "raw", "schema"),
         message:
             f"Checking the published files of {name} and writing them as parquet."
         script:
-            "../scripts/data.py"
+            "../scripts/{params.script}.py"

@@ -4,13 +4,13 @@
 #   in    .snakemake/locks, which a run that was killed leaves
 #   out   .snakemake/lextables.lock, held while this run and its jobs are alive (lextables/pipeline/locks.py)
 
+import atexit
 import difflib
 
 from snakemake.cli import get_argument_parser
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from lextables.pipeline import locks, not_run
-from lextables.pipeline.fingerprint import remember
 
 
 def check_command_line():
@@ -61,8 +61,8 @@ if STANDALONE:
     dryrun = workflow.output_settings.dryrun
     if dryrun and "plan" in targets:
         logger.addHandler(PlanScreen())
-    else:
-        remember(MODULES_READ)
+    elif dryrun:
+        atexit.register(save_cache, PARSED_MODULES)
     if not dryrun and (
         message := or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), retry_what_is_not_run)
     ):
@@ -70,6 +70,7 @@ if STANDALONE:
 
 
 onstart:
+    save_cache(PARSED_MODULES)
     ids = [
         number
         for job in workflow.dag.needrun_jobs()

@@ -26,7 +26,7 @@ rule edgar:
 
 
 # The pages are no output: a failed job's outputs are deleted, and these are what it resumes from.
-rule edgar_quarter:
+use rule base as edgar_quarter with:
     output:
         contracts=f"{EDGAR}.parquet",
         census=f"{EDGAR}.census.json",
@@ -37,15 +37,11 @@ rule edgar_quarter:
         f"{RESULTS}/benchmarks/edgar/{{quarter}}.tsv"
     wildcard_constraints:
         quarter=r"\d{4}-QTR[1-4]",
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("edgar_quarter"),
         pages=lambda wildcards, output: str(Path(output.contracts).parents[2] / "sources/edgar"),
         base=CONFIG.edgar_base,
         forms=sorted(CONFIG.edgar_forms),
         exhibits=sorted(CONFIG.edgar_exhibits),
-        code=code("edgar_quarter.py"),
     message:
         "Collecting the contracts of {wildcards.quarter} from EDGAR."
-    script:
-        "../scripts/edgar_quarter.py"

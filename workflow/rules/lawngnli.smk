@@ -24,7 +24,7 @@ LAWNGNLI_CITED = f"{LAWNGNLI_DATA}/cited"
 LAWNGNLI_INDEX = f"{LAWNGNLI_DATA}/index"
 
 
-rule lawngnli_index:
+use rule base as lawngnli_index with:
     input:
         [f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards],
     output:
@@ -33,17 +33,13 @@ rule lawngnli_index:
         f"{RESULTS}/logs/lawngnli/index.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/index.tsv"
-    conda:
-        ENVIRONMENT
     params:
-        code=code("lawngnli_index.py"),
+        **script_params("lawngnli_index"),
     message:
         "Indexing the citations and parties of every case."
-    script:
-        "../scripts/lawngnli_index.py"
 
 
-rule lawngnli_candidates:
+use rule base as lawngnli_candidates with:
     input:
         opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
         index=LAWNGNLI_INDEX,
@@ -55,17 +51,13 @@ rule lawngnli_candidates:
         f"{RESULTS}/logs/lawngnli/candidates/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/candidates/{{shard}}.tsv"
-    conda:
-        ENVIRONMENT
     params:
-        code=code("lawngnli_candidates.py"),
+        **script_params("lawngnli_candidates"),
     message:
         "Finding the citations of {wildcards.shard} and what their parentheticals say (A.1.1)."
-    script:
-        "../scripts/lawngnli_candidates.py"
 
 
-rule lawngnli_parentheticals:
+use rule base as lawngnli_parentheticals with:
     input:
         candidates=f"{LAWNGNLI_SHARD}/candidates.parquet",
         index=LAWNGNLI_INDEX,
@@ -76,18 +68,14 @@ rule lawngnli_parentheticals:
         f"{RESULTS}/logs/lawngnli/parentheticals/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parentheticals/{{shard}}.tsv"
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("lawngnli_parentheticals"),
         opinions=f"{RESULTS}/data/caselaw",
-        code=code("lawngnli_parentheticals.py"),
     message:
         "Cutting short premises and filtering for accuracy in {wildcards.shard} (A.1.1, A.1.2)."
-    script:
-        "../scripts/lawngnli_parentheticals.py"
 
 
-rule lawngnli_contradictions:
+use rule base as lawngnli_contradictions with:
     input:
         parentheticals=f"{LAWNGNLI_SHARD}/parentheticals.parquet",
     output:
@@ -97,20 +85,16 @@ rule lawngnli_contradictions:
         f"{RESULTS}/logs/lawngnli/contradictions/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/contradictions/{{shard}}.tsv"
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("lawngnli_contradictions"),
         parser=parser_settings,
         seed=PAPERS["lawngnli"].seed,
         filtered=CONFIG.difficulty_filters,
-        code=code("lawngnli_contradictions.py"),
     message:
         "Parsing the hypotheses of {wildcards.shard} and contradicting them (A.1.3, A.1.5, A.1.6)."
-    script:
-        "../scripts/lawngnli_contradictions.py"
 
 
-rule lawngnli_cited:
+use rule base as lawngnli_cited with:
     input:
         parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
         contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
@@ -121,17 +105,13 @@ rule lawngnli_cited:
         f"{RESULTS}/logs/lawngnli/cited.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/cited.tsv"
-    conda:
-        ENVIRONMENT
     params:
-        code=code("lawngnli_cited.py"),
+        **script_params("lawngnli_cited"),
     message:
         "Listing by shard the cases whose opinions are premises."
-    script:
-        "../scripts/lawngnli_cited.py"
 
 
-rule lawngnli_long_premises:
+use rule base as lawngnli_long_premises with:
     input:
         opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
         cited=LAWNGNLI_CITED,
@@ -141,17 +121,13 @@ rule lawngnli_long_premises:
         f"{RESULTS}/logs/lawngnli/long_premises/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/long_premises/{{shard}}.tsv"
-    conda:
-        ENVIRONMENT
     params:
-        code=code("lawngnli_long_premises.py"),
+        **script_params("lawngnli_long_premises"),
     message:
         "Taking the citations out of the opinions of {wildcards.shard} that are premises (A.1.9)."
-    script:
-        "../scripts/lawngnli_long_premises.py"
 
 
-rule lawngnli_examples:
+use rule base as lawngnli_examples with:
     input:
         parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
         contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
@@ -173,30 +149,24 @@ rule lawngnli_examples:
         f"{RESULTS}/logs/lawngnli/examples.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
-    conda:
-        ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240),
     params:
+        **script_params("lawngnli_examples"),
         encoder=lambda wildcards: identified(LAWNGNLI.encoder),
         vectors=KEPT_VECTORS,
         parser=LAWNGNLI.parser["found"],
         seed=PAPERS["lawngnli"].seed,
         filtered=CONFIG.difficulty_filters,
-        test_share=CONFIG.test_share,
+        test_share=None if CONFIG.test_share == "auto" else CONFIG.test_share,
         device=CONFIG.device,
-        code=code("lawngnli_examples.py"),
     message:
         "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
-    script:
-        "../scripts/lawngnli_examples.py"
 
 
 # The parentheticals of all shards as a separate data set.
-rule lawngnli_parenthetical_set:
+use rule base as lawngnli_parenthetical_set with:
     input:
         parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
         counts=expand(
@@ -212,18 +182,14 @@ rule lawngnli_parenthetical_set:
         f"{RESULTS}/logs/lawngnli/parenthetical_set.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parenthetical_set.tsv"
-    conda:
-        ENVIRONMENT
     params:
-        code=code("lawngnli_parenthetical_set.py"),
+        **script_params("lawngnli_parenthetical_set"),
     message:
         "Gathering the parentheticals of all shards."
-    script:
-        "../scripts/lawngnli_parenthetical_set.py"
 
 
 # The examples as input of the classification task (Section 4.1).
-rule lawngnli_pairs:
+use rule base as lawngnli_pairs with:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
         long_premises=f"{LAWNGNLI_DATA}/long_premises.parquet",
@@ -237,18 +203,40 @@ rule lawngnli_pairs:
         f"{RESULTS}/logs/lawngnli/pairs.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/pairs.tsv"
+    params:
+        **script_params("lawngnli_pairs"),
+    message:
+        "Preparing whole and BM25-filtered premises as model input (Section 4.1)."
+
+
+# Pairs with matched overlap, and what linear models answer (does training on short premises suffice?).
+rule lawngnli_matched_pairs:
+    input:
+        examples=f"{RESULTS}/data/lawngnli_nli/examples.parquet",
+        texts=f"{RESULTS}/data/lawngnli_nli/texts.parquet",
+        census=f"{RESULTS}/data/lawngnli_nli/census.json",
+    output:
+        pairs=f"{RESULTS}/data/lawngnli_matched/pairs.parquet",
+        answers=f"{RESULTS}/data/lawngnli_matched/answers.parquet",
+        census=f"{RESULTS}/data/lawngnli_matched/census.json",
+    log:
+        f"{RESULTS}/logs/lawngnli/matched.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/lawngnli/matched.tsv"
     conda:
         ENVIRONMENT
     params:
-        code=code("lawngnli_pairs.py"),
+        settings=PAPERS["lawngnli"].tasks["lawngnli_nli"].linear.model_dump(),
+        seed=PAPERS["lawngnli"].seed,
+        code=code("lawngnli_matched.py"),
     message:
-        "Preparing whole and BM25-filtered premises as model input (Section 4.1)."
+        "Comparing training on short and on long premises over pairs with matched overlap."
     script:
-        "../scripts/lawngnli_pairs.py"
+        "../scripts/lawngnli_matched.py"
 
 
 # A sheet for blind readings. Rows filled in by two readers go into resources/readings/lawngnli.csv.
-rule lawngnli_to_read:
+use rule base as lawngnli_to_read with:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
         census=f"{LAWNGNLI_DATA}/census.json",
@@ -258,19 +246,15 @@ rule lawngnli_to_read:
         f"{RESULTS}/logs/lawngnli/to_read.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/to_read.tsv"
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("lawngnli_to_read"),
         seed=PAPERS["lawngnli"].seed,
-        code=code("lawngnli_to_read.py"),
     message:
         "Drawing a hundred examples to read, by label and negation, for Table 4."
-    script:
-        "../scripts/lawngnli_to_read.py"
 
 
 # The released data set, rebuilt from the authors' ID files and the former bulk export.
-rule lawngnli_released:
+use rule base as lawngnli_released with:
     input:
         ids=f"{RESULTS}/sources/lawngnli_ids/LawngNLI_minus_case_text.xz",
         masks=f"{RESULTS}/sources/lawngnli_ids/LawngNLI_filter.xz" if CONFIG.released_masks else [],
@@ -281,18 +265,14 @@ rule lawngnli_released:
         f"{RESULTS}/logs/lawngnli/released.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/released.tsv"
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("lawngnli_released"),
         # Not compared for reruns: the folder is identified by its content.
         bulk=lambda wildcards, output: CONFIG.bulk_export,
         bulk_content=bulk_content,
         masks=CONFIG.released_masks,
-        code=code("lawngnli_released.py"),
     message:
         "Rebuilding the released LawngNLI from the authors' ID files."
-    script:
-        "../scripts/lawngnli_released.py"
 
 
 include: "lawngnli_retrieval.smk"

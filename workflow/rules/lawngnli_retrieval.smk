@@ -14,7 +14,7 @@ LAWNGNLI_POOL_ENCODER = or_exit(pool_encoder, CONFIG, PAPERS["lawngnli"], MODELS
 FETCHED_WEIGHTS.append(LAWNGNLI_POOL_ENCODER)
 
 
-rule lawngnli_retrieval:
+use rule base as lawngnli_retrieval with:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
         unfiltered=f"{LAWNGNLI_DATA}/unfiltered.parquet",
@@ -33,20 +33,14 @@ rule lawngnli_retrieval:
         f"{RESULTS}/logs/lawngnli/retrieval.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/retrieval.tsv"
-    conda:
-        ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(240),
+        **gpu_job(minutes=240),
     params:
+        **script_params("lawngnli_retrieval"),
         encoder=lambda wildcards: identified(LAWNGNLI_POOL_ENCODER),
         seed=PAPERS["lawngnli"].seed,
         vectors=KEPT_VECTORS,
         device=CONFIG.device,
-        code=code("lawngnli_retrieval.py"),
     message:
         "Encoding the majority opinions and finding those most like each test hypothesis (Section 4.2)."
-    script:
-        "../scripts/lawngnli_retrieval.py"

@@ -1,4 +1,4 @@
-# Bundles: data sets and predictions in the forms that other tools read, with cards and metadata (docs/bundles.md).
+# Exports: data sets and predictions in the formats of other tools, with cards and metadata (docs/exports.md).
 #
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
 #   out   {RESULTS}/publish/<bundle>/    one for each paper, and for each data set that its file sets apart
@@ -16,7 +16,7 @@ localrules:
     printed,
 
 
-rule bundle:
+use rule base as bundle with:
     input:
         census=bundle_census,
         predictions=bundle_files("predictions.parquet"),
@@ -33,11 +33,10 @@ rule bundle:
         f"{RESULTS}/benchmarks/publish/{{bundle}}.tsv"
     wildcard_constraints:
         bundle=any_of(BUNDLES),
-    conda:
-        ENVIRONMENT
     resources:
         mem_mb=per_attempt(4000),
     params:
+        **script_params("publish_bundle"),
         about=lambda wildcards, output: bundle_about(wildcards),
         rows=lambda wildcards, output: [*bundle_rows(wildcards.bundle).values()],
         words=lambda wildcards, output: source_words(BUNDLES[wildcards.bundle][0]),
@@ -48,34 +47,24 @@ rule bundle:
             f".venv/bin/snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "
             f"papers='[{BUNDLES[wildcards.bundle][0]}]'"
         ),
-        code=code("publish_bundle.py"),
     message:
         "Putting {wildcards.bundle} into the forms that other tools read."
-    script:
-        "../scripts/publish_bundle.py"
 
 
-rule printed:
+use rule base as printed with:
     input:
-        published=[str(HERE / f"resources/published/{name}.csv") for name in PAPER_FILES],
-        papers=list(PAPER_FILES.values()),
+        published=[str(PROJECT_PATH / f"resources/published/{name}.csv") for name in PAPER_FILES],
     output:
-        csv=f"{PUBLISH}/printed/printed.csv",
-        card=f"{PUBLISH}/printed/README.md",
-        croissant=f"{PUBLISH}/printed/croissant.json",
+        f"{PUBLISH}/printed/printed.csv",
     log:
         f"{RESULTS}/logs/publish/printed.log",
     benchmark:
         f"{RESULTS}/benchmarks/publish/printed.tsv"
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("publish_printed"),
         files_digest=lambda wildcards: content_of([*rules.printed.input]),
-        code=code("publish_printed.py"),
     message:
-        "Gathering what the papers printed."
-    script:
-        "../scripts/publish_printed.py"
+        "Gathering the published values."
 
 
 rule publish:

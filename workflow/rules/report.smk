@@ -5,8 +5,6 @@
 #   out   {RESULTS}/report/, which is made anew as a whole; index.html is where to begin
 #         {RESULTS}/config.yaml, the effective configuration
 
-from lextables.tables.report import left_over
-
 
 include: "functions/report.smk"
 
@@ -27,11 +25,8 @@ REPORTED = {
 }
 
 
-# What the paper packages show beside their tables.
-REPORT_CODE = code(
-    "report.py",
-    *(f"lextables.papers.{paper}.exhibits" for paper in PAPER_FILES if packages.has(paper, "exhibits")),
-)
+# Modules of paper packages with sections beside their tables.
+EXHIBITS = [name for paper in PAPER_FILES for name in package_modules(paper, "exhibits")]
 
 
 localrules:
@@ -39,7 +34,7 @@ localrules:
     report,
 
 
-rule report:
+use rule base as report with:
     input:
         **REPORTED,
     output:
@@ -48,34 +43,27 @@ rule report:
         f"{RESULTS}/logs/report.log",
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
-    conda:
-        ENVIRONMENT
     params:
+        **script_params("report", *EXHIBITS),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         words=lambda wildcards, input: {paper: source_words(paper) for paper in PAPER_FILES},
         earlier=lambda wildcards, input: of_earlier_runs(),
         sources_digest=digest_of({paper: source_words(paper) for paper in PAPER_FILES}),
         earlier_digest=lambda wildcards: digest_of(of_earlier_runs()),
         files_digest=content_of(PAPER_FILES.values()),
-        code=REPORT_CODE,
     message:
         "Making the report: a page for every table, run and data set."
-    script:
-        "../scripts/report.py"
 
 
-rule effective_config:
+use rule base as effective_config with:
     output:
         f"{RESULTS}/config.yaml",
     log:
         f"{RESULTS}/logs/effective_config.log",
     benchmark:
         f"{RESULTS}/benchmarks/effective_config.tsv"
-    conda:
-        ENVIRONMENT
     params:
+        script="effective_config",
         config=CONFIG.model_dump(mode="json"),
     message:
         "Writing down the effective configuration."
-    script:
-        "../scripts/effective_config.py"

@@ -20,7 +20,7 @@ include: "functions/sources.smk"
 FETCHED, FETCHED_WEIGHTS = [], []
 
 
-rule fetch_source:
+use rule base as fetch_source with:
     output:
         file=f"{RESULTS}/sources/{{source}}/{{file}}",
         provenance=f"{RESULTS}/sources/{{source}}/{{file}}.json",
@@ -35,14 +35,11 @@ rule fetch_source:
             sorted({sources.file_regex(name) for entry in SOURCES.values() for name in entry.files})
         ),
     retries: 1
-    conda:
-        ENVIRONMENT
     params:
+        script="fetch_source",
         registries=SOURCE_REGISTRIES,
         variants=source_variants,
         pins=source_pins,
         content=source_content,
     message:
         "Fetching {wildcards.file} of {wildcards.source}: a mirror first, then its addresses."
-    script:
-        "../scripts/fetch_source.py"

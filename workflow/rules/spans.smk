@@ -26,7 +26,7 @@ localrules:
 include: "functions/spans.smk"
 
 
-rule spans_features:
+use rule base as spans_features with:
     input:
         data=data("{dataset}", "contracts", "questions", "training_examples"),
         weights=tokenizer_for,
@@ -42,224 +42,138 @@ rule spans_features:
         dataset=SPANNED,
         length=r"\d+",
         step=r"\d+",
-    conda:
-        ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=per_attempt(4000),
     params:
+        **script_params("spans_features"),
         settings=cutting,
         shards=SPAN_SHARDS,
-        code=code("spans_features.py"),
     message:
         "Cutting the contracts of {wildcards.dataset} into windows of tokens for {wildcards.model}."
-    script:
-        "../scripts/spans_features.py"
 
 
-PRETRAIN = run_folder("pretrain", condition="contracts", seed=0)
+PRETRAINED = run_folder(experiment="pretrain", condition="contracts", seed=0)
 
 
 # Masked language modelling on EDGAR's contracts, or those of the sample.
-rule spans_pretrain:
+use rule base_training as spans_pretrain with:
     input:
         contracts=pretraining_texts,
     output:
-        weights=directory(f"{PRETRAIN}/weights"),
-        record=f"{PRETRAIN}/run.json",
+        weights=directory(f"{PRETRAINED}/weights"),
+        record=f"{PRETRAINED}/run.json",
     log:
-        f"{PRETRAIN}/log.txt",
+        f"{PRETRAINED}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/pretrain/{{model}}.tsv"
     wildcard_constraints:
         dataset=SPANNED,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
     params:
-        settings=of_run("pretrain", condition="contracts"),
-        device=CONFIG.device,
-        work=work("pretrain", condition="contracts"),
-        code=code("spans_pretrain.py"),
+        **script_params("spans_pretrain"),
+        settings=lambda wildcards: settings(wildcards, experiment="pretrain", condition="contracts"),
+        work=lambda wildcards: work(wildcards, experiment="pretrain", condition="contracts"),
     message:
         "Training {wildcards.model} to fill in masked words of contracts."
-    script:
-        "../scripts/spans_pretrain.py"
 
 
-RELEASE = run_folder("release", condition="as-released", seed=0)
 FETCHED += [
     f"{RESULTS}/sources/{spec.settings['file']}" for run, spec in SPECS.items() if run.experiment == "release"
 ]
+RELEASED = run_folder(experiment="release", condition="as-released", seed=0)
 
 
 # The authors' fine-tuned weights, unpacked from their zip.
-rule spans_release:
+use rule base as spans_release with:
     input:
-        lambda wildcards: "{}/sources/{}".format(
-            RESULTS, spec(run_of(wildcards, experiment="release", condition="as-released")).settings["file"]
-        ),
+        lambda wildcards: f"{RESULTS}/sources/{release_settings(wildcards)['file']}",
     output:
-        weights=directory(f"{RELEASE}/weights"),
-        record=f"{RELEASE}/run.json",
+        weights=directory(f"{RELEASED}/weights"),
+        record=f"{RELEASED}/run.json",
     log:
-        f"{RELEASE}/log.txt",
+        f"{RELEASED}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/release/{{model}}.tsv"
     wildcard_constraints:
         dataset=SPANNED,
-    conda:
-        ENVIRONMENT
     params:
-        settings=of_run("release", condition="as-released"),
-        code=code("spans_release.py"),
+        **script_params("spans_release"),
+        settings=release_settings,
     message:
         "Unpacking the authors' {wildcards.model}."
-    script:
-        "../scripts/spans_release.py"
 
 
-SPANS_SEARCH = run_folder("search")
-
-
-rule spans_search:
+use rule base_model_run as spans_search with:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=data("{dataset}", "contracts", "questions"),
-        train=windows_of("train", "search"),
-        read=windows_of("validation", "search"),
-        weights=weights_for("search"),
-    output:
-        predictions=f"{SPANS_SEARCH}/predictions.parquet",
-        record=f"{SPANS_SEARCH}/run.json",
-    log:
-        f"{SPANS_SEARCH}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/search/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        train=windows_of("train"),
+        read=windows_of("validation"),
+        weights=weights_of,
     wildcard_constraints:
         dataset=SPANNED,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
+        experiment="search",
     params:
-        settings=of_run("search"),
-        device=CONFIG.device,
-        work=work("search"),
-        code=code("spans_search.py"),
+        **script_params("spans_search"),
+        work=work,
     message:
         "Fine-tuning {wildcards.model} on a part of {wildcards.dataset} and reading the held-out contracts ({wildcards.condition})."
-    script:
-        "../scripts/spans_search.py"
 
 
-rule spans_choose:
+use rule base_choice as spans_choose with:
     input:
         data=data("{dataset}", "contracts", "questions", "answers"),
-        searched=needed_by("choice"),
-    output:
-        f"{run_folder('choice', seed=0)}/run.json",
-    log:
-        f"{RESULTS}/logs/{{dataset}}/choice/{{model}}/{{condition}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/choice/{{model}}/{{condition}}.tsv"
+        searched=needs,
     wildcard_constraints:
         dataset=SPANNED,
-    conda:
-        ENVIRONMENT
+        experiment="choice",
     params:
-        settings=of_run("choice"),
-        code=code("spans_choose.py"),
+        **script_params("spans_choose"),
     message:
         "Choosing the settings of {wildcards.model} on the held-out contracts of {wildcards.dataset}."
-    script:
-        "../scripts/spans_choose.py"
 
 
-SPANS_TRAIN = run_folder("train")
-
-
-rule spans_train:
+use rule base_training as spans_train with:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=data("{dataset}", "contracts", "questions"),
-        train=windows_of("train", "train"),
-        weights=weights_for("train"),
-        choice=choice_for("train"),
-    output:
-        weights=directory(f"{SPANS_TRAIN}/weights"),
-        record=f"{SPANS_TRAIN}/run.json",
-    log:
-        f"{SPANS_TRAIN}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        train=windows_of("train"),
+        weights=weights_of,
+        choice=choice_of,
     wildcard_constraints:
         dataset=SPANNED,
+        experiment="train",
         model=NEURAL,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
     params:
-        settings=of_run("train"),
-        device=CONFIG.device,
-        work=work("train"),
-        code=code("spans_train.py"),
+        **script_params("spans_train"),
     message:
         "Fine-tuning {wildcards.model} on the contracts of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/spans_train.py"
 
 
-SPANS_READ = run_folder("read")
-
-
-rule spans_read:
+use rule base_model_run as spans_read with:
     input:
         data=data("{dataset}", "contracts", "questions"),
-        train=windows_of("train", "read"),
-        read=windows_of("test", "read"),
-        weights=weights_for("read"),
+        train=windows_of("train"),
+        read=windows_of("test"),
+        weights=weights_of,
     output:
-        predictions=f"{SPANS_READ}/predictions.parquet",
-        reading=directory(f"{SPANS_READ}/reading"),
-        record=f"{SPANS_READ}/run.json",
-    log:
-        f"{SPANS_READ}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        predictions=f"{RUN}/predictions.parquet",
+        reading=directory(f"{RUN}/reading"),
+        record=f"{RUN}/run.json",
     wildcard_constraints:
         dataset=SPANNED,
+        experiment="read",
         model=NEURAL,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(720),
+        **gpu_job(minutes=720),
     params:
-        settings=of_run("read"),
-        device=CONFIG.device,
-        code=code("spans_read.py"),
+        **script_params("spans_read"),
     message:
         "Reading the test contracts of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/spans_read.py"
 
 
 # Sentence vectors of text units from a frozen encoder, shared by all linear models.
-rule spans_vectors:
+use rule base as spans_vectors with:
     input:
         data=data("{dataset}", "contracts"),
     output:
@@ -271,163 +185,92 @@ rule spans_vectors:
     wildcard_constraints:
         dataset=SPANNED,
         length=r"\d+",
-    conda:
-        ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        **ON_GPU,
-        mem_mb=per_attempt(4000),
-        runtime=per_attempt(120),
+        **gpu_job(minutes=120, mem_mb=4000),
     params:
+        **script_params("spans_vectors"),
         settings=encoding,
         device=CONFIG.device,
-        code=code("spans_vectors.py"),
     message:
         "Encoding the sentences of {wildcards.dataset} with {wildcards.encoder}."
-    script:
-        "../scripts/spans_vectors.py"
 
 
 # Linear baselines: no windows, no pretrained weights, no GPU.
-rule spans_train_linear:
+use rule base_run as spans_train_linear with:
     input:
         data=data("{dataset}", "contracts", "training_examples"),
-        vectors=vectors_for("train", UNIT_VECTORS, length="max_length"),
+        vectors=vectors_of(UNIT_VECTORS, length="max_length"),
     output:
-        weights=directory(f"{SPANS_TRAIN}/weights"),
-        record=f"{SPANS_TRAIN}/run.json",
-    log:
-        f"{SPANS_TRAIN}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/train/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        weights=directory(f"{RUN}/weights"),
+        record=f"{RUN}/run.json",
     wildcard_constraints:
         dataset=SPANNED,
+        experiment="train",
         model=LINEAR,
-    conda:
-        ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=per_attempt(6000),
     params:
-        settings=of_run("train"),
-        code=code("spans_train_linear.py"),
+        **script_params("spans_train_linear"),
     message:
         "Training {wildcards.model} on the contracts of {wildcards.dataset}."
-    script:
-        "../scripts/spans_train_linear.py"
 
 
-rule spans_read_linear:
+use rule base_run as spans_read_linear with:
     input:
         data=data("{dataset}", "contracts", "questions"),
-        vectors=vectors_for("read", UNIT_VECTORS, length="max_length"),
-        weights=weights_for("read"),
-    output:
-        predictions=f"{SPANS_READ}/predictions.parquet",
-        record=f"{SPANS_READ}/run.json",
-    log:
-        f"{SPANS_READ}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/read/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        vectors=vectors_of(UNIT_VECTORS, length="max_length"),
+        weights=weights_of,
     wildcard_constraints:
         dataset=SPANNED,
+        experiment="read",
         model=LINEAR,
-    conda:
-        ENVIRONMENT
     resources:
         mem_mb=per_attempt(4000),
     params:
-        settings=of_run("read"),
-        code=code("spans_read_linear.py"),
+        **script_params("spans_read_linear"),
     message:
         "Reading the test contracts of {wildcards.dataset} with {wildcards.model}."
-    script:
-        "../scripts/spans_read_linear.py"
-
-
-SPANS_ASK = run_folder("ask")
 
 
 # Language models without training.
-rule spans_ask:
+use rule base_asking as spans_ask with:
     input:
         data=data("{dataset}", "contracts", "questions"),
-    output:
-        predictions=f"{SPANS_ASK}/predictions.parquet",
-        record=f"{SPANS_ASK}/run.json",
-    log:
-        f"{SPANS_ASK}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/ask/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=SPANNED,
-    conda:
-        ENVIRONMENT
-    threads: MODEL_THREADS
-    resources:
-        **ASKING_ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(720),
+        experiment="ask",
     params:
-        settings=of_run("ask"),
-        device=CONFIG.device,
-        asking=ASKING,
-        code=code("spans_ask.py"),
+        **script_params("spans_ask"),
     message:
         "Asking {wildcards.model} about the test contracts of {wildcards.dataset}."
-    script:
-        "../scripts/spans_ask.py"
-
-
-JOIN = run_folder("join")
 
 
 # Joins spans that continue in the next window.
-rule spans_join:
+use rule base_run as spans_join with:
     input:
-        predictions=needed_by("join"),
+        predictions=needs,
         data=data("{dataset}", "contracts", "questions"),
-    output:
-        predictions=f"{JOIN}/predictions.parquet",
-        record=f"{JOIN}/run.json",
-    log:
-        f"{JOIN}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/join/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=SPANNED,
-    conda:
-        ENVIRONMENT
+        experiment="join",
     params:
-        settings=of_run("join"),
-        code=code("spans_join.py"),
+        **script_params("spans_join"),
     message:
         "Joining the spans of adjacent windows ({wildcards.dataset}, {wildcards.model}, seed {wildcards.seed})."
-    script:
-        "../scripts/spans_join.py"
 
 
-rule spans_score:
+use rule base_score as spans_score with:
     input:
         predictions=f"{RUN}/predictions.parquet",
         data=data("{dataset}", "questions", "answers"),
-    output:
-        scores=f"{RUN}/scores.parquet",
-        units=f"{RUN}/units.parquet",
-    log:
-        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=SPANNED,
-        experiment=any_of(registry.PLANNERS["spans"].STAGES),
-    conda:
-        ENVIRONMENT
+        experiment=any_of(planning.PLANNERS["spans"].STAGES),
     params:
+        **script_params("spans_score"),
         relaxed=lambda wildcards: SPANS[wildcards.dataset].relaxed,
         low_thresholds=lambda wildcards: list(SPANS[wildcards.dataset].low_thresholds),
-        code=code("spans_score.py"),
     message:
         "Scoring the spans of {wildcards.model} on the test contracts of {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/spans_score.py"

@@ -12,30 +12,17 @@ localrules:
 include: "functions/submitted.smk"
 
 
-GIVEN_RUN = run_folder("given")
-
-
-rule given:
+use rule base_run as given with:
     input:
         data=given_data,
-    output:
-        predictions=f"{GIVEN_RUN}/predictions.parquet",
-        record=f"{GIVEN_RUN}/run.json",
-    log:
-        f"{GIVEN_RUN}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/given/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=any_of(TASKS),
-    conda:
-        ENVIRONMENT
+        experiment="given",
     resources:
         mem_mb=per_attempt(4000),
     params:
-        settings=of_run("given"),
         task=given_task,
+        script="submitted",
         code=given_code,
     message:
         "Checking the predictions of {wildcards.model} for {wildcards.dataset} (seed {wildcards.seed})."
-    script:
-        "../scripts/submitted.py"

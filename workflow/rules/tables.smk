@@ -6,7 +6,7 @@
 #   steps scores -> cells -> verdicts -> csv, md, html; units -> pairs -> comparison.csv
 
 
-# Papers and tables that there are, or a slip in a file's name would be a fault of the rule.
+# Only existing papers and tables, so that a misspelt file name is not reported as an error of the rule.
 SHOWN = {name for paper in CONFIG.papers for name in PAPERS[paper].tables}
 
 
@@ -23,13 +23,12 @@ include: "functions/tables.smk"
 
 
 TABLE_INPUTS = {
-    "published": str(HERE / "resources/published/{paper}.csv"),
+    "published": str(PROJECT_PATH / "resources/published/{paper}.csv"),
     "census": lambda wildcards: f"{RESULTS}/data/{table_data(wildcards)}/census.json",
     "beside": table_beside,
     "paper": lambda wildcards: PAPER_FILES[wildcards.paper],
-    # What these runs say of themselves and of the runs whose weights they read: settings, time, device.
     "scores": of_runs("scores.parquet"),
-    # What each unit adds to these scores, by which the table's rows are compared.
+    # Contribution of each unit to the scores, for comparing rows.
     "units": of_runs("units.parquet"),
     "records": of_runs("run.json"),
     "readings": table_readings,
@@ -43,11 +42,12 @@ TABLE_PARAMS = {
     "rows_digest": lambda wildcards: digest_of(table_rows(wildcards)),
     "sources_digest": lambda wildcards: digest_of(source_words(wildcards.paper)),
     "files_digest": table_content,
-    "code": lambda wildcards: package_code("table.py", wildcards.paper, "registry", "tables"),
+    "script": "table",
+    "code": table_code,
 }
 
 
-rule table:
+use rule base as table with:
     input:
         **TABLE_INPUTS,
     output:
@@ -61,14 +61,10 @@ rule table:
         f"{RESULTS}/benchmarks/table/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
         table=any_of(name for name in SHOWN if not name.startswith("figure")),
-    conda:
-        ENVIRONMENT
     params:
         **TABLE_PARAMS,
     message:
-        "Setting {wildcards.table} of {wildcards.paper} beside the published one."
-    script:
-        "../scripts/table.py"
+        "Comparing {wildcards.table} of {wildcards.paper} with the published one."
 
 
 use rule table as figure with:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lextables.models import asked, device
-from lextables.models.limits import Limits
+from lextables.models import cached_model, device
+from lextables.models.spending import Limits
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.answers.asking import answer, mark
@@ -12,7 +12,9 @@ with job(snakemake.log[0]) as log:
     settings, asking = snakemake.params.settings, snakemake.params.asking
     made = mark if snakemake.params.marks else answer
     with recorded(Path(snakemake.output.record).parent, settings) as record:
-        model = asked.opened(settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
+        model = cached_model.open_language_model(
+            settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
+        )
         record |= made(snakemake.input, snakemake.params.names, settings, model, snakemake.output.predictions)
         record["device"] = settings.get("api") or device.describe(device.pick(snakemake.params.device))
         log.info("asked: %s", record["asked"])

@@ -5,17 +5,17 @@ from pathlib import Path
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.answers import collection, learning
+from lextables.tasks.answers import baselines, collection
+from lextables.tasks.answers.collection import of_words
 from lextables.tasks.answers.schema import PREDICTIONS
-from lextables.tasks.answers.space import of_words
 
 with (
     job(snakemake.log[0]),
     recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
 ):
     data = collection.load(snakemake.input, snakemake.params.names)
-    words = of_words(data.paragraphs, data.questions)
-    found, record["penalties"] = learning.answers(
+    words = of_words(data)
+    found, record["penalties"] = baselines.linear_answers(
         words, data.shares, snakemake.params.settings, snakemake.threads
     )
     record["pairs"] = write(PREDICTIONS, collection.prediction_rows(found), snakemake.output.predictions)

@@ -5,7 +5,7 @@ from pathlib import Path
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.answers import collection, marking
+from lextables.tasks.answers import baselines, collection
 from lextables.tasks.answers.schema import MARKED
 
 with (
@@ -14,5 +14,5 @@ with (
 ):
     data = collection.load(snakemake.input.data, snakemake.params.names)
     marked = collection.marked_of(snakemake.input.highlights[0])
-    given = marking.baseline(data, marked, snakemake.params.settings, snakemake.threads)
-    record["marks"] = write(MARKED, marking.marked_rows(data, given), snakemake.output.predictions)
+    probabilities = baselines.marks(data, marked, snakemake.params.settings, snakemake.threads)
+    record["marks"] = write(MARKED, collection.marked_rows(data, probabilities), snakemake.output.predictions)

@@ -7,9 +7,9 @@ from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.answers import collection, marking
+from lextables.tasks.answers import baselines, collection
+from lextables.tasks.answers.collection import of_vectors
 from lextables.tasks.answers.schema import MARKED
-from lextables.tasks.answers.space import of_vectors
 
 with (
     job(snakemake.log[0]),
@@ -20,7 +20,7 @@ with (
         weights_folder(settings), device.pick(snakemake.params.device), settings["max_length"]
     )
     encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
-    encoders = (bi_encoder.kept(each, model, settings, snakemake.params.vectors) for each in encode)
-    given = marking.overlap(of_vectors(data.paragraphs, data.questions, *encoders))
-    record["marks"] = write(MARKED, marking.marked_rows(data, given), snakemake.output.predictions)
+    encoders = (bi_encoder.cached(each, model, settings, snakemake.params.vectors) for each in encode)
+    probabilities = baselines.similarity_marks(of_vectors(data, *encoders))
+    record["marks"] = write(MARKED, collection.marked_rows(data, probabilities), snakemake.output.predictions)
     record["device"] = device.describe(model.device)

@@ -5,7 +5,7 @@ from pathlib import Path
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.answers import collection, prior
+from lextables.tasks.answers import baselines, collection
 from lextables.tasks.answers.schema import PREDICTIONS
 
 with (
@@ -13,5 +13,5 @@ with (
     recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
 ):
     data = collection.load(snakemake.input, snakemake.params.names)
-    found = prior.baseline(data.shares, snakemake.params.settings)
+    found = baselines.uninformed_answers(data.shares, snakemake.params.settings)
     record["pairs"] = write(PREDICTIONS, collection.prediction_rows(found), snakemake.output.predictions)

@@ -7,9 +7,9 @@ from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.answers import collection, learning
+from lextables.tasks.answers import baselines, collection
+from lextables.tasks.answers.collection import of_vectors
 from lextables.tasks.answers.schema import PREDICTIONS
-from lextables.tasks.answers.space import of_vectors
 
 with (
     job(snakemake.log[0]),
@@ -20,8 +20,8 @@ with (
         weights_folder(settings), device.pick(snakemake.params.device), settings["max_length"]
     )
     encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
-    encoders = (bi_encoder.kept(each, model, settings, snakemake.params.vectors) for each in encode)
-    vectors = of_vectors(data.paragraphs, data.questions, *encoders)
-    found, record["penalties"] = learning.answers(vectors, data.shares, settings, snakemake.threads)
+    encoders = (bi_encoder.cached(each, model, settings, snakemake.params.vectors) for each in encode)
+    vectors = of_vectors(data, *encoders)
+    found, record["penalties"] = baselines.linear_answers(vectors, data.shares, settings, snakemake.threads)
     record["pairs"] = write(PREDICTIONS, collection.prediction_rows(found), snakemake.output.predictions)
     record["device"] = device.describe(model.device)

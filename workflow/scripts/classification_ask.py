@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lextables.models import asked, device
-from lextables.models.limits import Limits
+from lextables.models import cached_model, device
 from lextables.models.multiple_choice import counts
+from lextables.models.spending import Limits
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
@@ -15,7 +15,9 @@ with job(snakemake.log[0]) as log:
     settings, asking, (test,) = snakemake.params.settings, snakemake.params.asking, snakemake.params.splits
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         questions = asked_examples(snakemake.input.data, settings, test)
-        model = asked.opened(settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
+        model = cached_model.open_language_model(
+            settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
+        )
         rows, answers = answer(questions, snakemake.input.data, settings, model)
         write(READINGS if "readings" in settings else PREDICTIONS, rows, snakemake.output.predictions)
         where = settings.get("api") or device.describe(device.pick(snakemake.params.device))

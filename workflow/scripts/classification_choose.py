@@ -5,7 +5,7 @@ from pathlib import Path
 from lextables.pipeline.dataset import read
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.classification import choosing
+from lextables.tasks.classification import scoring
 from lextables.tasks.classification.examples import of_splits
 
 with job(snakemake.log[0]) as log:
@@ -15,10 +15,10 @@ with job(snakemake.log[0]) as log:
     with recorded(Path(snakemake.output[0]).parent, settings) as record:
         if snakemake.input.published:
             head_ids = sorted({row["head_id"] for row in examples})
-            choice = choosing.published(settings, head_ids, read(snakemake.input.published[0]))
+            choice = scoring.published(settings, head_ids, read(snakemake.input.published[0]))
         else:
             searches = list(zip(settings["learning_rates"], snakemake.input.searched, strict=True))
             validation_examples = list(of_splits(examples, validation))
-            choice = choosing.searched(settings, searches, validation_examples, heads)
+            choice = scoring.searched(settings, searches, validation_examples, heads)
         record["choice"] = choice
         log.info("chosen: %s", choice)

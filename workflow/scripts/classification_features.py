@@ -2,8 +2,8 @@
 
 from lextables.models.weights import weights_folder
 from lextables.pipeline.job import job
+from lextables.tasks.classification.examples import texts_of
 from lextables.tasks.classification.features import tokenise
-from lextables.tasks.classification.texts import texts_of
 
 with job(snakemake.log[0]) as log:
     counts = tokenise(

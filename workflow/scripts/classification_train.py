@@ -11,12 +11,12 @@ from lextables.models.checkpoints import clear, keep
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.job import job
 from lextables.pipeline.run import chosen, counts_of, identity, recorded
+from lextables.tasks.classification.examples import trials
 from lextables.tasks.classification.training import prepare, read_while_training, train
-from lextables.tasks.classification.trials import trials
 
 with job(snakemake.log[0]) as log:
     settings, choice = snakemake.params.settings, chosen(snakemake.input.choice)
-    experiment, where = snakemake.params.experiment, device.pick(snakemake.params.device)
+    experiment, where = snakemake.wildcards.experiment, device.pick(snakemake.params.device)
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
         run = prepare(

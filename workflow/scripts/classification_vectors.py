@@ -5,7 +5,7 @@ from functools import partial
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
 from lextables.pipeline.job import job
-from lextables.tasks.classification.texts import texts_of
+from lextables.tasks.classification.examples import texts_of
 from lextables.tasks.classification.vectors import encode_texts
 
 with job(snakemake.log[0]) as log:

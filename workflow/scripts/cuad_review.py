@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lextables.papers.cuad import linear_reading, marks, review
-from lextables.papers.cuad.asking import LINEAR, question_id
+from lextables.papers.cuad import marks, reading, review
 from lextables.papers.cuad.contract_text import read_contract
+from lextables.papers.cuad.reviewer import LINEAR, question_id
 from lextables.pipeline import not_run
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read
@@ -22,17 +22,16 @@ with job(snakemake.log[0]) as log:
     record = loaded(run / "run.json")
     settings, names = record["settings"], [row["category"] for row in read(categories)]
     if settings.get("kind") == LINEAR:
-        linear_reading.read_contract(contract.text, names, settings, weights, output.predictions)
+        reading.read_with_linear_model(contract.text, names, settings, weights, output.predictions)
         unread = ()
     else:
         # Imported here: torch takes seconds to load, and linear models do not need it.
         from lextables.models import device
         from lextables.models.weights import weights_folder
-        from lextables.papers.cuad import contract_reading
-        from lextables.tasks.spans.features import question_texts
+        from lextables.tasks.spans.windows import question_texts
 
         where, wordings = device.pick(snakemake.params.device), question_texts(questions)
-        progress = contract_reading.read_contract(
+        progress = reading.read_with_fine_tuned_model(
             contract.text,
             {name: wordings[name] for name in names},
             run / "reading",
@@ -57,6 +56,6 @@ with job(snakemake.log[0]) as log:
         review.SAMPLE if snakemake.config["data"] == "sample" else "",
         (*contract.notes, *unread),
     )
-    title = review.title_of(snakemake.input.contract)
+    title = f"Review of {Path(snakemake.input.contract).name}"
     write_text(output.csv, review.to_csv(found, about.marks))
     write_text(output.html, review.to_html(contract.text, found, title, about))

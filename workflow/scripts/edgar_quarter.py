@@ -3,10 +3,8 @@
 import json
 from datetime import date
 
-from lextables.corpora.edgar.contracts import TABLE, collect
-from lextables.corpora.edgar.index import quarter
-from lextables.corpora.edgar.pace import Pace, default_file
-from lextables.corpora.edgar.pages import Pages
+from lextables.corpora.edgar.contracts import TABLE, collect, quarter
+from lextables.corpora.edgar.pages import Pace, Pages, default_file
 from lextables.pipeline import dataset
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job

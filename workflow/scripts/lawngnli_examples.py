@@ -26,7 +26,7 @@ with job(snakemake.log[0]) as log:
     files = (inputs.parentheticals, inputs.contradictions, inputs.cites, inputs.long_premises)
     shards = [Shard(*paths) for paths in zip(*files, strict=True)]
     encoder = bi_encoder.load(weights_folder(params.encoder), device.pick(params.device))
-    encode = bi_encoder.kept(bi_encoder.encode, encoder, params.encoder, params.vectors)
+    encode = bi_encoder.cached(bi_encoder.encode, encoder, params.encoder, params.vectors)
     last = write_examples(
         shards,
         encode,

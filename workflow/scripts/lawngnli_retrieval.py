@@ -21,7 +21,7 @@ with job(snakemake.log[0]) as log:
     )
     # Encoded as in the runs of the task, so that both share the cached vectors.
     encoders = [
-        bi_encoder.kept(encode, encoder, params.encoder, params.vectors)
+        bi_encoder.cached(encode, encoder, params.encoder, params.vectors)
         for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
     ]
     common = {

@@ -1,9 +1,8 @@
-"""What the papers printed, as one tidy csv with its card and metadata."""
+"""The published values of all papers as one tidy csv."""
 
-from pathlib import Path
-
+from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
-from lextables.publish.printed import gather, write
+from lextables.publish.printed import to_csv
 
 with job(snakemake.log[0]):
-    write(gather(snakemake.input.published, snakemake.input.papers), Path(snakemake.output[0]).parent)
+    write_text(snakemake.output[0], to_csv(snakemake.input.published))

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import yaml
 
-from lextables.papers import packages
+from lextables.papers import modules
 from lextables.pipeline import not_run
 from lextables.pipeline.job import job
 from lextables.pipeline.version import day, made_by, words
-from lextables.report import comparing, datasets, site
-from lextables.tables import report
+from lextables.report import datasets, leaderboard, results, site
 
 with job(snakemake.log[0]):
     root, earlier = Path(snakemake.params.root), snakemake.params.earlier
@@ -17,12 +16,12 @@ with job(snakemake.log[0]):
     made = {Path(census).parent.name for census in snakemake.input.census}
     registries, wordings = {Path(path).stem: path for path in snakemake.input.papers}, snakemake.params.words
     parts = [
-        report.read_part(paper, registry, root, wordings[paper], earlier=paper not in made)
+        results.read_part(paper, registry, root, wordings[paper], earlier=paper not in made)
         for paper, registry in registries.items()
     ]
     left = (root / path for path in earlier if path.startswith("runs/"))
-    runs = [report.read_run(path) for path in not_run.made(snakemake.input.runs)]
-    runs += [report.read_run(path, earlier=True) for path in not_run.made(left)]
+    runs = [results.read_run(path) for path in not_run.made(snakemake.input.runs)]
+    runs += [results.read_run(path, earlier=True) for path in not_run.made(left)]
     runs.sort(key=lambda run: run.place)
     said = {name: about for wording in wordings.values() for name, about in wording.items()}
     censuses = {*map(Path, [*snakemake.input.census, *snakemake.input.data])}
@@ -37,11 +36,11 @@ with job(snakemake.log[0]):
             runs=runs,
             datasets=[datasets.read(path, said) for path in sorted(censuses)],
             sections={
-                part.name: packages.module(part.name, "exhibits").sections(root / "data")
+                part.name: modules.module(part.name, "exhibits").sections(root / "data")
                 for part in shown
-                if packages.has(part.name, "exhibits")
+                if modules.has(part.name, "exhibits")
             },
-            comparing=comparing.pages(shown, config),
+            leaderboard=leaderboard.pages(shown, config),
             made_by=words(made_by()),
             date=day(),
         ),

@@ -1,13 +1,13 @@
 """Reorder a retriever's hits by what a language model says of them, in all ways and forms of the queries."""
 
-from lextables.models import asked, device
-from lextables.models.limits import Limits
+from lextables.models import cached_model, device
+from lextables.models.spending import Limits
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.asking import about, expected, rerank
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked
+from lextables.tasks.retrieval.asking import candidates_of, expected, rerank
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, ranked
 
 with (
     job(snakemake.log[0]) as log,
@@ -17,8 +17,10 @@ with (
     first = next(iter(settings.values()))
     documents = collection.load(snakemake.input.data, snakemake.params.task)
     hits = dict(zip(settings, map(ranked, snakemake.input.hits), strict=True))
-    model = asked.opened(first, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
-    counts = [expected(about(documents, hits[name], run), run) for name, run in settings.items()]
+    model = cached_model.open_language_model(
+        first, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
+    )
+    counts = [expected(candidates_of(documents, hits[name], run), run) for name, run in settings.items()]
     model.expect(*map(sum, zip(*counts, strict=True)))
     where = first["api"] if "api" in first else device.describe(device.pick(snakemake.params.device))
     for path, record, (name, run) in zip(

@@ -5,8 +5,8 @@ from pathlib import Path
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.choosing import choose
-from lextables.tasks.retrieval.schema import ranked
+from lextables.tasks.retrieval.collection import ranked
+from lextables.tasks.retrieval.scoring import choose
 
 with job(snakemake.log[0]) as log:
     searched = zip(snakemake.params.rates, snakemake.input.searched, strict=True)

@@ -8,7 +8,7 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.retrieval import collection, dense
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 
 with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)

@@ -5,8 +5,8 @@ from pathlib import Path
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.retrieval.fusing import fuse
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, scored
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, scored
+from lextables.tasks.retrieval.lexical import fuse
 
 with job(snakemake.log[0]):
     settings = snakemake.params.settings

@@ -6,7 +6,7 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection, linear
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 
 with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings) as records:
     settings, encoders = snakemake.params.settings, None
@@ -16,8 +16,8 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
             weights_folder(first), device.pick(snakemake.params.device), first["max_length"]
         )
         encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
-        encoders = tuple(bi_encoder.kept(each, model, first, snakemake.params.vectors) for each in encode)
-    found = collection.load(snakemake.input, snakemake.params.task)
+        encoders = tuple(bi_encoder.cached(each, model, first, snakemake.params.vectors) for each in encode)
+    found = collection.load(snakemake.input.data, snakemake.params.task)
     hits, ranker = linear.retrieve(found, settings, encoders)
     for path, record, form in zip(snakemake.output.predictions, records, settings, strict=True):
         write(PREDICTIONS, prediction_rows(hits[form]), path)

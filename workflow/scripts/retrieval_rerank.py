@@ -6,8 +6,8 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, ranked
 from lextables.tasks.retrieval.reranking import rerank
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked
 
 with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings) as records:
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)

@@ -9,7 +9,7 @@ from lextables.pipeline.job import job
 from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.classifying import rerank
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, ranked
 
 with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)

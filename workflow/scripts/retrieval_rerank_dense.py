@@ -6,7 +6,7 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection, dense
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows, ranked
+from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, ranked
 
 with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings) as records:
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
@@ -15,7 +15,7 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
     model = bi_encoder.load(weights_folder(first), where, first["max_length"])
     # As the first stage encodes them, so that what it kept is found.
     kept = [
-        bi_encoder.kept(encode, model, first, snakemake.params.vectors)
+        bi_encoder.cached(encode, model, first, snakemake.params.vectors)
         for encode in (bi_encoder.encode_documents, bi_encoder.encode_queries)
     ]
     files = zip(snakemake.input.hits, snakemake.output.predictions, records, settings, strict=True)

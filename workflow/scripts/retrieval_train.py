@@ -1,28 +1,37 @@
-"""Fine-tune a model with the settings that were chosen, and keep its weights."""
+"""Fine-tune a model.
+
+With the chosen settings its weights are kept (`train`).  With the settings of a trial (`search`) it reads the
+validation queries at every number of updates, and only these predictions are kept.
+"""
 
 from importlib import import_module
 from pathlib import Path
 
 from lextables.models import device
-from lextables.models.checkpoints import keep
+from lextables.models.checkpoints import clear, keep
 from lextables.pipeline.job import job
 from lextables.pipeline.run import chosen, counts_of, identity, recorded
 from lextables.tasks.retrieval import collection, training
+from lextables.tasks.retrieval.collection import ranked
 
 with job(snakemake.log[0]) as log:
     choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)
-    settings = snakemake.params.settings | choice
+    settings, searching = snakemake.params.settings | choice, snakemake.wildcards.experiment == "search"
     with recorded(Path(snakemake.output.record).parent, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
-        record |= training.train(
-            import_module(f"lextables.tasks.retrieval.{snakemake.params.tuning}_tuning"),
-            collection.load(snakemake.input.data, snakemake.params.task),
-            settings,
-            int(snakemake.wildcards.seed),
-            where,
-            Path(snakemake.params.work),
-            identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"]),
-            snakemake.output.weights,
-        )
+        tuning = import_module(f"lextables.tasks.retrieval.{snakemake.params.tuning}_tuning")
+        data = collection.load(snakemake.input.data, snakemake.params.task)
+        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"])
+        seed, work = int(snakemake.wildcards.seed), Path(snakemake.params.work)
+        if searching:
+            hits = [ranked(path) for path in snakemake.input.candidates]
+            predictions = snakemake.output.predictions
+            record |= training.search(tuning, data, hits, settings, seed, where, work, owner, predictions)
+        else:
+            weights = snakemake.output.weights
+            record |= training.train(tuning, data, settings, seed, where, work, owner, weights)
         log.info("%s", record)
-    keep(snakemake.params.work, record["work"], snakemake.output.weights, snakemake.output.record)
+    if searching:
+        clear(work)
+    else:
+        keep(work, record["work"], snakemake.output.weights, snakemake.output.record)

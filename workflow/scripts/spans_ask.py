@@ -2,20 +2,22 @@
 
 from pathlib import Path
 
-from lextables.models import asked, device
-from lextables.models.limits import Limits
+from lextables.models import cached_model, device
+from lextables.models.spending import Limits
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.spans.asking import Found, Reader, asked_questions, nbest
+from lextables.tasks.spans.asking import Extracted, Reader, asked_questions, nbest
 from lextables.tasks.spans.schema import NBEST
 
 with job(snakemake.log[0]) as log:
     settings, asking = snakemake.params.settings, snakemake.params.asking
     contracts, questions = snakemake.input.data
     with recorded(Path(snakemake.output.record).parent, settings) as record:
-        model = asked.opened(settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device)
-        reader, found = Reader(model, settings), Found()
+        model = cached_model.open_language_model(
+            settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
+        )
+        reader, found = Reader(model, settings), Extracted()
         texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
         questions = list(read(questions))
         of_contracts = asked_questions(questions, settings["questions"])

@@ -5,8 +5,8 @@ from pathlib import Path
 from lextables.pipeline.dataset import read
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.spans.choosing import choose
-from lextables.tasks.spans.shares import held_out_contracts
+from lextables.tasks.spans.nbest import choose
+from lextables.tasks.spans.squad import held_out_contracts
 
 with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings

@@ -5,7 +5,7 @@ from pathlib import Path
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.spans.joining import join
+from lextables.tasks.spans.nbest import join
 from lextables.tasks.spans.schema import NBEST
 
 with job(snakemake.log[0]), recorded(Path(snakemake.output.record).parent, snakemake.params.settings):

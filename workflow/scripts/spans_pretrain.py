@@ -20,14 +20,13 @@ with job(snakemake.log[0]):
         record["resumed_from_update"] = pretrain(
             weights_folder(settings),
             (row["text"] for path in snakemake.input.contracts for row in read(path, ["text"])),
-            updates=settings["updates"],
-            batch_size=settings["batch_size"],
-            max_length=settings["max_length"],
-            learning_rate=settings["learning_rate"],
+            **{
+                name: settings[name]
+                for name in ("updates", "batch_size", "max_length", "learning_rate", "bf16")
+            },
             seed=0,
             work=work_folder(snakemake.params.work, {"settings": settings, "identity": owner}),
             save_every=max(1, settings["updates"] // 20),
-            bf16=settings["bf16"],
             device=where,
             output=snakemake.output.weights,
         )

@@ -9,7 +9,7 @@ from lextables.pipeline.content import folder_content
 from lextables.pipeline.job import job
 from lextables.pipeline.run import counts_of, identity, recorded
 from lextables.tasks.spans.reading import Reading, read_contracts
-from lextables.tasks.spans.shares import held_out_contracts
+from lextables.tasks.spans.squad import held_out_contracts
 from lextables.tasks.spans.training import contract_splits, train
 
 with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:

@@ -6,7 +6,7 @@ from pathlib import Path
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
 from lextables.pipeline.job import job
-from lextables.tasks.spans.vectors import write_vectors
+from lextables.tasks.spans.units import write_vectors
 
 with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings

@@ -1,4 +1,4 @@
-"""Take up predictions that a user has already: checked against the data set, and written as a run's own."""
+"""Read submitted predictions, check them against the data set, and write them as the predictions of a run."""
 
 from importlib import import_module
 from pathlib import Path
@@ -15,8 +15,8 @@ with (
     settings, task = snakemake.params.settings, snakemake.params.task
     reader = import_module(f"lextables.tasks.{task['task']}.submitted")
     file = opened(settings["content"])
-    found = reader.predictions(file, settings["form"], snakemake.input.data, task)
-    rows = write(reader.PREDICTIONS, found.rows, snakemake.output.predictions)
+    submitted = reader.predictions(file, settings["form"], snakemake.input.data, task)
+    rows = write(reader.PREDICTIONS, submitted.rows, snakemake.output.predictions)
     record["device"] = "not known"
-    record["given"] = {"file": file.name, "rows": rows, "passed_over": found.passed_over}
-    log.info("%s: %d rows; %d predictions of other splits passed over", file.name, rows, found.passed_over)
+    record["submitted"] = {"file": file.name, "rows": rows, "skipped": submitted.skipped}
+    log.info("%s: %d rows; %d predictions of other splits skipped", file.name, rows, submitted.skipped)

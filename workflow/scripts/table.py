@@ -7,9 +7,9 @@ from lextables.papers.packages import load
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.tables import comparison, published, render
-from lextables.tables.asked import with_counts
 from lextables.tables.cells import build, to_csv
 from lextables.tables.inputs import Inputs, comparable, provenance, rows_that_ran
+from lextables.tables.run_records import with_counts
 
 with job(snakemake.log[0]):
     paper, name = snakemake.wildcards.paper, snakemake.wildcards.table
@@ -42,7 +42,7 @@ with job(snakemake.log[0]):
     # From other data than the paper's nothing follows for what it printed.
     pairs = comparison.compare(cells, inputs.published if comparable(sources) else (), inputs.units)
     note = render.data_note(sources)
-    notes = [*entry.notes, *comparison.sentences(comparison.contests(pairs), note)]
+    notes = [*entry.notes, *comparison.notes(comparison.comparisons(pairs), note)]
     about = (entry.title, entry.where, lines, notes, note)
     write_text(snakemake.output.comparison, comparison.to_csv(pairs))
     write_text(snakemake.output.csv, to_csv(lines, note))

@@ -28,7 +28,7 @@ LOCKED = (
 )
 # The last line of a failed job's log (`pipeline.job`), and an error that a function of a rule raised.
 FAILED = re.compile(r"\S+ \S+ failed: (.+)")
-BAD_INPUT = re.compile(r"^ *(?:BadInput|NotNow|NotFetched): (.+)$", re.MULTILINE)
+BAD_INPUT = re.compile(r"^ *(?:BadInput|NotFetched): (.+)$", re.MULTILINE)
 
 
 class LogHandler(LogHandlerBase):

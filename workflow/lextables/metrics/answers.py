@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lextables.metrics.classification import by_key
-from lextables.metrics.intervals import jackknife_interval
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
-from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
+from lextables.metrics.intervals import interval_rows, jackknife_interval, pseudo_values, unit_rows
+from lextables.metrics.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
 
 OFF_BY = 0.01  # tolerance for probabilities that were rounded and should add up to one
@@ -81,19 +80,14 @@ METRICS: dict[str, Metric] = {
 LARGEST = {"accuracy": 1.0}  # upper bounds of intervals; the lower bound is 0
 
 
-def scores(questions: Sequence[Answered], alpha: float) -> list[Row]:
+def scores_and_units(questions: Sequence[Answered], alpha: float) -> tuple[list[Row], list[Row]]:
     """Score the answers of one run; rows as `run.SCORES`, sorted by its key.
 
     Groups are ``all``, each ``category: <c>`` and each ``question: <q>`` (n: pairs).  ``<metric>, low`` and
     ``<metric>, high`` are a 95 % jackknife interval over documents (n: documents), where it is defined.
-    """
-    return scores_and_units(questions, alpha)[0]
 
-
-def scores_and_units(questions: Sequence[Answered], alpha: float) -> tuple[list[Row], list[Row]]:
-    """Return `scores`, and each document's contribution to them for ``all`` and each ``category``.
-
-    The contributions are rows of `units.UNITS`, sorted by its key.
+    The second list are the contributions of each document for ``all`` and each ``category``: rows of
+    `units.UNITS`, sorted by its key.
     """
     rows, units = [], []
     for name, metric in METRICS.items():
@@ -130,5 +124,4 @@ def _left_out(values: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np
 def _rows(name: str, group: str, value: float, pairs: int, without: np.ndarray) -> Iterator[Row]:
     yield {"metric": name, "group": group, "value": value, "n": pairs}
     interval = jackknife_interval(value, without, (0.0, LARGEST.get(name, np.inf)))
-    for side, bound in zip(("low", "high"), interval or (), strict=False):
-        yield {"metric": f"{name}, {side}", "group": group, "value": bound, "n": len(without)}
+    yield from interval_rows(name, group, interval, len(without))

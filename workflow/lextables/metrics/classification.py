@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lextables.metrics.average_precision import minority_precisions
-from lextables.metrics.intervals import jackknife_interval
+from lextables.metrics.intervals import interval_rows, jackknife_interval
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
@@ -147,9 +147,9 @@ def matched(
 ) -> list[tuple[Row, list[Row], list[Row]]]:
     """Return each head with its examples and their predictions; heads and examples sorted by id.
 
-    Rows as in `scores`; predictions for other examples are ignored.  Raises `BadInput` for an example of an
-    unknown head, with a label outside the head's answers, without a prediction or with two, and for a
-    prediction whose number of scores differs from the number of answers.
+    Rows as in `scores_and_jackknives`; predictions for other examples are ignored.  Raises `BadInput` for an
+    example of an unknown head, with a label outside the head's answers, without a prediction or with two, and
+    for a prediction whose number of scores differs from the number of answers.
     """
     heads_by_id = {head["head_id"]: head for head in heads}
     examples_of: dict[str, dict[str, Row]] = defaultdict(dict)
@@ -219,7 +219,7 @@ def answered(
     multi_label: bool = False,
     unit: str | None = None,
 ) -> list[Head]:
-    """Return the heads, sorted by id, each with its examples; arguments and errors as in `scores`."""
+    """Return the heads, sorted by id, each with its examples; arguments as in `scores_and_jackknives`."""
     answered_heads = []
     for head, rows, predicted in matched(predictions, examples, heads):
         shape = (len(rows), len(head["answers"]))
@@ -376,11 +376,8 @@ class Jackknife:
 
     def ends(self) -> list[Row]:
         """Return the 95 % interval as two rows of scores (empty if undefined); n is the number of units."""
-        ends = jackknife_interval(self.value, self.without, within=(0, 1)) or ()
-        return [
-            score_row(f"{self.metric}, {end}", self.group, value, self.units)
-            for end, value in zip(("low", "high"), ends, strict=False)
-        ]
+        interval = jackknife_interval(self.value, self.without, within=(0, 1))
+        return interval_rows(self.metric, self.group, interval, self.units)
 
 
 def jackknives(
@@ -413,15 +410,7 @@ def _named(units: np.ndarray, groups: np.ndarray) -> list[str]:
     return [f"{GROUPED}{hashlib.sha256(names.encode()).hexdigest()[:16]}" for names in joined]
 
 
-def intervals(name: str, heads: Sequence[Head], metric: Metric, most: float = MOST_UNITS) -> list[Row]:
-    """Return the 95 % jackknife intervals of a metric over units, overall and of each category.
-
-    Two rows each, ``<name>, low`` and ``<name>, high``, where defined; arguments as in `jackknives`.
-    """
-    return [row for jackknife in jackknives(name, metric, heads, most) for row in jackknife.ends()]
-
-
-def scores(
+def scores_and_jackknives(
     predictions: Iterable[Row],
     examples: Iterable[Row],
     heads: Iterable[Row],
@@ -429,7 +418,7 @@ def scores(
     metrics: Sequence[str],
     multi_label: bool = False,
     unit: str | None = None,
-) -> list[Row]:
+) -> tuple[list[Row], list[Jackknife]]:
     """Score the predictions of one run; rows as `run.SCORES`, sorted by its key.
 
     ``predictions``: head_id, example_id, logits (default: the log odds of the probabilities) and
@@ -442,22 +431,9 @@ def scores(
 
     Raises `BadInput` for an unknown metric, what `matched` refuses, a number of labels that does not fit
     ``multi_label``, and scores that are not finite.
+
+    Also returns the jackknives of each metric for ``all``, categories and heads.
     """
-    return scores_and_jackknives(
-        predictions, examples, heads, metrics=metrics, multi_label=multi_label, unit=unit
-    )[0]
-
-
-def scores_and_jackknives(
-    predictions: Iterable[Row],
-    examples: Iterable[Row],
-    heads: Iterable[Row],
-    *,
-    metrics: Sequence[str],
-    multi_label: bool = False,
-    unit: str | None = None,
-) -> tuple[list[Row], list[Jackknife]]:
-    """Return `scores`, and the jackknives of each metric for ``all``, categories and heads."""
     if unknown := [name for name in metrics if name not in METRICS]:
         raise BadInput(f"there is no metric {unknown[0]!r}", where="metrics", do=f"use {', '.join(METRICS)}")
     answered_heads = answered(predictions, examples, heads, multi_label=multi_label, unit=unit)

@@ -14,8 +14,7 @@ import numpy as np
 from lextables.metrics.answers import groups
 from lextables.metrics.average_precision import weighted_precisions
 from lextables.metrics.classification import by_key, nanmean
-from lextables.metrics.intervals import jackknife_interval
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
+from lextables.metrics.intervals import interval_rows, jackknife_interval, pseudo_values, unit_rows
 from lextables.pipeline.dataset import Row
 
 BEST = "F1, best threshold"
@@ -121,23 +120,18 @@ def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
 # Scores per question, and means over questions.
 
 
-def scores(questions: Sequence[Marked], folds: np.ndarray) -> list[Row]:
+def scores_and_units(
+    questions: Sequence[Marked], folds: np.ndarray, documents: Sequence[str]
+) -> tuple[list[Row], list[Row]]:
     """Score the marks of one run; rows as `run.SCORES`, sorted by its key.
 
     Groups are each ``question: <q>`` (n: paragraphs); ``all`` and each ``category: <c>``, means over the
     questions with a value (n: questions); and ``pooled``, over the paragraphs of all questions.  Metrics are
     `METRICS`, `BEST` and `AREA`.  ``<metric>, low`` and ``<metric>, high`` are 95 % jackknife intervals over
     documents.
-    """
-    return scores_and_units(questions, folds, np.arange(len(folds)))[0]
 
-
-def scores_and_units(
-    questions: Sequence[Marked], folds: np.ndarray, documents: Sequence[str]
-) -> tuple[list[Row], list[Row]]:
-    """Return `scores`, and the contribution of each of ``documents`` (ids, by index) to them.
-
-    The contributions are rows of `units.UNITS`, sorted by its key, for all groups except questions.
+    The second list are the contributions of each of ``documents`` (ids, by index): rows of `units.UNITS`,
+    sorted by its key, for all groups except questions.
     """
     names = np.asarray(documents)
     by_folds = np.stack(
@@ -197,7 +191,6 @@ def _rows(
     yield {"metric": name, "group": group, "value": value, "n": n}
     if left_out is None or math.isnan(value):
         return
-    for side, bound in zip(("low", "high"), jackknife_interval(value, left_out, (0, 1)) or (), strict=False):
-        yield {"metric": f"{name}, {side}", "group": group, "value": bound, "n": len(left_out)}
+    yield from interval_rows(name, group, jackknife_interval(value, left_out, (0, 1)), len(left_out))
     if len(names):
         yield from unit_rows(name, group, names, pseudo_values(value, left_out))

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lextables.metrics import classification
+from lextables.metrics import STRICT, classification
 from lextables.metrics.classification import (
     NAN,
     Jackknife,
@@ -43,7 +43,6 @@ from lextables.metrics.classification import (
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
-STRICT = ", strict"
 DATA_TYPES = ("main", "abridged")
 
 
@@ -125,7 +124,7 @@ def random_aupr(head: Answered) -> float:
 def head_auprs(predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]) -> dict[str, float]:
     """Return {head id: AUPR}, which a search over settings maximises for each head separately.
 
-    Rows as in `scores`; NaN where no answer of a head has a curve.
+    Rows as in `scores_and_jackknives`; NaN where no answer of a head has a curve.
     """
     return {head.head_id: head_aupr(head) for head in answered(predictions, examples, heads)}
 
@@ -133,7 +132,7 @@ def head_auprs(predictions: Iterable[Row], examples: Iterable[Row], heads: Itera
 def answered(
     predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row], unit: str = "contract"
 ) -> list[Answered]:
-    """Return the heads, sorted, each with its ``examples``; arguments as in `scores`.
+    """Return the heads, sorted, each with its ``examples``; arguments as in `scores_and_jackknives`.
 
     `classification.matched` describes which rows are ignored and which are refused.
     """
@@ -155,14 +154,14 @@ def answered(
     ]
 
 
-def scores(
+def scores_and_jackknives(
     predictions: Iterable[Row],
     examples: Iterable[Row],
     heads: Iterable[Row],
     *,
     partial: bool = False,
     unit: str = "contract",
-) -> list[Row]:
+) -> tuple[list[Row], list[Jackknife]]:
     """Score the predictions of one run; rows as `run.SCORES`, sorted by its key.
 
     ``predictions``: head_id, example_id, logits (or each answer's own probabilities, whose log odds are then
@@ -177,19 +176,9 @@ def scores(
     averaged questions, a question's heads, a head's examples, or an interval's units.
 
     Raises `BadInput` for an answer without an example (or with all), unless the data are ``partial``.
+
+    Also returns the jackknives of AUPR and both F1s for ``all`` and each ``category``.
     """
-    return scores_and_jackknives(predictions, examples, heads, partial=partial, unit=unit)[0]
-
-
-def scores_and_jackknives(
-    predictions: Iterable[Row],
-    examples: Iterable[Row],
-    heads: Iterable[Row],
-    *,
-    partial: bool = False,
-    unit: str = "contract",
-) -> tuple[list[Row], list[Jackknife]]:
-    """Return `scores`, and AUPR and both F1s for ``all`` and each ``category`` with each unit left out."""
     answered_heads = answered(predictions, examples, heads, unit)
     if not partial:
         _refuse_gaps(answered_heads)
@@ -265,11 +254,6 @@ def curve(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return recalls, precision[::-1][first]
 
 
-def area(recalls: np.ndarray, precisions: np.ndarray) -> float:
-    """Return the area under a stepwise curve of `curve` or `mean_curve`, its average precision."""
-    return float(np.sum(np.diff(recalls) * precisions[1:]))
-
-
 def averaged_curve(heads: Iterable[Answered]) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the curve averaged over questions, as (recalls, precisions, number of questions)."""
     by_question: dict[str, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
@@ -288,11 +272,3 @@ def _curve_rows(heads: Iterable[Answered]) -> list[Row]:
         score_row("precision", f"recall: {recall:.9f}", float(precision), n)
         for recall, precision in zip(recalls, precisions, strict=True)
     ]
-
-
-def intervals(heads: Sequence[Answered]) -> list[Row]:
-    """Return the 95 % jackknife intervals over units of AUPR, overall and of each category.
-
-    Two rows each, where defined; units are never grouped.
-    """
-    return classification.intervals("AUPR", heads, classification.aupr, most=math.inf)

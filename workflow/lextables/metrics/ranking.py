@@ -13,7 +13,6 @@ import pytrec_eval
 from lextables.pipeline.errors import BadInput
 
 NAN = float("nan")
-STRICT = ", strict"  # suffix of a score that follows the paper's text where its tables differ
 Qrels = Mapping[str, Mapping[str, int]]
 Hits = Mapping[str, Sequence[str]]
 Metric = Callable[[Qrels, Hits], dict[str, float]]  # {query id: score}, NaN where undefined

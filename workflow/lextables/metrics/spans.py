@@ -36,16 +36,13 @@ from operator import contains, itemgetter
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from scipy.sparse import csr_array
 
-from lextables.metrics.intervals import RESAMPLES, percentile_interval, resampled_weights
+from lextables.metrics import STRICT
+from lextables.metrics.intervals import RESAMPLES, interval_rows, percentile_interval, resampled_weights
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
 NAN = float("nan")
-STRICT = ", strict"
-LOW, HIGH = ", low", ", high"
 AUPR = "AUPR"
 RECALLS = {"precision at 80% recall": 0.8, "precision at 90% recall": 0.9}
 METRICS = (AUPR, *RECALLS)
@@ -54,7 +51,6 @@ LOW_THRESHOLDS = (0.001, 0.0)  # CUAD's; MAUD's differ
 UNMATCHED = -1.0  # below every confidence and every threshold
 EMPTY = -1  # start and end of the empty prediction
 NO_PLACE = -2  # start and end of a prediction without offsets
-BLOCK = 64  # questions matched at a time, so that the lookup table fits in the processor's cache
 
 
 # Questions, gold spans and predictions.
@@ -172,27 +168,18 @@ def check_questions(nbest: Nbest, gold: Gold) -> None:
 
 # The words of a span, and which predictions count.
 
-TEXT_END = b"\xff"  # no character of UTF-8 holds this byte
 _REMOVED = re.compile("[.,;:]")
-_LOWERED = bytes(range(256)).lower().replace(b"/", b" ")
 
 
-def paper_words(texts: Sequence[str]) -> bytes:
-    """Return the words of texts as the released evaluator splits them.
+def paper_words(text: str) -> frozenset[str]:
+    """Return the words of a text as the released evaluator splits it.
 
-    In UTF-8, each word followed by a space and each text by `TEXT_END`.  Only the characters . , ; : are
-    removed, and / becomes a space.  Words are split at single spaces: two adjacent spaces, a space at either
-    end and a text without words give an empty word, which counts as a word.  Line breaks, tabs, quotes,
-    brackets and hyphens stay inside words.
+    Only the characters . , ; : are removed, and / becomes a space.  Words are split at single spaces: two
+    adjacent spaces, a space at either end and a text without words give an empty word, which counts as a
+    word.  Line breaks, tabs, quotes, brackets and hyphens stay inside words.
     """
-    encoded = [text.encode() if text.isascii() else _lowered(text) for text in texts]
-    # In UTF-8 an ASCII byte is never part of another character, so the rest can be done on bytes.
-    return (b" " + TEXT_END).join([*encoded, b""]).translate(_LOWERED, b".,;:")
-
-
-def _lowered(text: str) -> bytes:
     # Punctuation is removed first: the lower case of a capital sigma depends on its neighbours.
-    return _REMOVED.sub("", text).lower().encode("utf-8", "surrogatepass")
+    return frozenset(_REMOVED.sub("", text).lower().replace("/", " ").split(" "))
 
 
 class _Punctuation(dict[int, int | None]):
@@ -206,15 +193,19 @@ class _Punctuation(dict[int, int | None]):
 _PUNCTUATION = _Punctuation()
 
 
-def strict_words(texts: Sequence[str]) -> bytes:
-    """Return the words of texts as the paper defines them: no punctuation, lower case, split at spaces.
+def strict_words(text: str) -> frozenset[str]:
+    """Return the words of a text as the paper defines them: no punctuation, lower case, split at spaces.
 
-    In UTF-8, each word followed by a space and each text by `TEXT_END`; a text may have no word.
-    Punctuation is Unicode's categories P* (also quotes, brackets, dashes, slashes, % and &; not $ or +),
-    and spaces are white space of any kind and length.
+    A text may have no word.  Punctuation is Unicode's categories P* (also quotes, brackets, dashes, slashes,
+    % and &; not $ or +), and spaces are white space of any kind and length.
     """
-    words = (" ".join([*text.translate(_PUNCTUATION).lower().split(), ""]) for text in texts)
-    return b"".join(each.encode("utf-8", "surrogatepass") + TEXT_END for each in words)
+    return frozenset(text.translate(_PUNCTUATION).lower().split())
+
+
+def similar(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether the Jaccard coefficient of two sets of words is at least 0.5; not if both are empty."""
+    # In integers: with s shared words, s / (a + b - s) is at least 0.5 if 3 s >= a + b.
+    return bool(one) and 3 * len(one & other) >= len(one) + len(other)
 
 
 def last_by_text(nbest: Nbest) -> np.ndarray:
@@ -297,120 +288,29 @@ def _matches(
     kept: np.ndarray,
     gold: Gold,
     is_relaxed: Sequence[bool],
-    words: Callable[[Sequence[str]], bytes],
+    words: Callable[[str], frozenset[str]],
 ) -> Matches:
     """Match the predictions with the indices ``kept``; ``is_relaxed`` by question."""
-    spans = list(chain.from_iterable(gold.spans))
-    sizes = np.array([len(each) for each in gold.spans])
-    gold_question = np.repeat(np.arange(len(sizes)), sizes)
-    question = np.repeat(np.arange(len(sizes)), nbest.sizes)[kept]
+    question = np.repeat(np.arange(len(gold.spans)), nbest.sizes)[kept]
     confidence = nbest.confidence[kept]
-    best = np.full(len(spans), UNMATCHED)
+    ends = np.searchsorted(question, np.arange(len(gold.spans) + 1)).tolist()
+    best: list[float] = []
     matched = np.zeros(len(kept), dtype=bool)
-
-    # Predictions for questions without gold spans match nothing.
-    answered = np.flatnonzero(sizes)
-    candidates = np.flatnonzero(sizes[question])
-    for at in range(0, len(answered), BLOCK):
-        block = answered[at : at + BLOCK]
-        bounds = block[0], block[-1] + 1
-        gold_rows = np.arange(*np.searchsorted(gold_question, bounds))
-        rows = candidates[slice(*np.searchsorted(question[candidates], bounds))]
-        block_spans = [spans[row] for row in gold_rows]
-        texts = [nbest.texts[index] for index in kept[rows].tolist()]
-        of_span = np.searchsorted(block, gold_question[gold_rows])
-        of_text = np.searchsorted(block, question[rows])
-        pairs = [_similar(words([*block_spans, *texts]), of_span, of_text)]
-        pairs += [
-            _containing(block_spans, texts, of_span == number, of_text == number)
-            for number, index in enumerate(block.tolist())
-            if is_relaxed[index]
-        ]
-        for span_rows, text_rows in pairs:
-            np.maximum.at(best, gold_rows[span_rows], confidence[rows[text_rows]])
-            matched[rows[text_rows]] = True
-    return Matches(gold_question, best, question[~matched], confidence[~matched])
-
-
-def _containing(
-    spans: Sequence[str], texts: Sequence[str], span_mask: np.ndarray, text_mask: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index pairs (span, text) in the masks where the text contains the span."""
-    candidates = np.flatnonzero(text_mask).tolist()
-    pairs = [(i, j) for i in np.flatnonzero(span_mask) for j in candidates if spans[i] in texts[j]]
-    span_rows, text_rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return span_rows, text_rows
-
-
-def _similar(words: bytes, of_span: np.ndarray, of_text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index pairs (span, text) of one question whose Jaccard coefficient is at least 0.5.
-
-    ``words`` are those of the spans, then of the texts; ``of_span`` and ``of_text`` are their questions,
-    counted from 0.  In integers: with s shared words, g in the gold span and p in the prediction,
-    s / (g + p - s) is at least 0.5 where 3 s >= g + p.
-    """
-    spans, size = len(of_span), len(of_span) + len(of_text)
-    question = np.concatenate([of_span, of_text])
-    questions = int(of_span.max()) + 1
-    owner, code, vocabulary = _coded(words, size)
-    start = question * vocabulary
-    gold_words = int(np.searchsorted(owner, spans))
-
-    # A cell is a (question, word) pair; the cells of gold words are the columns.
-    gold_owner, gold_code = _distinct(owner[:gold_words], code[:gold_words])
-    gold_size = np.bincount(gold_owner, minlength=spans)
-    gold_cell = start[gold_owner] + gold_code
-    column_of = np.full(questions * vocabulary, -1, dtype=np.int32)
-    column_of[gold_cell] = 0
-    columns = np.flatnonzero(column_of == 0)
-    column_of[columns] = np.arange(len(columns))
-
-    # s >= g / 2 is also necessary: it excludes most texts before their distinct words are computed.
-    smallest = np.full(questions, size + len(owner))
-    np.minimum.at(smallest, of_span, np.where(gold_size > 0, gold_size, size + len(owner)))
-    is_gold_word = column_of[start[owner] + code] >= 0
-    candidate = 2 * np.bincount(owner[is_gold_word], minlength=size) >= smallest[question]
-    candidate[:spans] = False
-    remaining = candidate[owner]
-    owner, code = _distinct(owner[remaining], code[remaining])
-    text_size = np.bincount(owner, minlength=size)
-    column = column_of[start[owner] + code]
-    owner, column = owner[column >= 0], column[column >= 0]
-
-    shared = (
-        _sets(owner, column, size, len(columns))
-        @ _sets(gold_owner, column_of[gold_cell], spans, len(columns)).T
-    )
-    pairs = shared.tocoo()
-    similar = 3 * pairs.data >= gold_size[pairs.col] + text_size[pairs.row]
-    return pairs.col[similar], pairs.row[similar] - spans
-
-
-def _sets(owner: np.ndarray, column: np.ndarray, rows: int, columns: int) -> csr_array:
-    """Return a matrix (rows, columns) with ones at (owner, column); owners are sorted."""
-    ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=rows))])
-    return csr_array((np.ones(len(owner), dtype=np.int32), column, ends), shape=(rows, columns))
-
-
-def _coded(words: bytes, texts: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return (text of each word, code of each word, number of codes), in the order of the texts."""
-    text_ends = np.flatnonzero(np.frombuffer(words, dtype=np.uint8) == TEXT_END[0]) - np.arange(texts)
-    joined = words.replace(TEXT_END, b"")
-    ends = np.flatnonzero(np.frombuffer(joined, dtype=np.uint8) == ord(" ")) + 1
-    offsets = np.concatenate([[0], ends]).astype(np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(joined)]
-    encoded = pa.Array.from_buffers(pa.binary(), len(ends), buffers).dictionary_encode()
-    upto = np.searchsorted(ends, text_ends, side="right")
-    owner = np.repeat(np.arange(texts), np.diff(upto, prepend=0))
-    return owner, encoded.indices.to_numpy(), max(1, len(encoded.dictionary))
-
-
-def _distinct(owner: np.ndarray, code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct pairs (owner, code), sorted; owners must be sorted."""
-    # Several times faster than `np.unique`; a stable sort profits from the sorted owners.
-    keys = np.sort(owner << 32 | code, kind="stable")
-    keys = keys[np.diff(keys, prepend=-1) > 0]
-    return keys >> 32, keys & 0xFFFFFFFF
+    for number, (spans, first, last) in enumerate(zip(gold.spans, ends, ends[1:], strict=False)):
+        # Predictions for questions without gold spans match nothing.
+        texts = [nbest.texts[index] for index in kept[first:last].tolist()] if spans else []
+        predicted = [words(text) for text in texts]
+        for span in spans:
+            wanted = words(span)
+            rows = [
+                first + at
+                for at, (text, found) in enumerate(zip(texts, predicted, strict=True))
+                if similar(wanted, found) or (is_relaxed[number] and span in text)
+            ]
+            matched[rows] = True
+            best.append(float(confidence[rows].max()) if rows else UNMATCHED)
+    gold_question = np.repeat(np.arange(len(gold.spans)), [len(spans) for spans in gold.spans])
+    return Matches(gold_question, np.array(best), question[~matched], confidence[~matched])
 
 
 # Paper mode: a sweep of fixed thresholds.
@@ -678,9 +578,7 @@ def scores(
             add(metric + STRICT, group, value, len(gold_confidence))
     contracts = len(set(gold_spans.contracts))
     for metric, interval in contract_intervals(paper, gold_spans, thresholds, seed, resamples).items():
-        if interval:
-            add(metric + LOW, "all", interval[0], contracts)
-            add(metric + HIGH, "all", interval[1], contracts)
+        rows += interval_rows(metric, "all", interval, contracts)
     predicted = counted.true_positives[0] + counted.false_positives[0]
     for index, threshold in enumerate(thresholds):
         add("precision", threshold_group(threshold), curve.precision[0, index + 1], predicted[index])

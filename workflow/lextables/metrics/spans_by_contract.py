@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lextables.metrics.pseudo_values import pseudo_values, unit_rows
+from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.metrics.spans import AUPR, Counts, Gold, Nbest, aupr, counts, paper_matches, sweep
 from lextables.pipeline.dataset import Row
 

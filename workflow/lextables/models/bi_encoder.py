@@ -1,10 +1,20 @@
-"""Bi-encoders: texts to unit vectors, queries and documents each in their own way."""
+"""Bi-encoders: texts to unit vectors, with separate encodings of queries and documents, and a cache.
 
+The cache stores each text's vector once per model.  No rule declares it; without it a job takes longer but
+gives the same result.  Vectors are stored in single precision, as models return them: rounding could change
+rankings.
+"""
+
+import hashlib
+import json
+import logging
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -12,30 +22,39 @@ from sentence_transformers import SentenceTransformer
 from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
-from lextables.models import device, loading, named_code
+from lextables.models import device, loading
+from lextables.models.files import check_named_code
 from lextables.models.micro_batches import in_parts_that_fit
-from lextables.models.onednn import linear_by_onednn
+from lextables.models.precision import linear_by_onednn
 from lextables.models.throughput import READING, count_lengths, measured
-from lextables.models.vectors import Encode, Store
+from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import loading_weights
 from lextables.pipeline.fingerprint import fingerprint
 from lextables.pipeline.run import identity
 
-# The tokens of a batch: on a processor what its caches hold, on a GPU what keeps it busy.
+Encode = Callable[[Sequence[str]], np.ndarray]
+
+# Texts per shard of the cache, the most that a killed job loses: one or two minutes on one core for a small
+# model.
+SHARD = 2048
+_IDENTITY = "identity.json"
+_DAMAGE = (BadZipFile, EOFError, KeyError, ValueError)
+_log = logging.getLogger("lextables")
+# Tokens per batch: as many as a CPU's caches hold, and enough to use a GPU fully.
 TOKENS = {"cpu": 2048, "cuda": 65536}
-# How many texts are counted at once, which may be whole opinions.
+# Texts tokenized at once to count their tokens; they may be long.
 COUNTED = 256
 
 
 @loading_weights()
 def load(folder: str, where: torch.device, max_length: int | None = None) -> SentenceTransformer:
-    """Load a sentence-transformers model, cutting texts at ``max_length`` tokens if given.
+    """Load a sentence-transformers model that truncates texts to ``max_length`` tokens, if given.
 
-    Raises `BadInput` for one that names code to run, or lacks weights, which would be drawn at random.
+    Raises `BadInput` for a model whose configuration names code, or with missing weights.
     """
-    named_code.check(folder)
+    check_named_code(folder)
     if body := loading.transformer(folder):
-        loading.check_whole(folder, loading.absent(body, "bi-encoder"))
+        loading.check_complete(folder, loading.missing_tensors(body, "bi-encoder"))
     model = SentenceTransformer(folder, device=str(where))
     if max_length is not None:
         model.max_seq_length = max_length
@@ -45,52 +64,51 @@ def load(folder: str, where: torch.device, max_length: int | None = None) -> Sen
 def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     """Return a float32 array (texts, dimensions) of unit vectors; equal texts are encoded once.
 
-    The texts of a batch have as many tokens each, so that nothing is padded: that is faster, and a text's
-    vector does not hang on its neighbours.  Progress is shown, since a corpus takes minutes on a processor.
+    All texts of a batch have the same number of tokens.  Without padding encoding is faster, and a text's
+    vector does not depend on the other texts.  Shows progress, since a corpus takes minutes on a CPU.
     """
     return _encoded(model, model.encode, texts)
 
 
 def encode_queries(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """As `encode`, with the prompt or the part of the model that is for queries, where it has one."""
+    """As `encode`, with the model's prompt or route for queries, if it has one."""
     return _encoded(model, model.encode_query, texts)
 
 
 def encode_documents(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """As `encode`, with the prompt or the part of the model that is for documents, where it has one."""
+    """As `encode`, with the model's prompt or route for documents, if it has one."""
     return _encoded(model, model.encode_document, texts)
 
 
-def kept(
+def cached(
     encode: Callable[[SentenceTransformer, Sequence[str]], np.ndarray],
     model: SentenceTransformer,
     settings: Mapping[str, Any],
     root: str | Path,
 ) -> Encode:
-    """Return ``encode``, one of the functions above, for texts alone, keeping its vectors below ``root``.
+    """Return ``encode``, one of the functions above, as a function of texts with a cache below ``root``.
 
-    ``settings`` say which weights ``model`` has, by their content or their revision.  Of those that neither
-    pins nothing is kept.
+    ``settings`` identify the weights of ``model`` by content or revision.  Without either nothing is cached.
     """
     pinned = {name: settings[name] for name in ("content", "revision") if settings.get(name)}
     if not pinned:
         return partial(encode, model)
     data = pinned | {"weights": settings["weights"], "length": model.max_seq_length, "as": encode.__name__}
     about = identity(data, fingerprint(__name__), device.describe(model.device))
-    return partial(Store(Path(root) / settings["model"], about).encode, encode=partial(encode, model))
+    return partial(VectorCache(Path(root) / settings["model"], about).encode, encode=partial(encode, model))
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
-    """Yield the positions of texts of one length, longest first, in batches of at most ``tokens`` tokens.
+    """Yield positions of texts of equal length, longest first, in batches of at most ``tokens`` tokens.
 
-    A text that is longer is a batch of its own.
+    A longer text is a batch of its own.
     """
-    found = np.asarray(lengths)
-    for length in np.unique(found)[::-1]:
-        alike = np.flatnonzero(found == length)
+    counts = np.asarray(lengths)
+    for length in np.unique(counts)[::-1]:
+        positions = np.flatnonzero(counts == length)
         size = max(1, tokens // max(1, int(length)))
-        for start in range(0, len(alike), size):
-            yield alike[start : start + size]
+        for start in range(0, len(positions), size):
+            yield positions[start : start + size]
 
 
 def _encoded(
@@ -115,44 +133,121 @@ def _encoded(
             )
 
     lengths = _lengths(model, unique)
-    todo = [*batches(lengths, TOKENS[model.device.type])]
+    all_batches = [*batches(lengths, TOKENS[model.device.type])]
     with measured(READING, model), tqdm(total=len(unique), desc="encoding") as progress:
-        for done in _side_by_side(fill, todo, model.device):
+        for done in _in_parallel(fill, all_batches, model.device):
             progress.update(done)
-        # Nothing is padded.
         count_lengths(torch.tensor(lengths, dtype=torch.long), sum(lengths))
     position = {text: index for index, text in enumerate(unique)}
     return vectors[[position[text] for text in texts]]
 
 
-def _side_by_side(
-    fill: Callable[[np.ndarray], int], todo: Sequence[np.ndarray], where: torch.device
+def _in_parallel(
+    fill: Callable[[np.ndarray], int], all_batches: Sequence[np.ndarray], where: torch.device
 ) -> Iterator[int]:
-    """Yield what ``fill`` returns for each batch; on a processor as many run at once as torch has threads.
+    """Yield the result of ``fill`` for each batch; on a CPU each of torch's threads processes its own batch.
 
     Threads that share a batch wait for each other in every layer, which on a busy machine takes longer than
-    the work; with a batch each they need not.  The first batch runs alone, for it sets the tokenizer up.
+    the computation.  The first batch runs alone because it initialises the tokenizer.
     """
     if where.type != "cpu":
-        yield from map(fill, todo)
+        yield from map(fill, all_batches)
         return
     threads = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            for part in (todo[:1], todo[1:]):
+            for part in (all_batches[:1], all_batches[1:]):
                 yield from pool.map(fill, part)
     finally:
         torch.set_num_threads(threads)
 
 
 def _lengths(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
-    """The tokens of each text, cut as the model cuts it; of a model of word vectors, its characters."""
+    """Return the tokens of each truncated text; characters, for a model of word vectors."""
     if not isinstance(model.tokenizer, PreTrainedTokenizerBase):
         return [len(text) for text in texts]
-    found: list[int] = []
+    lengths: list[int] = []
     for start in range(0, len(texts), COUNTED):
-        counted = model.tokenizer(
-            list(texts[start : start + COUNTED]), truncation=True, max_length=model.max_seq_length
-        )
-        found += map(len, counted["input_ids"])
-    return found
+        part = list(texts[start : start + COUNTED])
+        tokens = model.tokenizer(part, truncation=True, max_length=model.max_seq_length)
+        lengths += map(len, tokens["input_ids"])
+    return lengths
+
+
+class VectorCache:
+    """The vectors of one identity, in shards that are written atomically.
+
+    Texts are identified by digest.  Several jobs may use the cache simultaneously; vectors that two of them
+    encode are written twice and are equal.  Memory: about 200 bytes per stored text, and twice the requested
+    array.
+    """
+
+    def __init__(self, root: str | Path, identity: Mapping[str, Any]) -> None:
+        """Open the folder below ``root`` for ``identity``, as `lextables.pipeline.run.identity` gives it.
+
+        Vectors that earlier code or libraries made from the same data on the same device are deleted.
+        """
+        about = json.dumps(identity, indent=2, sort_keys=True) + "\n"
+        self.folder = Path(root) / hashlib.sha256(about.encode()).hexdigest()[:16]
+        _drop_earlier(Path(root), identity, keep=self.folder)
+        write_text(self.folder / _IDENTITY, about)
+        self._shards: dict[bytes, Path] = {}
+        for shard in sorted(self.folder.glob("*.npz")):
+            for (keys,) in _read(shard, "keys"):
+                self._shards |= dict.fromkeys(keys.tolist(), shard)
+
+    def encode(self, texts: Sequence[str], encode: Encode) -> np.ndarray:
+        """Return a float32 array (texts, dimensions); ``encode`` is called for texts not in the cache."""
+        if not texts:
+            return encode(texts)
+        keys = [_key(text) for text in texts]
+        wanted = dict(zip(keys, texts, strict=True))
+        vectors = self._stored(wanted)
+        # Sorted by length, so that an encoder's batches need little padding.
+        missing = sorted(wanted.keys() - vectors.keys(), key=lambda key: (len(wanted[key]), key))
+        for start in range(0, len(missing), SHARD):
+            part = missing[start : start + SHARD]
+            encoded = np.asarray(encode([wanted[key] for key in part]), dtype=np.float32)
+            if encoded.ndim != 2 or len(encoded) != len(part):
+                raise ValueError(f"the encoder returned shape {encoded.shape} for {len(part)} texts")
+            self._store(part, encoded)
+            vectors |= zip(part, encoded, strict=True)
+        return np.stack([vectors[key] for key in keys])
+
+    def _stored(self, wanted: Mapping[bytes, str]) -> dict[bytes, np.ndarray]:
+        stored: dict[bytes, np.ndarray] = {}
+        for shard in sorted({self._shards[key] for key in wanted if key in self._shards}):
+            for keys, vectors in _read(shard, "keys", "vectors"):
+                rows = {key: row for row, key in enumerate(keys.tolist()) if key in wanted}
+                stored |= zip(rows, vectors[[*rows.values()]], strict=True)
+        return stored
+
+    def _store(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
+        shard = self.folder / f"{hashlib.sha256(b''.join(keys)).hexdigest()[:16]}.npz"
+        with replacing(shard) as temporary, temporary.open("wb") as file:
+            np.savez(file, keys=np.array(keys, dtype="V32"), vectors=vectors)
+        self._shards |= dict.fromkeys(keys, shard)
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _read(shard: Path, *arrays: str) -> list[list[np.ndarray]]:
+    """Return [the arrays of a shard], or [] if it is missing or damaged; a damaged shard is deleted."""
+    try:
+        with np.load(shard) as file:
+            return [[file[name] for name in arrays]]
+    except FileNotFoundError:
+        return []
+    except _DAMAGE as error:
+        _log.warning("%s is damaged (%s): its texts are encoded again", shard, error)
+        shard.unlink(missing_ok=True)
+        return []
+
+
+def _drop_earlier(root: Path, identity: Mapping[str, Any], keep: Path) -> None:
+    for about in root.glob(f"*/{_IDENTITY}"):
+        other = json.loads(about.read_text(encoding="utf-8"))
+        if about.parent != keep and all(other[name] == identity[name] for name in ("data", "device")):
+            shutil.rmtree(about.parent, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Fine-tuning a bi-encoder on graded judgements, through sentence-transformers' trainer."""
+"""Fine-tuning of a bi-encoder on graded judgements with sentence-transformers' trainer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from torch.utils.data import SequentialSampler
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.in_parts import InParts
 
-# The parts of a pair, which are the names of the trainer's columns and of a model's prompts and routes.
+# Parts of a pair: the trainer's columns, and the names of a model's prompts and routes.
 PARTS = ("query", "document")
 Pair = tuple[str, str]
 
@@ -26,9 +26,9 @@ Pair = tuple[str, str]
 class GradedSoftmax(torch.nn.Module):
     """Cross-entropy between each query's softmax over the batch's documents and their shares of its gain.
 
-    The softmax is of cosines divided by ``temperature``.  ``gains`` maps (query, document), by number, to the
-    document's gain for the query; a document of the batch that it does not name has none, so the documents
-    of the other queries are further negatives.  Every query needs a document with a gain in its batch.
+    The softmax is over cosines divided by ``temperature``.  ``gains`` maps numbers of (query, document) to
+    the document's gain for the query.  Pairs without an entry have gain 0, so documents of the other queries
+    are further negatives.  Every query needs a document with a gain in its batch.
     """
 
     def __init__(
@@ -38,8 +38,8 @@ class GradedSoftmax(torch.nn.Module):
         self.model, self.gains, self.temperature = model, gains, temperature
 
     def forward(self, features: Sequence[dict[str, torch.Tensor]], labels: torch.Tensor) -> torch.Tensor:
-        """The loss of a batch of pairs, whose ``labels`` (pairs, 2) number their queries and documents."""
-        # A query comes with each of its documents, and counts once; so does a document of two queries.
+        """Return the loss of a batch of pairs; ``labels`` (pairs, 2) number queries and documents."""
+        # Repeated queries and documents count once.
         rows = [{number: row for row, number in enumerate(column)} for column in labels.T.tolist()]
         queries, documents = (
             normalize(self.model(part)["sentence_embedding"].float(), dim=-1)[list(of.values())]
@@ -47,20 +47,20 @@ class GradedSoftmax(torch.nn.Module):
         )
         gains = [[self.gains.get((query, document), 0) for document in rows[1]] for query in rows[0]]
         target = torch.tensor(gains, dtype=queries.dtype, device=queries.device)
-        # In half precision a cosine has two digits, too few to be divided by a small temperature.
+        # In half precision a cosine has two digits, which is not enough for small temperatures.
         with torch.autocast(queries.device.type, enabled=False):
-            found = log_softmax(queries @ documents.T / self.temperature, dim=-1)
-        return -(target / target.sum(dim=-1, keepdim=True) * found).sum(dim=-1).mean()
+            log_shares = log_softmax(queries @ documents.T / self.temperature, dim=-1)
+        return -(target / target.sum(dim=-1, keepdim=True) * log_shares).sum(dim=-1).mean()
 
 
 class _Trainer(InParts, SentenceTransformerTrainer):
-    """A trainer whose loss is of a whole batch, where each document is the other queries' negative."""
+    """A trainer whose loss needs the whole batch: documents are negatives of the other queries."""
 
     compares = True
 
 
 def in_order(data: Dataset, batch_size: int, **_: object) -> DefaultBatchSampler:
-    """Return the batches of ``data`` as they stand in it."""
+    """Return the batches of ``data`` in its order."""
     return DefaultBatchSampler(SequentialSampler(data), batch_size, drop_last=False)
 
 
@@ -84,11 +84,11 @@ def finetune(
 ) -> int:
     """Fine-tune in place for max(``updates``) updates; ``visit(n)`` is called after each n of ``updates``.
 
-    ``pairs`` are the (query, document) of all batches, one batch after the other, by their numbers in
-    ``queries`` and ``documents``; the loss is `GradedSoftmax` of ``gains``.  AdamW at a constant rate.  Each
-    part of a pair is encoded as a search encodes it, with the model's prompt or route for it.  Checkpoints go
-    to ``work`` every ``save_every`` updates; a run that finds one there goes on from it.  Returns the update
-    that it went on from (0 for a fresh start).
+    ``pairs`` are the (query, document) of all batches in order, as positions in ``queries`` and
+    ``documents``; the loss is `GradedSoftmax` with ``gains``; AdamW at a constant rate.  Queries and
+    documents are encoded with the model's prompt or route, as in a search.  Checkpoints are written to
+    ``work`` every ``save_every`` updates; an interrupted run resumes from there.  Returns the update from
+    which it resumed (0 without a checkpoint).
     """
     last = max(updates)
     if len(pairs) != last * batch_size:
@@ -125,5 +125,5 @@ def finetune(
 
 
 def prompts(model: SentenceTransformer) -> dict[str, str]:
-    """Return what a search puts before a query and before a document, where it puts anything."""
+    """Return the model's prompts for queries and documents, if it has any."""
     return {part: prompt for part in PARTS if (prompt := model.prompts.get(part))}

@@ -1,8 +1,8 @@
-"""BM25 as Anserini ranks with it at its defaults (k1 0.9, b 0.4), which is what ACORD's BM25 rows are.
+"""BM25 as Anserini computes it at its defaults (k1 0.9, b 0.4), for ACORD's BM25 rows.
 
-Written out because implementations differ at their defaults: analysis is Lucene's English analyzer
-(UAX 29 words, possessives dropped, lower case, 33 stop words, the original Porter stemmer), IDF is
-ln(1 + (N - n + 0.5) / (n + 0.5)), and a document's length goes through Lucene's lossy one-byte code.
+It is implemented here because libraries differ at their defaults: the analysis is Lucene's English analyzer
+(UAX 29 words, possessives removed, lower case, 33 stop words, the original Porter stemmer), IDF is
+ln(1 + (N - n + 0.5) / (n + 0.5)), and document lengths pass through Lucene's lossy one-byte code.
 """
 
 import math
@@ -32,7 +32,7 @@ def _stem(word: str) -> str:
 
 
 def analyze(text: str) -> list[str]:
-    """Return the index terms of ``text`` in order, repeats kept."""
+    """Return the index terms of ``text`` in order, with repetitions."""
     terms = []
     for segment in _BOUNDARY.split(text.replace(_SOFT_HYPHEN, " ")):
         if _WORD.search(segment):
@@ -44,7 +44,7 @@ def analyze(text: str) -> list[str]:
 
 def lossy_length(length: int) -> int:
     """Return the length that Lucene reads back after storing ``length`` in one byte (SmallFloat)."""
-    exact = 24  # below this every length has a code of its own
+    exact = 24  # shorter lengths are stored exactly
     if length < exact:
         return length
     rest = length - exact
@@ -55,8 +55,7 @@ def lossy_length(length: int) -> int:
 class BM25Index:
     """An index over documents given as terms.
 
-    Scores are per query term, so a term that the query repeats counts each time, and only documents
-    that hold a query term are returned.
+    A query term counts as often as the query contains it.  Only documents with a query term are returned.
     """
 
     def __init__(self, documents: Mapping[str, Iterable[str]], *, k1: float = 0.9, b: float = 0.4) -> None:
@@ -67,7 +66,7 @@ class BM25Index:
             lengths[doc_id] = counts.total()
             for term, frequency in counts.items():
                 self.postings[term].append((doc_id, frequency))
-        # As Lucene: documents without any term are in neither the count nor the average.
+        # As in Lucene, documents without terms count neither for N nor for the mean length.
         self.size = sum(1 for length in lengths.values() if length)
         mean = sum(lengths.values()) / self.size if self.size else 1.0
         self.saturation = {
@@ -75,7 +74,7 @@ class BM25Index:
         }
 
     def idf(self, term: str) -> float:
-        """Return ln(1 + (N - n + 0.5) / (n + 0.5)) for a term that ``n`` of ``N`` documents hold."""
+        """Return ln(1 + (N - n + 0.5) / (n + 0.5)) for a term in ``n`` of ``N`` documents."""
         n = len(self.postings.get(term, ()))
         return math.log(1 + (self.size - n + 0.5) / (n + 0.5))
 

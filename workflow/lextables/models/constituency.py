@@ -1,4 +1,4 @@
-"""Constituency parsers of the Berkeley Neural Parser, loaded by the name or the folder that config gives.
+"""Constituency parsers of the Berkeley Neural Parser, loaded by name or folder.
 
 Kitaev and Klein (2018), Kitaev et al. (2019); the package is benepar 0.2.0.
 """
@@ -10,15 +10,15 @@ from pathlib import Path
 
 from lextables.pipeline.errors import BadInput
 
-# benepar's own spaCy plugin maps these characters so before it parses.
+# The mapping of characters in benepar's own spaCy plugin.
 _TO_NORMAL = {"`": "'", "«": '"', "»": '"', "‘": "'", "’": "'", "“": '"', "”": '"', "—": "--"}
 
 
 def load(model: str, *, device: str = "cpu") -> "Constituency":
     """Return the parser ``model``: a folder or file that benepar exports, or a name such as ``benepar_en3``.
 
-    A name is looked up in NLTK's data folders, where `benepar.download` puts it.  Raises `BadInput` if
-    it is not found.
+    A name is searched in NLTK's data folders, where `benepar.download` stores it.  Raises `BadInput` if it is
+    missing.
     """
     if ("/" in model or model.startswith(".")) and not Path(model).exists():
         raise BadInput(
@@ -40,19 +40,16 @@ def load(model: str, *, device: str = "cpu") -> "Constituency":
 
 
 def _check_without_code(folder: Path) -> None:
-    """Raise `BadInput` for a folder that asks to run code of its own, where benepar would ask a person."""
+    """Raise `BadInput` for a folder with its own code; benepar would ask the user interactively."""
     for path in (folder / "config.json", folder / "tokenizer_config.json"):
         if path.is_file() and "auto_map" in json.loads(path.read_text(encoding="utf-8")):
-            raise BadInput(
-                "it asks to run code of its own (auto_map)", where=str(path), do="name another parser"
-            )
+            raise BadInput("it contains its own code (auto_map)", where=str(path), do="name another parser")
 
 
 class Constituency:
     """A loaded parser.
 
-    ``parse`` maps sentences to `nltk.Tree`s, one at a time, so that the tree of a sentence depends on
-    that sentence alone and not on what was batched with it.
+    ``parse`` parses sentences one at a time, so a tree does not depend on other sentences of a batch.
     """
 
     def __init__(self, parser) -> None:
@@ -71,10 +68,10 @@ class Constituency:
     ) -> Iterator:
         """Yield the `nltk.Tree` of each sentence (words, whether a space follows each, their tags).
 
-        The given tags are kept only if the model has no tagger.  None stands for a sentence that is
-        longer than the model can take.  ``subbatch_tokens`` > 0 pads sentences of that many subwords
-        together into one pass, which halves the time on a CPU and is what a GPU needs; the last bits of
-        the scores then depend on the batch, and in a tie the tree may.
+        The tags are only used if the model has no tagger.  The result is None for a sentence that is too
+        long for the model.  ``subbatch_tokens`` > 0 parses batches of that many subwords, which halves the
+        time on a CPU and is necessary on a GPU; the last bits of scores, and trees in a tie, then depend on
+        the batch.
         """
         examples = [_Sentence(*sentence) for sentence in sentences]
         usable = [example for example in examples if self._fits(example)]
@@ -104,7 +101,7 @@ class Constituency:
 
 
 class _Sentence:
-    """What benepar asks of an input sentence (its ``BaseInputExample``)."""
+    """An input sentence for benepar (its ``BaseInputExample``)."""
 
     tree = None
 
@@ -122,11 +119,11 @@ class _Sentence:
 
 @contextmanager
 def _special_tokens_restored() -> Iterator[None]:
-    """Give fast tokenizers ``build_inputs_with_special_tokens`` for the time of loading.
+    """Add ``build_inputs_with_special_tokens`` to fast tokenizers during loading.
 
-    benepar 0.2.0 calls it once, on a dummy id, to find where the start and stop tokens stand;
-    transformers 5 has dropped it.  Two special tokens are cls and sep around the ids (BERT, RoBERTa), one
-    is eos after them (T5, the encoder of benepar_en3), none leaves them bare (GPT-2).
+    benepar 0.2.0 calls it once, with a dummy id, to find the start and stop tokens; transformers 5 has
+    removed it.  Two special tokens are cls and sep around the ids (BERT, RoBERTa), one is eos after them (T5,
+    the encoder of benepar_en3), none leaves them bare (GPT-2).
     """
     from transformers import PreTrainedTokenizerFast as Fast
 

@@ -1,4 +1,4 @@
-"""Cross-encoders: a query and a clause in one sequence, one relevance logit out."""
+"""Cross-encoders: one relevance logit for a query and a clause in one sequence."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -15,15 +15,16 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 from transformers import set_seed
 
-from lextables.models import loading, named_code
+from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
+from lextables.models.files import check_named_code
 from lextables.models.in_parts import InParts
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.throughput import READING, count, measured
 from lextables.pipeline.errors import loading_weights
 
 Pair = tuple[str, str]
-# How many pairs are counted at once, which may be whole opinions.
+# Pairs tokenized at once to count their tokens; they may be long.
 COUNTED = 256
 
 
@@ -31,26 +32,26 @@ COUNTED = 256
 def load(
     folder: str, device: torch.device, max_length: int, seed: int = 0, *, fresh_head: bool = False
 ) -> CrossEncoder:
-    """Load a cross-encoder.  With ``fresh_head`` one without a relevance head gets one, drawn with ``seed``.
+    """Load a cross-encoder; with ``fresh_head``, ``seed`` initialises a missing relevance head.
 
-    Raises `BadInput` for a model that names code to run, and for one that is to be used as it is and lacks
-    its head, or any other weights.
+    Raises `BadInput` for a model whose configuration names code and, without ``fresh_head``, for missing
+    weights.
     """
-    named_code.check(folder)
+    check_named_code(folder)
     if not fresh_head:
-        loading.check_whole(folder, loading.absent(folder, "cross-encoder"))
+        loading.check_complete(folder, loading.missing_tensors(folder, "cross-encoder"))
     set_seed(seed)
     return CrossEncoder(folder, device=str(device), max_length=max_length, num_labels=1)
 
 
 def score(model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64) -> np.ndarray:
-    """Return one float64 logit a (query, clause) pair; higher is more relevant.
+    """Return one float64 logit for each (query, clause) pair; higher is more relevant.
 
-    Pairs are read by their tokens, longest first: by their characters, as the library sorts them, a batch of
-    ACORD's is 18 % padding, by tokens 1 %.
+    Pairs are sorted by tokens, longest first.  Sorted by characters, as the library does, ACORD's batches
+    have 18 % padding; sorted by tokens, 1 %.
     """
     by_length = np.argsort([-count for count in _lengths(model, pairs)], kind="stable")
-    found = [np.empty(0)]
+    parts = [np.empty(0)]
 
     def read(part: np.ndarray) -> np.ndarray:
         return model.predict(
@@ -60,34 +61,34 @@ def score(model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64) -> n
             show_progress_bar=False,
         )
 
-    counting = model.register_forward_hook(lambda _, given, found: count(given[0]))
+    counting = model.register_forward_hook(lambda _, inputs, output: count(inputs[0]))
     with (
         measured(READING, model),
         counting,
         tqdm(total=len(pairs), desc="rerank", disable=len(pairs) <= 1000) as progress,
     ):
         for logits in in_parts_that_fit(by_length, batch_size, read):
-            found.append(np.asarray(logits, dtype=np.float64).reshape(-1))
-            progress.update(len(found[-1]))
-    return np.concatenate(found)[np.argsort(by_length)]
+            parts.append(np.asarray(logits, dtype=np.float64).reshape(-1))
+            progress.update(len(parts[-1]))
+    return np.concatenate(parts)[np.argsort(by_length)]
 
 
 def _lengths(model: CrossEncoder, pairs: Sequence[Pair]) -> list[int]:
-    """The tokens of each pair, cut as the model cuts it."""
-    found: list[int] = []
+    """Return the tokens of each truncated pair."""
+    lengths: list[int] = []
     for start in range(0, len(pairs), COUNTED):
         queries, clauses = zip(*pairs[start : start + COUNTED], strict=True)
-        cut = {"truncation": True, "max_length": model.max_seq_length}
-        found += map(len, model.tokenizer(list(queries), list(clauses), **cut)["input_ids"])
-    return found
+        options = {"truncation": True, "max_length": model.max_seq_length}
+        lengths += map(len, model.tokenizer(list(queries), list(clauses), **options)["input_ids"])
+    return lengths
 
 
 class BalancedBatches(DefaultBatchSampler):
     """Batches in which every label is drawn equally often (ACORD F.2: oversampled by relevance).
 
-    Draws cycle over the labels; within a label each example comes once before any comes again, in an
-    order that ``seed`` fixes.  The sequence is a function of the labels and the seed alone, so that a
-    resumed run sees the batches that it would have seen.
+    Draws cycle over the labels; within a label all examples are drawn before any is repeated, in an order
+    that depends on ``seed``.  The sequence depends only on labels and seed, so a resumed run sees the same
+    batches.
     """
 
     def __init__(self, labels: Sequence[float], batch_size: int, batches: int, seed: int) -> None:
@@ -98,7 +99,7 @@ class BalancedBatches(DefaultBatchSampler):
         return self.batches
 
     def set_epoch(self, epoch: int) -> None:
-        """All updates are one epoch, so there is nothing to reshuffle."""
+        """Do nothing: all updates are one epoch."""
 
     def __iter__(self) -> Iterator[list[int]]:
         generator = np.random.default_rng(self.seed)
@@ -113,12 +114,12 @@ class BalancedBatches(DefaultBatchSampler):
 
 
 def balanced_batches(data: Dataset, batch_size: int, batches: int, seed: int, **_: object) -> BalancedBatches:
-    """Return the batches of ``data`` by its ``label``; the trainer's other arguments do not bear on them."""
+    """Return the batches of ``data`` by its ``label``; the trainer's other arguments are ignored."""
     return BalancedBatches(data["label"], batch_size, batches, seed)
 
 
 class _Collator(CrossEncoderDataCollator):
-    """Cuts pairs into tokens with the batch, beside a GPU's work; the library's losses do it in its midst."""
+    """Tokenizes pairs in the data loader; the library's losses do it in the training step."""
 
     def __call__(self, features):
         batch = super().__call__(features)
@@ -130,7 +131,7 @@ class _Trainer(InParts, CrossEncoderTrainer):
     """A trainer whose loss is the cross-entropy between relevance logits and targets in 0..1."""
 
     data_collator_class = _Collator
-    trims = False  # the tokenizer is the model's own, and may pad on the left
+    trims = False  # the model's tokenizer may pad on the left
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         targets = inputs.pop("label").float()
@@ -161,10 +162,10 @@ def finetune(
 ) -> int:
     """Fine-tune in place for max(``updates``) updates; ``visit(n)`` is called after each n of ``updates``.
 
-    Cross-entropy against ``targets`` in 0..1 with AdamW at a constant rate (ACORD F.2; a schedule that
-    decays to a last update would need a run for each number of updates).  Checkpoints go to ``work``
-    every ``save_every`` updates; a run that finds one there goes on from it, batches, optimiser and
-    random state included.  Returns the update that it went on from (0 for a fresh start).
+    Cross-entropy with ``targets`` in 0..1, AdamW at a constant rate (ACORD F.2; with a decaying schedule each
+    number of updates would need its own run).  Checkpoints are written to ``work`` every ``save_every``
+    updates; an interrupted run resumes from there, including batches, optimiser and random state.  Returns
+    the update from which it resumed (0 without a checkpoint).
     """
     last = max(updates)
     data = Dataset.from_dict(

@@ -1,4 +1,4 @@
-"""The device that models run on.  torch is imported late: planning a workflow must not wait for it."""
+"""The device that models run on.  torch is imported late, because planning a workflow must be fast."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 def expected(choice: Literal["auto", "cpu", "cuda"]) -> bool:
     """Whether training will find a GPU, determined without importing torch."""
-    here = Path("/proc/driver/nvidia/gpus").is_dir() and os.environ.get(gpu_lease.VISIBLE) not in ("", "-1")
-    return choice == "cuda" or (choice == "auto" and here)
+    hidden = os.environ.get(gpu_lease.VISIBLE) in ("", "-1")
+    present = Path("/proc/driver/nvidia/gpus").is_dir() and not hidden
+    return choice == "cuda" or (choice == "auto" and present)
 
 
 def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
@@ -30,7 +31,7 @@ def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
     if choice == "cpu":
         gpu_lease.hide_all()
     elif torch.version.cuda and gpu_lease.acquire() and torch.cuda.device_count() > 1:
-        raise RuntimeError("CUDA had been asked for devices before one was locked: this job would use all")
+        raise RuntimeError("CUDA was initialised before a GPU was locked: this job would use all GPUs")
     if choice == "cuda" and not torch.cuda.is_available():
         raise BadSetting(
             "device = 'cuda' but this machine has no usable GPU",

@@ -1,8 +1,14 @@
-"""Files of a model folder that loading reads, and their kind."""
+"""Files of a model folder that loading reads, their kind, and the code that they name."""
 
 import importlib.util
 import json
+import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from lextables.pipeline.errors import BadInput
 
 # Files that loading needs; the same weights in other formats are not fetched.
 HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
@@ -13,8 +19,8 @@ def gguf_file(place: str | Path) -> Path | None:
     place = Path(place)
     if place.is_file():
         return place
-    files = sorted(place.glob("*.gguf"))
-    return files[0] if len(files) == 1 and not (place / "config.json").is_file() else None
+    found = sorted(place.glob("*.gguf"))
+    return found[0] if len(found) == 1 and not (place / "config.json").is_file() else None
 
 
 def reads_gguf() -> bool:
@@ -31,11 +37,11 @@ def model_files(folder: str | Path) -> list[Path]:
     folder = Path(folder)
     if folder.is_file():
         return [folder]
-    if not (folder / "config.json").is_file() and (files := sorted(folder.glob("*.gguf"))):
-        return files
-    places = [folder, *(folder / path for _, path in modules_of(folder))]
-    found = {file for place in places for pattern in HUB_FILES for file in place.glob(pattern)}
-    return sorted(file for file in found if file.is_file())
+    if not (folder / "config.json").is_file() and (gguf_files := sorted(folder.glob("*.gguf"))):
+        return gguf_files
+    folders = [folder, *(folder / path for _, path in modules_of(folder))]
+    loaded = {file for place in folders for pattern in HUB_FILES for file in place.glob(pattern)}
+    return sorted(file for file in loaded if file.is_file())
 
 
 def modules_of(folder: Path) -> list[tuple[str, str]]:
@@ -44,7 +50,84 @@ def modules_of(folder: Path) -> list[tuple[str, str]]:
     if not path.is_file():
         return []
     try:
-        listed = json.loads(path.read_text(encoding="utf-8"))
-        return [(part["type"].rpartition(".")[2], part["path"]) for part in listed]
+        modules = json.loads(path.read_text(encoding="utf-8"))
+        return [(module["type"].rpartition(".")[2], module["path"]) for module in modules]
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
+
+
+# Names of Python code in the files of a sentence-transformers model, which the library imports and calls.
+# Without ``trust_remote_code`` it still accepts any name that begins with ``torch.`` or
+# ``sentence_transformers.``, and settings that read a pickle or fetch code.  Only the usual parts of such
+# models are allowed here.
+
+_IMPORTED = ("torch.", "sentence_transformers.")
+_MODULES = """Asym BoW CLIPModel CNN Dense Dropout LayerNorm LogitScore LSTM Normalize Pooling Router
+    StaticEmbedding Transformer WeightedLayerPooling WordEmbeddings WordWeights PhraseTokenizer
+    WhitespaceTokenizer"""
+_ACTIVATIONS = """CELU ELU GELU Hardsigmoid Hardswish Hardtanh Identity LeakyReLU LogSigmoid LogSoftmax
+    Mish PReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softplus Softsign Tanh"""
+_ALLOWED = re.compile(
+    rf"sentence_transformers\.(\w+\.)*({'|'.join(_MODULES.split())})"
+    rf"|torch\.nn\.(modules\.(activation|linear)\.)?({'|'.join(_ACTIVATIONS.split())})"
+    r"|torch\.b?float\d+"
+)
+# Settings with which transformers would read a pickle.
+_PICKLES = ("weights_only", "use_safetensors")
+# Settings that name a method to call, or code to fetch, and their allowed values.
+_NAMED = {
+    "method": re.compile(r"forward|get_\w+_features"),
+    "attn_implementation": re.compile(r"\w+"),
+    "_attn_implementation": re.compile(r"\w+"),
+}
+
+
+def check_named_code(folder: str | Path) -> None:
+    """Raise `BadInput` if a configuration file in ``folder`` names code that such models do not need."""
+    for path in _configurations(Path(folder)):
+        try:
+            content = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            continue  # loading reports it
+        for key, value in _entries(content):
+            if not _allowed(key, value):
+                raise BadInput(
+                    f"{key!r} is {value!r:.80}, which would run other code",
+                    where=str(path),
+                    do="use one of the usual modules or activations there, or another model",
+                )
+
+
+def _allowed(key: str, value: Any) -> bool:
+    if key in _PICKLES:
+        return value is True
+    if not isinstance(value, str):
+        return True
+    if value.startswith(_IMPORTED) and not _ALLOWED.fullmatch(value):
+        return False
+    return key not in _NAMED or bool(_NAMED[key].fullmatch(value))
+
+
+def _configurations(folder: Path) -> Iterator[Path]:
+    seen = set()
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        if (real := Path(parent).resolve()) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        for name in names:
+            if name == "modules.json" or ("config" in name and name.endswith(".json")):
+                yield Path(parent, name)
+
+
+def _entries(content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the (key, value) pairs of a JSON value; items of a list have the key of the list."""
+    pending = [("", content)]
+    while pending:
+        key, value = pending.pop()
+        if isinstance(value, dict):
+            pending += value.items()
+        elif isinstance(value, list):
+            pending += ((key, item) for item in value)
+        else:
+            yield key, value

@@ -1,9 +1,8 @@
-"""Training on batches that go through a model in parts, which are halved where a device runs out of memory.
+"""Training with micro-batches, whose size is halved when a device runs out of memory.
 
-The weights have not moved when a step of training runs out of memory, so the step begins anew, with the
-random numbers that it began with.  What comes out is, to the byte, what a training would have made that had
-taken so few rows at once from that update on; and that of any other such number but for rounding and for
-dropout, which draws for each part.
+A step that runs out of memory has not changed the weights yet, so it is repeated with the same random
+numbers.  The result is bitwise equal to a training that used the smaller micro-batches from that update on.
+Trainings with other sizes differ by rounding, and by dropout, which is drawn for each micro-batch.
 """
 
 import logging
@@ -19,17 +18,17 @@ from lextables.models.throughput import aside, count
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import noted
 
-# What of a batch has a column for each token.
+# Keys of a batch with one column per token.
 BY_TOKEN = frozenset({"input_ids", "attention_mask", "token_type_ids", "labels"})
 _log = logging.getLogger("lextables")
 
 
 class InParts(Trainer):
-    """A trainer whose batches go through the model ``rows`` at a time, fewer where these do not fit.
+    """A trainer that processes ``rows`` of a batch at a time, fewer if they do not fit into memory.
 
-    It is mixed in before a trainer whose loss is a mean over rows, or over what `terms` counts in them.  One
-    whose loss ``compares`` the rows of a batch keeps it whole.  Where a trainer ``trims``, its batches are
-    padded on the right, and a part is cut to its own longest text.
+    A mixin for trainers whose loss is a mean over rows, or over the number of `terms` in them.  If the loss
+    ``compares`` the rows of a batch, the batch is not split.  If a trainer ``trims``, its batches are padded
+    on the right, and a part is cut to its longest text.
     """
 
     compares = False
@@ -37,9 +36,9 @@ class InParts(Trainer):
 
     def __init__(self, *args: Any, rows: int, **kwargs: Any) -> None:
         settings = kwargs["args"]
-        settings._n_gpu = min(1, settings.n_gpu)  # a batch is one device's, however many there are
+        settings._n_gpu = min(1, settings.n_gpu)  # use one device, however many there are
         super().__init__(*args, **kwargs)
-        # Losses are means over what they are given, and weighed here.
+        # Losses are means over a part; the parts are weighted here.
         self.model_accepts_loss_kwargs = False
         self.rows = rows
         self.halved: list[int] = []
@@ -49,7 +48,7 @@ class InParts(Trainer):
         return [1] * _rows(batch)
 
     def training_step(self, model, inputs, num_items_in_batch=None):
-        """Put the gradients of a batch in place and return its loss; `BadInput` where not one row fits."""
+        """Compute the gradients of a batch and return its loss; `BadInput` if not even one row fits."""
         model.train()
         batch = self._prepare_inputs(inputs)
         count(batch)
@@ -61,17 +60,17 @@ class InParts(Trainer):
         return loss
 
     def state_of_parts(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps, so that a training that is resumed goes on with what fitted."""
+        """Return the sizes of micro-batches for a checkpoint, with which a resumed training continues."""
         return {"rows": self.rows, "halved": self.halved}
 
     def resume_parts(self, state: Mapping[str, Any]) -> None:
-        """Go on with what `state_of_parts` returned."""
+        """Restore what `state_of_parts` returned."""
         self.rows, self.halved = min(self.rows, state["rows"]), list(state["halved"])
 
     def note_parts(self) -> None:
-        """Write into the run's record how many rows went through the model at once, and when that was halved.
+        """Record the size of micro-batches and the updates at which it was halved in `run.json`.
 
-        Of several trainings in a job the fewest rows, and the updates one training after the other.
+        For several trainings in a job: the smallest size, and the updates of all in order.
         """
         if self.compares:
             return
@@ -85,18 +84,18 @@ class InParts(Trainer):
         noted("micro_batches", add)
 
     def floating_point_ops(self, inputs):
-        """None: they are counted elsewhere, and a walk through all parameters a step takes its time."""
+        """Return 0: `throughput` counts operations, and a sum over all parameters would slow each step."""
         return 0
 
     def _get_grad_norm(self, model, grad_norm=None):
-        return grad_norm  # where gradients are not cut, nothing reads their norm
+        return grad_norm  # without clipping nothing reads the norm
 
     def _save_checkpoint(self, model, trial):
         with aside():
             super()._save_checkpoint(model, trial)
 
     def _backward(self, model: torch.nn.Module, batch: Mapping[str, Any]) -> torch.Tensor | None:
-        """Add the gradients of all parts and return the loss; None where memory ran out."""
+        """Add the gradients of all parts and return the loss; None if memory ran out."""
         losses = []
         try:
             for share, part in self._parts(batch):
@@ -112,7 +111,7 @@ class InParts(Trainer):
         return torch.stack(losses).sum()
 
     def _parts(self, batch: Mapping[str, Any]) -> Iterator[tuple[float, dict[str, Any]]]:
-        """Yield the parts of a batch with the share of the loss's terms that each has, if it has any."""
+        """Yield the parts of a batch, each with its share of the loss's terms, if that is not 0."""
         rows = _rows(batch)
         if self.compares or self.rows >= rows:
             yield 1, dict(batch)
@@ -130,7 +129,7 @@ class InParts(Trainer):
         least = min(self.rows, rows)
         if self.compares or least == 1:
             what = f"a batch of {rows} and its gradients" if self.compares else "one text and its gradients"
-            why = ", and its loss compares all of it" if self.compares else ""
+            why = "; this loss needs the whole batch at once" if self.compares else ""
             raise BadInput(
                 f"{what} do not fit into the memory of the device{why}", where="training", do=MORE_MEMORY
             )
@@ -138,7 +137,7 @@ class InParts(Trainer):
         self.halved.append(self.state.global_step + 1)
         emptied()
         _log.warning(
-            "out of memory: from update %d on, %d of a batch go through the model at once",
+            "out of memory: from update %d on, micro-batches have %d rows",
             self.halved[-1],
             self.rows,
         )
@@ -149,7 +148,7 @@ def _rows(batch: Mapping[str, Any]) -> int:
 
 
 def _part(batch: Mapping[str, Any], rows: slice, count: int, width: int | None) -> dict[str, Any]:
-    """Some rows of a batch of ``count``, cut to ``width`` tokens; what is not of rows stays as it is."""
+    """Return some rows of a batch of ``count``, cut to ``width`` tokens; keep values without rows."""
 
     def cut(name: str, value: Any) -> Any:
         if not isinstance(value, torch.Tensor | list) or len(value) != count:

@@ -1,9 +1,9 @@
-"""A user's own model, looked at before anything runs: can it be what it is declared to be?
+"""Checks of a user's own model before anything runs: is it complete, and of its declared kind?
 
-A model that lacks its head or tokenizer still loads, with random weights or no words, and still scores.
-So its files are read first (configuration, tokenizer, the headers of the weights), and what passes is
-loaded once by transformers, in a process of its own and without its numbers, which says what it would
-draw at random.  Nothing is ever unpickled.
+A model without its head or tokenizer may still load, with random weights or an unknown vocabulary, and give
+scores.  Therefore its files are read first (configuration, tokenizer, headers of the weights).  Then
+transformers loads it without its values, in a separate process, and reports the tensors that it would
+initialise at random.  Nothing is unpickled.
 """
 
 import contextlib
@@ -17,11 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub.errors import HFValidationError
-from huggingface_hub.utils import validate_repo_id
-
-from lextables.models import named_code
-from lextables.models.files import gguf_file, model_files, modules_of, reads_gguf
+from lextables.models.files import check_named_code, gguf_file, model_files, modules_of, reads_gguf
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import ExtraModel
 from lextables.pipeline.content import Contents
@@ -32,10 +28,11 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 SAVED = "name a folder saved by transformers or sentence-transformers"
 KIND = "change kind, or name another model"
-# Heads that are not an encoder's: a sentence vector read off such a model means nothing.
+COPY = "copy or fetch the file again (with Git LFS, run git lfs pull)"
+# Heads of other models than encoders: an embedding from such a model is meaningless.
 HEADS = ("ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification", "ForMultipleChoice")
-WRITERS = ("ForCausalLM", "LMHeadModel")
-GENERATORS = (*WRITERS, "ForConditionalGeneration")
+LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
+GENERATORS = (*LANGUAGE_MODELS, "ForConditionalGeneration")
 RELEVANCE = ("classifier", "score", "classification_head", "logits_proj", "sequence_summary")
 EMBEDDINGS = (
     "word_embeddings.weight",
@@ -43,11 +40,10 @@ EMBEDDINGS = (
     "embed_tokens.weight",
     "word_embedding.weight",
 )
-LARGEST_HEADER = 100_000_000  # bytes, the format's own limit
 
 
 class Unfit(Exception):
-    """Why a folder is not the model that it is declared to be, and what to do."""
+    """Why a folder is not a model of its declared kind, and how to fix it."""
 
     def __init__(self, what: str, do: str = SAVED) -> None:
         self.what, self.do = what, do
@@ -57,45 +53,48 @@ class Unfit(Exception):
 def inspect(
     extra: ExtraModel, place: Mapping[str, str], fetch: bool, contents: Contents, tokens: int = 0
 ) -> None:
-    """Raise `BadInput`, in one sentence, when a user's own model cannot be what it is declared to be.
+    """Raise `BadInput` if a user's own model cannot be what it is declared to be.
 
-    ``place`` is where it is (`resolve.places`); one that is on the hub alone is looked at when a job has
-    fetched it, if ``fetch`` allows that.  ``tokens`` are the most that it is to read at once.  The outcome is
-    kept beside the digests, by the content.
+    ``place`` is its entry of `resolve.places`; a model that is only on the hub is checked by the job that
+    fetches it, if ``fetch`` allows fetching.  ``tokens`` is the maximum length of its texts.  The outcome is
+    stored with the digests, by content.
     """
     if "folder" not in place:
-        _on_the_hub(extra, fetch)
+        _check_hub_name(extra, fetch)
         return
     folder = place["folder"]
     code = fingerprint("lextables.models.inspection", "lextables.models.loading")
-    about = f"transformers {version('transformers')}, {code}, {tokens} tokens"
+    version_and_code = f"transformers {version('transformers')}, {code}, {tokens} tokens"
     try:
         key = contents.folder(folder, model_files(folder)).removeprefix("sha256:")
     except OSError as error:
         raise BadInput(
             f"{error.filename} cannot be read ({error.strerror})", where=f"config, extra_models, {extra.name}"
         ) from error
-    kept = contents.kept / f"{key}.{extra.kind}.json"
+    stored = contents.kept / f"{key}.{extra.kind}.json"
     try:
-        outcome = json.loads(kept.read_text(encoding="utf-8"))
+        outcome = json.loads(stored.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         outcome = {}
-    if outcome != {"sound": about}:
+    if outcome != {"sound": version_and_code}:
         check(folder, extra.kind, extra.name, tokens)
-        # Where results are read only it is looked at again next time.
+        # If the results are read-only, the model is checked again next time.
         with contextlib.suppress(OSError):
-            write_text(kept, json.dumps({"sound": about}) + "\n")
+            write_text(stored, json.dumps({"sound": version_and_code}) + "\n")
 
 
-def _on_the_hub(extra: ExtraModel, fetch: bool) -> None:
+def _check_hub_name(extra: ExtraModel, fetch: bool) -> None:
+    from huggingface_hub.errors import HFValidationError  # slow to import
+    from huggingface_hub.utils import validate_repo_id
+
     where = f"config, extra_models, {extra.name}"
     try:
         validate_repo_id(extra.model)
-        named = not extra.model.startswith(("~", "."))
+        valid = not extra.model.startswith(("~", "."))
     except HFValidationError:
-        named = False
-    if not named:
-        do = "name a folder that is there, or a model of the hub as owner/name"
+        valid = False
+    if not valid:
+        do = "name an existing folder, or a model of the hub as owner/name"
         raise BadInput(f"the folder {extra.model!r} does not exist", where=where, do=do)
     if not fetch:
         raise BadInput(
@@ -106,22 +105,22 @@ def _on_the_hub(extra: ExtraModel, fetch: bool) -> None:
 
 
 def check(folder: str | Path, kind: str, name: str, tokens: int = 0) -> None:
-    """Raise `BadInput` for a folder that does not hold a whole model of ``kind``, called ``name``.
+    """Raise `BadInput` if ``folder`` does not contain a complete model of ``kind``; ``name`` is the user's.
 
-    ``tokens`` are the most that it is to read at once.
+    ``tokens`` is the maximum length of its texts.
     """
-    named_code.check(folder)
+    check_named_code(folder)
     try:
         try:
             _check_files(Path(folder), kind)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:  # JSON of any other form
+        except (AttributeError, KeyError, TypeError, ValueError) as error:  # unexpected JSON
             what = f"a JSON file in the folder {str(folder)!r} is not as transformers writes it ({error})"
             raise Unfit(what) from None
-        what, do = ("", "") if gguf_file(folder) else _said(str(folder), kind, tokens)
+        what, do = ("", "") if gguf_file(folder) else _loading_error(str(folder), kind, tokens)
         if what:
             raise Unfit(f"{what} (loaded as {kind})", do or KIND)
-    except Unfit as fault:
-        raise BadInput(fault.what, where=f"config, extra_models, {name}", do=fault.do) from None
+    except Unfit as error:
+        raise BadInput(error.what, where=f"config, extra_models, {name}", do=error.do) from None
 
 
 def _check_files(folder: Path, kind: str) -> None:
@@ -132,37 +131,37 @@ def _check_files(folder: Path, kind: str) -> None:
         raise Unfit(f"the folder {str(folder)!r} does not exist")
     modules = modules_of(folder)
     if not modules and (folder / "modules.json").is_file():
-        raise Unfit(f"{_in(folder, folder / 'modules.json')} is no list of modules")
+        raise Unfit(f"{folder / 'modules.json'} is no list of modules")
     if modules and kind == "bi-encoder":
         for part, path in modules:
-            if part in ("Pooling", "Dense") and not (folder / path / "config.json").is_file():
-                raise Unfit(f"the folder {str(folder / path)!r} of the module {part} holds no config.json")
+            if part in ("Pooling", "Dense"):
+                _json(folder / path / "config.json")
             if part == "Dense":
                 _shapes(folder / path)
         if modules[0][0] != "Transformer":
-            return  # word vectors, for one: sentence-transformers itself says what it lacks
+            return  # such as word vectors: sentence-transformers checks them on loading
     body = folder / modules[0][1] if modules else folder
     if body != folder and kind != "bi-encoder":
         raise Unfit(f"the folder {str(folder)!r} is a sentence encoder, declared as {kind}", KIND)
-    config = _json(body / "config.json", folder)
+    config = _json(body / "config.json")
     if not config.get("model_type"):
-        raise Unfit(f"{_in(folder, body / 'config.json')} names no model_type")
+        raise Unfit(f"{body / 'config.json'} has no model_type")
     shapes = _shapes(body)
     _check_kind(kind, config, shapes, bool(modules))
     _check_tokenizer(body, config, shapes)
 
 
 def _check_gguf(file: Path, kind: str) -> None:
-    """Look at the beginning of a GGUF file: a mark, a version, and how many tensors and facts there are."""
+    """Check the start of a GGUF file: magic number, version, and a number of tensors above 0."""
     if kind != "language-model":
-        raise Unfit(f"the file {str(file)!r} can be a language model alone, declared as {kind}", KIND)
+        raise Unfit(f"the file {str(file)!r} can only be a language-model, declared as {kind}", KIND)
     with file.open("rb") as opened:
         start = opened.read(24)
     if start[:4] != b"GGUF" or len(start) < 24 or not any(start[8:16]):
-        raise Unfit(f"the file {str(file)!r} is no GGUF file with weights", "copy or fetch the file again")
+        raise Unfit(f"the file {str(file)!r} is no GGUF file with weights", COPY)
     if not reads_gguf():
         raise Unfit(
-            f"the file {str(file)!r} is a GGUF file, and nothing that reads it is installed",
+            f"the file {str(file)!r} is a GGUF file, and no package that reads it is installed",
             "install gguf or llama-cpp-python",
         )
 
@@ -171,127 +170,99 @@ def _check_kind(kind: str, config: Mapping[str, Any], shapes: Shapes, modules: b
     architectures = config.get("architectures") or [config["model_type"]]
     if not isinstance(architectures, list):
         raise TypeError(f"architectures: {architectures!r}")
-    named = " or ".join(architectures)
+    names = " or ".join(architectures)
 
     def ends(suffixes: tuple[str, ...]) -> bool:
         return any(name.endswith(suffixes) for name in architectures)
 
     if kind == "question-answering":
         if not any(name.split(".")[-2:] == ["qa_outputs", "weight"] for name in shapes):
-            raise Unfit(f"{named} has no weights of a head for answers (qa_outputs)", KIND)
+            raise Unfit(f"{names} has no weights of a head for answers (qa_outputs)", KIND)
     elif kind == "cross-encoder":
-        heads = [shape for name, shape in shapes.items() if _is_output(name) and len(shape) == 2]
+        heads = [
+            shape
+            for name, shape in shapes.items()
+            if name.endswith(".weight") and {*RELEVANCE} & {*name.split(".")} and len(shape) == 2
+        ]
         if not heads or (config.get("architectures") and not ends(("ForSequenceClassification",))):
-            raise Unfit(f"{named} has no weights of a head for relevance (sequence classification)", KIND)
+            raise Unfit(f"{names} has no weights of a head for relevance (sequence classification)", KIND)
         labels = min(rows for rows, _ in heads)
         if labels != 1:
-            raise Unfit(f"{named} has a head of {labels} labels, where relevance is one number", KIND)
+            raise Unfit(f"{names} has a head of {labels} labels, and relevance is one number", KIND)
     elif kind == "language-model":
-        if not ends(WRITERS):
-            raise Unfit(f"{named} does not write text and is no language-model", KIND)
+        if not ends(LANGUAGE_MODELS):
+            raise Unfit(f"{names} does not write text and is no language-model", KIND)
     elif ends(GENERATORS) and not (modules and kind == "bi-encoder"):
-        raise Unfit(f"{named} writes text and is no {kind}", KIND)
+        raise Unfit(f"{names} writes text and is no {kind}", KIND)
     elif kind == "bi-encoder" and ends(HEADS) and not modules:
-        raise Unfit(f"{named} has a head of another kind and is no bi-encoder", KIND)
-
-
-def _is_output(name: str) -> bool:
-    return name.endswith(".weight") and any(part in RELEVANCE for part in name.split("."))
+        raise Unfit(f"{names} has a head of another kind and is no bi-encoder", KIND)
 
 
 def _check_tokenizer(folder: Path, config: Mapping[str, Any], shapes: Shapes) -> None:
     pairs = (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file()
-    whole = any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
-    if not (pairs or whole or any(folder.glob("*.model"))):
+    single = any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
+    if not (pairs or single or any(folder.glob("*.model"))):
         raise Unfit(
-            f"the folder {str(folder)!r} holds no tokenizer (tokenizer.json, vocab.txt or another)",
-            "save the tokenizer that the model was trained with beside it",
+            f"the folder {str(folder)!r} contains no tokenizer (tokenizer.json, vocab.txt or another)",
+            "save the model's tokenizer in the folder",
         )
     if (folder / "tokenizer.json").is_file():
-        tokenizer = _json(folder / "tokenizer.json", folder)
+        tokenizer = _json(folder / "tokenizer.json")
         vocabulary = (tokenizer.get("model") or {}).get("vocab") or {}
         ids = list(vocabulary.values()) if isinstance(vocabulary, Mapping) else [len(vocabulary) - 1]
         ids += [token["id"] for token in tokenizer.get("added_tokens") or ()]
-        words = max(ids, default=-1) + 1
+        size = max(ids, default=-1) + 1
         rows = [shape[0] for name, shape in shapes.items() if name.endswith(EMBEDDINGS) and len(shape) == 2]
-        known = max(rows, default=config.get("vocab_size") or math.inf)
-        if words > known:
+        embeddings = max(rows, default=config.get("vocab_size") or math.inf)
+        if size > embeddings:
             raise Unfit(
-                f"the tokenizer has {words:,} tokens and the model vectors for {known:,}",
-                "save the tokenizer that it was trained with beside it, or the model after "
-                "resize_token_embeddings",
+                f"the tokenizer has {size:,} tokens and the model vectors for {embeddings:,}",
+                "save the tokenizer that belongs to the model in its folder, or call "
+                "resize_token_embeddings first",
             )
 
 
-def _json(path: Path, folder: Path) -> dict[str, Any]:
+def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise Unfit(f"the folder {str(folder)!r} holds no {path.relative_to(folder)}")
+        raise Unfit(f"the folder {str(path.parent)!r} contains no {path.name}")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise Unfit(f"{_in(folder, path)} is not a JSON object")
-    return found
-
-
-def _in(folder: Path, path: Path) -> str:
-    return f"{path.relative_to(folder)} in the folder {str(folder)!r}"
+        content = None
+    if not isinstance(content, dict):
+        raise Unfit(f"{path} is not a JSON object")
+    return content
 
 
 def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     """Return {tensor: shape} of the weights in ``folder``, from the headers of its safetensors files."""
+    from safetensors import SafetensorError, safe_open  # slow to import
+
     index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        parts = _json(index, folder).get("weight_map") or {}
-        names = sorted(set(map(str, parts.values())))
-    else:
-        parts, names = {}, ["model.safetensors"]
+    parts = (_json(index).get("weight_map") or {}) if index.is_file() else {}
     shapes: dict[str, tuple[int, ...]] = {}
-    for name in names:
+    for name in sorted(set(map(str, parts.values()))) if index.is_file() else ["model.safetensors"]:
         if not (folder / name).is_file():
             if any(folder.glob("pytorch_model*.bin*")):
                 raise Unfit(
-                    f"the folder {str(folder)!r} holds its weights as a pickle alone (pytorch_model.bin)",
+                    f"the folder {str(folder)!r} contains its weights only as a pickle (pytorch_model.bin)",
                     "convert them to model.safetensors (save_pretrained of a recent transformers does)",
                 )
-            raise Unfit(f"the folder {str(folder)!r} holds no weights ({name})")
-        shapes |= _header(folder / name, folder)
-    if absent := sorted(set(parts) - set(shapes)):
-        raise Unfit(f"{_in(folder, index)} names {absent[0]}, which no file of the weights holds")
-    return shapes
-
-
-def _header(path: Path, folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shapes that a safetensors file declares, after a look that all its bytes are there."""
-    again = "copy or fetch the file again"
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        start = file.read(8)
-        length = int.from_bytes(start, "little")
-        if start == b"version ":
-            raise Unfit(
-                f"{_in(folder, path)} is a pointer of Git LFS and no weights", "run git lfs pull there"
-            )
-        if size < 8 or length > min(size - 8, LARGEST_HEADER):
-            raise Unfit(f"{_in(folder, path)} is cut short or no safetensors file ({size:,} bytes)", again)
+            raise Unfit(f"the folder {str(folder)!r} contains no weights ({name})")
         try:
-            header = json.loads(file.read(length))
-            tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
-            shapes = {name: tuple(map(int, entry["shape"])) for name, entry in tensors.items()}
-            ends = [int(entry["data_offsets"][1]) for entry in tensors.values()]
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
-            raise Unfit(f"{_in(folder, path)} is no safetensors file: its header is broken", again) from None
-    whole = 8 + length + max(ends, default=0)
-    if size != whole:
-        raise Unfit(f"{_in(folder, path)} has {size:,} bytes where its header says {whole:,}", again)
+            with safe_open(folder / name, "np") as tensors:
+                shapes |= {key: tuple(tensors.get_slice(key).get_shape()) for key in tensors.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError) as error:
+            raise Unfit(f"{folder / name} is no complete safetensors file ({error})", COPY) from None
+    if absent := sorted(set(parts) - set(shapes)):
+        raise Unfit(f"{index} names {absent[0]}, which no file of the weights contains")
     return shapes
 
 
-def _said(folder: str, kind: str, tokens: int) -> tuple[str, str]:
-    """Return what `loading.said` says of a model, from a process of its own; empty for nothing amiss."""
+def _loading_error(folder: str, kind: str, tokens: int) -> tuple[str, str]:
+    """Return what `loading.loading_error` returns for a model, from a separate process."""
     command = [sys.executable, "-m", "lextables.models.loading", folder, kind, str(tokens)]
-    # A model is whole in its folder: nothing that it lacks is looked for on the hub.
+    # Files missing from the folder are not fetched from the hub.
     settings = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
     run = subprocess.run(
         command,

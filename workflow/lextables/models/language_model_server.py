@@ -1,8 +1,9 @@
-"""Language models behind an OpenAI-compatible API: OpenAI's own, vLLM's, llama.cpp's and others.
+"""Language models behind an OpenAI-compatible API (OpenAI, vLLM, llama.cpp and others).
 
-The probability of a continuation is found by crawling the tree of answers (the privacy policy corpus, Section
-5): the server tells the likeliest next tokens, each that begins a continuation is followed, and what leads to
-the same text is added up, until the continuation is spelled or what is left is negligible.
+The probability of a continuation is computed by exploring the tree of answers (privacy policy corpus, Section
+5).  The server reports the most likely next tokens.  Each that begins a continuation is followed, and
+probabilities of different token sequences with the same text are added, until the continuation is complete or
+the remaining probability is negligible.
 """
 
 import heapq
@@ -11,159 +12,147 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from lextables.models.api import Api, Call, Refused
 from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
-from lextables.models.limits import Limits
+from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
 from lextables.pipeline.errors import BadInput
 
-Endpoint = Literal["chat", "completions"]
-PATHS: dict[Endpoint, str] = {"chat": "/chat/completions", "completions": "/completions"}
-# A way to an answer is left where it has come down to this probability.
+PATHS = {"chat": "/chat/completions", "completions": "/completions"}
+# The tree is not followed below this probability.
 NEGLIGIBLE = 1e-4
-# How many tokens are asked for, and how many where a server refuses so many; 5 is OpenAI's most for
-# completions.
+# Number of log-probabilities requested, and the number if a server rejects that; OpenAI's maximum for
+# completions is 5.
 TOPS = (20, 5)
-# Without a tokenizer: of English text a token has four or five.
-BYTES_A_TOKEN = 3
-# Where a model ends its answer at once, llama-cpp-python tells no probabilities: then a token is drawn, so
-# that most draws are another, and those of the model itself are told beside it.
-DRAWN = {"temperature": 2.0, "top_p": 1, "min_p": 0}
-DRAWS = 8
-# By how much rounding may carry probabilities, one or their sum, beyond 1.
+# Without a tokenizer.  An English token has four or five bytes.
+BYTES_PER_TOKEN = 3
+# If a model ends its answer immediately, llama-cpp-python reports no probabilities.  Then a token is sampled
+# such that it usually is another one; the model's own probabilities are reported with it.
+SAMPLING = {"temperature": 2.0, "top_p": 1, "min_p": 0}
+SAMPLES = 8
+# Tolerance for rounding of probabilities and of their sum above 1.
 TOLERANCE = 1e-3
-# Tokens that a message adds to its text, at most.
-AROUND_A_MESSAGE = 8
-
-
-def opened(settings: Mapping[str, Any], kept: str | Path, limits: Limits) -> "ServerLanguageModel":
-    """Return the model that a run's settings name (`lextables.models.asked`)."""
-    api = Api(settings["api"], settings["weights"], kept, limits)
-    endpoint = settings.get("endpoint") or "chat"
-    return ServerLanguageModel(settings["model"], settings["weights"], api, endpoint, settings.get("window"))
+# Upper bound of the tokens that a message adds to its text.
+TOKENS_PER_MESSAGE = 8
 
 
 class ServerLanguageModel:
-    """A model behind an API, asked in turns of a conversation or to go on with a text.
+    """A model behind an API.
 
-    In a conversation nobody but the model goes on with its answer.  So of `chat` the first token alone is
-    read: a continuation has the probability of the token that is it, or that begins it and no other; what
-    begins several is nobody's.  Ask for answers that differ in their first token, such as letters.
-    `completions` are crawled to the end, and what a continuation gets is the sum over all the ways to cut it
-    into tokens.
+    With ``endpoint`` `chat` only the first token of an answer is read, because an answer cannot be continued.
+    A continuation has the probability of the token that equals it, or that begins it and no other
+    continuation; a token that begins several counts for none.  Use answers with different first tokens, such
+    as letters.  With `completions` the tree of answers is explored completely.
     """
 
-    def __init__(
-        self, name: str, model: str, api: Api, endpoint: Endpoint, window: int | None = None
-    ) -> None:
-        self.name, self.window = name, window
-        self._model, self._api, self._endpoint = model, api, endpoint
+    def __init__(self, settings: Mapping[str, Any], cache: str | Path, limits: Limits) -> None:
+        """Open the model of a run's ``settings`` (`cached_model.open_language_model`)."""
+        self.name, self.window = settings["model"], settings.get("window")
+        self._model, self._endpoint = settings["weights"], settings.get("endpoint") or "chat"
+        self._api = Api(settings["api"], self._model, cache, limits)
         self._top, self._lock = 0, threading.Lock()
 
     def tokens(self, prompt: Prompt) -> int:
-        """About as many as the prompt has, rather more: the server alone has its tokenizer.
+        """Return an estimate of the number of tokens that tends to be too high.
 
-        Counted by GPT-2's vocabulary, which cuts English into more tokens than later ones; where that is not
-        installed, a token for each `BYTES_A_TOKEN`.
+        The server's tokenizer is unknown.  GPT-2's is used, which needs more tokens for English than later
+        ones; if it is not installed, `BYTES_PER_TOKEN`.
         """
-        return sum(_tokens(message.content) + AROUND_A_MESSAGE for message in prompt)
+        return sum(_tokens(message.content) + TOKENS_PER_MESSAGE for message in prompt)
 
     def fewest_tokens(self, prompt: Prompt) -> int:
-        """No more than the prompt has: one for each word, since vocabularies join no words."""
+        """Return a lower bound of the number of tokens: one per word, since no token spans words."""
         return sum(len(message.content.split()) for message in prompt)
 
     def expect(self, requests: int, characters: int) -> None:
-        """Say about how many tokens and dollars are to come, and what is spent."""
+        """Report the maximum number, size and cost of the requests that follow."""
         self._api.expect(requests, characters)
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
-        """The log-probabilities of each choice's continuations; of none where the server tells none."""
-        first = [self._call(choice.prompt, "", TOPS[self._top]) for choice in choices]
-        return self._api.all(
-            first, [partial(self._weighed, choice) for choice in choices], "answers to weigh"
-        )
+        """Return the log-probabilities of each choice's continuations, if the server reports any."""
+        return self._api.ask_all([partial(self._weighed, choice) for choice in choices], "questions")
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
-        """The text that the model answers each request with."""
-        calls = [self._writing(request) for request in requests]
-        return self._api.all(calls, [partial(self._written, call) for call in calls], "answers to write")
+        """Return the generated text for each request."""
+        return self._api.ask_all([partial(self._written, request) for request in requests], "texts")
 
-    def _body(self, prompt: Prompt, more: str) -> dict[str, Any]:
+    def _call(self, prompt: Prompt, more: str, **options: Any) -> Call:
+        """Return the call that continues ``prompt`` and the text ``more`` (empty with `chat`)."""
         if self._endpoint == "completions":
-            return {"model": self._model, "prompt": plain(prompt) + more}
-        return {"model": self._model, "messages": [message._asdict() for message in prompt]}
+            question = {"prompt": plain(prompt) + more}
+        else:
+            question = {"messages": [message._asdict() for message in prompt]}
+        return Call(PATHS[self._endpoint], {"model": self._model} | question | options)
 
-    def _call(self, prompt: Prompt, more: str, top: int) -> Call:
-        told = {"logprobs": True, "top_logprobs": top} if self._endpoint == "chat" else {"logprobs": top}
-        body = self._body(prompt, more) | {"max_tokens": 1, "temperature": 0} | told
-        return Call(PATHS[self._endpoint], body)
-
-    def _writing(self, request: Request) -> Call:
-        how = {"max_tokens": request.max_tokens, "temperature": request.temperature, "seed": request.seed}
-        return Call(PATHS[self._endpoint], self._body(request.prompt, "") | how)
-
-    def _written(self, call: Call) -> Written:
-        return read_text(self._api.ask(call, read_text))
+    def _written(self, request: Request) -> Written:
+        options = {"max_tokens": request.max_tokens, "temperature": request.temperature, "seed": request.seed}
+        return read_text(self._api.ask(self._call(request.prompt, "", **options), read_text))
 
     def _weighed(self, choice: Choice) -> Weighed:
         wanted = [continuation.encode() for continuation in choice.continuations]
-        shares = dict.fromkeys(wanted, 0.0)
-        # The shortest first: all ways to it have been gone when a text is gone on with.
-        waiting, reached = [(0, b"")], {b"": 1.0}
-        while waiting:
-            _, before = heapq.heappop(waiting)
+        probabilities = dict.fromkeys(wanted, 0.0)
+        # Shortest text first: when a text is continued, all ways to it have been added.
+        pending, reached = [(0, b"")], {b"": 1.0}
+        while pending:
+            _, before = heapq.heappop(pending)
             tokens = self._next(choice.prompt, before.decode())
             if tokens is None:
                 return Weighed(None)
             for token, log_probability in tokens.items():
-                text, share = before + token, reached[before] * math.exp(log_probability)
+                text, probability = before + token, reached[before] * math.exp(log_probability)
                 if self._endpoint == "chat":
-                    if (one := _decided(text, wanted)) is not None:
-                        shares[one] += share
+                    if (continuation := _chosen(text, wanted)) is not None:
+                        probabilities[continuation] += probability
                     continue
-                if text in shares:
-                    shares[text] += share
-                if _goes_on(text, wanted):
+                if text in probabilities:
+                    probabilities[text] += probability
+                if text and any(other.startswith(text) and other != text for other in wanted):
                     if text not in reached:
                         reached[text] = 0.0
-                        heapq.heappush(waiting, (len(text), text))
-                    reached[text] += share
-            while waiting and not _worth(reached[waiting[0][1]], waiting[0][1]):
-                heapq.heappop(waiting)
-        return Weighed(tuple(_log_of(shares[text]) for text in wanted))
+                        heapq.heappush(pending, (len(text), text))
+                    reached[text] += probability
+            while pending and not _followed(reached[pending[0][1]], pending[0][1]):
+                heapq.heappop(pending)
+        return Weighed(
+            tuple(math.log(probabilities[text]) if probabilities[text] > 0 else -math.inf for text in wanted)
+        )
 
     def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
-        """The likeliest tokens after a prompt and what was answered already, with their log-probabilities.
+        """Return the log-probabilities of the most likely tokens after a prompt and the text ``more``.
 
-        None where the server tells none; none of them where the model does nothing but end its answer.
+        None if the server reports none; empty if the model only ends its answer.
         """
         found = self._likeliest(prompt, more)
         if found is None or not _ended(found[1]):
             return found and read_tokens(found[1])
-        call, answered = found
-        for seed in range(DRAWS):
-            drawn = call._replace(body={**call.body, **DRAWN, "seed": seed})
-            if not _ended(answered := self._api.ask(drawn, _check)):
-                return read_tokens(answered)
+        for seed in range(SAMPLES):
+            call = found[0]._replace(body={**found[0].body, **SAMPLING, "seed": seed})
+            if not _ended(answer := self._api.ask(call, _check)):
+                return read_tokens(answer)
         return {}
 
     def _likeliest(self, prompt: Prompt, more: str) -> tuple[Call, Any] | None:
-        """The call that tells the likeliest tokens, with its answer; None where none is told."""
-        calls = [self._call(prompt, more, top) for top in TOPS]
+        """Return the call for the most likely tokens and its answer; None if the server reports none."""
+        calls = [self._token_call(prompt, more, top) for top in TOPS]
         for call in calls:
-            if (answered := self._api.kept(call, _check)) is not None:
-                return call, answered
-        for at in range(self._top, len(TOPS)):
+            if (answer := self._api.cached(call, _check)) is not None:
+                return call, answer
+        for number in range(self._top, len(TOPS)):
             try:
-                return calls[at], self._api.ask(calls[at], _check)
-            except Refused as fault:
-                if "logprob" not in fault.said.lower():
+                return calls[number], self._api.ask(calls[number], _check)
+            except Refused as error:
+                if "logprob" not in error.reason.lower():
                     raise
                 with self._lock:
-                    self._top = min(max(self._top, at + 1), len(TOPS) - 1)
+                    self._top = min(max(self._top, number + 1), len(TOPS) - 1)
         return None
+
+    def _token_call(self, prompt: Prompt, more: str, top: int) -> Call:
+        chat = self._endpoint == "chat"
+        logprobs = {"logprobs": True, "top_logprobs": top} if chat else {"logprobs": top}
+        return self._call(prompt, more, max_tokens=1, temperature=0, **logprobs)
 
 
 @cache
@@ -176,122 +165,107 @@ def _counter() -> TokenCounter | None:
 
 def _tokens(text: str) -> int:
     counter = _counter()
-    return counter.tokens(text) if counter else math.ceil(len(text.encode()) / BYTES_A_TOKEN)
+    return counter.tokens(text) if counter else math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
 
 
-def _decided(text: bytes, wanted: Sequence[bytes]) -> bytes | None:
-    """The answer that a first token decides for: the one that it is, or the only one that it begins."""
+def _chosen(text: bytes, wanted: Sequence[bytes]) -> bytes | None:
+    """Return the continuation that equals a first token, or the only one that begins with it."""
     if text in wanted:
         return text
-    begun = {one for one in wanted if text and one.startswith(text)}
+    begun = {continuation for continuation in wanted if text and continuation.startswith(text)}
     return begun.pop() if len(begun) == 1 else None
 
 
-def _goes_on(text: bytes, wanted: Sequence[bytes]) -> bool:
-    return bool(text) and any(one.startswith(text) and one != text for one in wanted)
+def _followed(probability: float, text: bytes) -> bool:
+    """Whether a text is continued: it is not negligible and ends with a complete character."""
+    return probability > NEGLIGIBLE and "\ufffd" not in text.decode(errors="replace")
 
 
-def _worth(share: float, text: bytes) -> bool:
-    """Whether a text is gone on with: what is left is not negligible, and it ends with a whole character."""
-    return share > NEGLIGIBLE and "\ufffd" not in text.decode(errors="replace")
-
-
-def _log_of(share: float) -> float:
-    return math.log(share) if share > 0 else -math.inf
-
-
-def read_text(answered: Mapping[str, Any]) -> Written:
-    """Return what an answer says, of either endpoint; an answer without text, such as a refusal, is empty."""
-    choice = answered["choices"][0]
+def read_text(answer: Mapping[str, Any]) -> Written:
+    """Return the text of an answer from either endpoint; empty for one without text, such as a refusal."""
+    choice = answer["choices"][0]
     text = choice["message"]["content"] if "message" in choice else choice["text"]
     if not isinstance(text, str | None):
         raise TypeError(f"its text is {type(text).__name__}")
     return Written(text or "", choice.get("finish_reason") == "length")
 
 
-def _check(answered: Mapping[str, Any]) -> None:
-    """Read all that an answer may have: one without text is none, while one may tell no probabilities."""
-    read_text(answered)
-    read_tokens(answered)
+def _check(answer: Mapping[str, Any]) -> None:
+    """Raise an error unless an answer has a text and valid probabilities, if it has any."""
+    read_text(answer)
+    read_tokens(answer)
 
 
-def read_tokens(answered: Mapping[str, Any]) -> dict[bytes, float] | None:
-    """Return the log-probabilities of the first token of an answer, by the token's bytes; None if there are
-    none.
+def read_tokens(answer: Mapping[str, Any]) -> dict[bytes, float] | None:
+    """Return the log-probabilities of the first token of an answer, by the token's bytes; None if missing.
 
-    Raises ValueError for what is no probability, and for some that add up to more than one.
+    Raises ValueError for invalid probabilities, and if their sum exceeds one.
 
-    Servers write them in three forms: a list of tokens (OpenAI's chat, vLLM's, llama.cpp's), lists side by
-    side (completions of OpenAI, vLLM and llama-cpp-python), and probabilities (llama.cpp's server of before
-    2025).
+    Servers use three forms: a list of tokens (chat of OpenAI, vLLM, llama.cpp), parallel lists (completions
+    of OpenAI, vLLM and llama-cpp-python), and probabilities (llama.cpp's server before 2025).
     """
-    choice = answered["choices"][0]
-    told = choice.get("logprobs")
-    if told and told.get("content"):
-        found = _listed(told["content"][0])
-    elif told and told.get("tokens") and told.get("top_logprobs"):
-        found = _side_by_side(told)
-    elif answered.get("completion_probabilities"):
-        found = _listed(answered["completion_probabilities"][0])
+    logprobs = answer["choices"][0].get("logprobs")
+    if logprobs and logprobs.get("content"):
+        tokens = _listed(logprobs["content"][0])
+    elif logprobs and logprobs.get("tokens") and logprobs.get("top_logprobs"):
+        tokens = _parallel(logprobs)
+    elif answer.get("completion_probabilities"):
+        tokens = _listed(answer["completion_probabilities"][0])
     else:
         return None
-    return _together(found) or None
+    sums: dict[bytes, float] = {}
+    for token, probability in tokens:
+        sums[token] = sums.get(token, 0.0) + probability
+    if (total := sum(sums.values())) > 1 + TOLERANCE:
+        raise ValueError(f"the probabilities of the next token add up to {total:.4g}")
+    return {token: math.log(probability) for token, probability in sums.items() if probability > 0} or None
 
 
-def _ended(answered: Mapping[str, Any]) -> bool:
-    """Whether the model ended its answer before it began, and nothing is told of what else was likely."""
-    choice = answered["choices"][0]
-    told = choice.get("logprobs") or {}
-    nothing = told.get("content", told.get("tokens")) == []
-    return nothing and choice.get("finish_reason") == "stop" and not read_text(answered).text
+def _ended(answer: Mapping[str, Any]) -> bool:
+    """Whether the model ended its answer immediately and no probabilities are reported."""
+    choice = answer["choices"][0]
+    logprobs = choice.get("logprobs") or {}
+    empty = logprobs.get("content", logprobs.get("tokens")) == []
+    return empty and choice.get("finish_reason") == "stop" and not read_text(answer).text
 
 
-def _listed(place: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
-    others = place.get("top_logprobs") or place.get("probs") or place.get("top_probs") or []
+def _listed(position: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
+    others = position.get("top_logprobs") or position.get("probs") or position.get("top_probs") or []
     seen = set()
-    for token in (*others, place):
-        share = token.get("prob")
+    for token in (*others, position):
+        probability = token.get("prob")
         if token.get("logprob") is not None:
-            share = _share(token["logprob"])
-        elif share is not None and not (_is_number(share) and 0 <= share <= 1 + TOLERANCE):
-            raise ValueError(f"{share!r} is no probability")
-        # Two tokens may have the same bytes; the one that was taken stands among the others as well.
-        name = (token.get("id"), _spelled(token))
-        if share is not None and (name, share) not in seen and not (token is place and name in seen):
-            seen |= {name, (name, share)}
-            yield name[1], share
+            probability = _probability(token["logprob"])
+        elif probability is not None and not (_is_number(probability) and 0 <= probability <= 1 + TOLERANCE):
+            raise ValueError(f"{probability!r} is no probability")
+        # Two tokens may have the same bytes; the generated one is usually also in the list.
+        name = (token.get("id"), _bytes(token))
+        repeated = (name, probability) in seen or (token is position and name in seen)
+        if probability is not None and not repeated:
+            seen |= {name, (name, probability)}
+            yield name[1], probability
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _share(log_probability: Any) -> float:
-    """The probability of which this is the logarithm, which is minus infinity of none at all."""
+def _probability(log_probability: Any) -> float:
     if not (_is_number(log_probability) and log_probability <= TOLERANCE):
         raise ValueError(f"{log_probability!r} is no log-probability")
     return math.exp(log_probability)
 
 
-def _spelled(token: Mapping[str, Any]) -> bytes:
+def _bytes(token: Mapping[str, Any]) -> bytes:
     if token.get("bytes") is not None:
         return bytes([*token["bytes"]])
     return str(token.get("token", token.get("tok_str", token.get("content", "")))).encode()
 
 
-def _side_by_side(told: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
-    likeliest = told["top_logprobs"][0] or {}
-    taken = told["tokens"][0]
-    if taken not in likeliest and told["token_logprobs"][0] is not None:
-        yield taken.encode(), _share(told["token_logprobs"][0])
+def _parallel(logprobs: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
+    likeliest = logprobs["top_logprobs"][0] or {}
+    generated = logprobs["tokens"][0]
+    if generated not in likeliest and logprobs["token_logprobs"][0] is not None:
+        yield generated.encode(), _probability(logprobs["token_logprobs"][0])
     for token, log_probability in likeliest.items():
-        yield token.encode(), _share(log_probability)
-
-
-def _together(found: Iterator[tuple[bytes, float]]) -> dict[bytes, float]:
-    sums: dict[bytes, float] = {}
-    for token, share in found:
-        sums[token] = sums.get(token, 0.0) + share
-    if (total := sum(sums.values())) > 1 + TOLERANCE:
-        raise ValueError(f"the probabilities of the next token add up to {total:.4g}")
-    return {token: math.log(share) for token, share in sums.items() if share > 0}
+        yield token.encode(), _probability(log_probability)

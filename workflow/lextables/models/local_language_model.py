@@ -1,158 +1,317 @@
-"""Language models whose weights are on this machine.
+"""Language models with weights on this machine.
 
-What consecutive prompts share is evaluated once: the model holds the keys and values of the last prompt, and
-the next one goes on from the longest beginning that both have.  Of a prompt's numbers only those of its last
-token are kept, so that a prompt takes the memory of its keys and values and little more.
+The beginning that consecutive prompts share is evaluated once: an engine keeps the keys and values of the
+last prompt.  Only the log-probabilities after the last token are kept, so memory is little more than the keys
+and values.
 """
 
+import atexit
+import ctypes
+import importlib.util
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 import numpy as np
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
+from transformers.cache_utils import DynamicLayer
+from transformers.utils.chat_template_utils import render_jinja_template
 
+from lextables.models import loading
+from lextables.models.files import gguf_file
 from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
-from lextables.pipeline.errors import BadInput
+from lextables.pipeline.errors import BadInput, loading_weights
 
-# Characters before the seam that decide how what follows is cut into tokens: more than a word.
+# Characters before a continuation that determine its tokens: more than a word.
 SEAM = 64
+# Tokens evaluated at once.  Attention of these to a long prompt needs the most memory.
+AT_ONCE = 512
+_LENGTH = "{}.context_length"
+_TEMPLATE = "tokenizer.chat_template"
 
 
 class Engine(Protocol):
-    """What evaluates tokens.
+    """Evaluates tokens.
 
-    ``window`` is how many it can hold, None for as many as memory; ``ends`` are the tokens that end an
-    answer.
+    ``window`` is the context length in tokens, None for no limit; ``ends`` are the tokens that end an answer.
     """
 
     window: int | None
     ends: frozenset[int]
 
     def template(self, prompt: Prompt) -> str | None:
-        """Return a prompt as the model's own template of conversations writes it; None where it has none."""
+        """Return a prompt in the model's own chat template; None if it has none.
+
+        A final message of the assistant is the beginning of the answer.
+        """
         ...
 
     def ids(self, text: str, begins: bool) -> list[int]:
-        """Return the tokens of a text; one that ``begins`` has the token before it that the model wants."""
+        """Return the tokens of a text, after the model's initial token if the text ``begins`` a prompt."""
         ...
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return what tokens spell."""
+        """Return the text of tokens."""
         ...
 
-    def after(self, ids: Sequence[int], held: int) -> np.ndarray:
-        """Return float32 (vocabulary): the log-probabilities of the token after ``ids``, which are not empty.
+    def after(self, ids: Sequence[int], shared: int) -> np.ndarray:
+        """Return float32 (vocabulary): log-probabilities of the token after ``ids``, which are not empty.
 
-        The first ``held`` of them, fewer than there are, began the last call's as well.
+        The first ``shared`` of them, fewer than all, are the same as in the last call.
         """
         ...
 
 
 class LocalLanguageModel:
-    """A model on this machine, asked in turns of a conversation or to go on with a text.
+    """A language model on this machine.
 
-    ``endpoint`` `chat` writes a prompt by the template that comes with the model; without one, or as
-    `completions`, its messages are the text, a blank line between them.
+    With ``endpoint`` `chat` a prompt is written in the model's own template.  Without a template, or with
+    `completions`, it is the text of the messages, separated by blank lines.
     """
 
     def __init__(self, name: str, engine: Engine, endpoint: Literal["chat", "completions"] = "chat") -> None:
         self.name, self.window = name, engine.window
         self._engine, self._chat = engine, endpoint == "chat"
-        self._held: Sequence[int] = ()
+        self._last: Sequence[int] = ()
 
     def tokens(self, prompt: Prompt) -> int:
-        """How many tokens a prompt has."""
+        """Return the number of tokens of a prompt."""
         return len(self._ids(prompt))
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
-        """The log-probabilities of each choice's continuations, as they are cut into tokens after the prompt.
+        """Return the log-probabilities of each choice's continuations.
 
-        Each is a sum over its tokens, in float32; what may come after it is not asked.  Raises `BadInput`
-        before anything is evaluated if one does not fit in the window.
+        Each is the sum over the continuation's tokens, in float32; the continuation need not end there.
+        Raises `BadInput` before any evaluation if a prompt and its answer exceed the window.
         """
         return [evaluate() for evaluate in self.weighing(choices)]
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
-        """The text that the model answers each request with; `BadInput` as `weigh`."""
+        """Return the generated text for each request; `BadInput` as in `weigh`."""
         return [evaluate() for evaluate in self.writing(requests)]
 
     def weighing(self, choices: Sequence[Choice]) -> Iterator[Callable[[], Weighed]]:
-        """What gives each answer of `weigh` when it is called."""
+        """Yield functions that return the answers of `weigh` one by one."""
         prompts = [self._ids(choice.prompt) for choice in choices]
-        continued = [
-            [self._continued(choice.prompt, text) for text in choice.continuations] for choice in choices
+        continuations = [
+            [self._continuation_ids(choice.prompt, text) for text in choice.continuations]
+            for choice in choices
         ]
-        self._check(prompts, [max(map(len, ids), default=1) for ids in continued])
-        for prompt, continuations in zip(prompts, continued, strict=True):
-            yield partial(self._weighed, list(prompt), continuations)
+        self._check_length(prompts, [max(map(len, ids), default=1) for ids in continuations])
+        for prompt, ids in zip(prompts, continuations, strict=True):
+            yield partial(self._weighed, list(prompt), ids)
 
     def writing(self, requests: Sequence[Request]) -> Iterator[Callable[[], Written]]:
-        """What gives each answer of `write` when it is called."""
+        """Yield functions that return the answers of `write` one by one."""
         prompts = [self._ids(request.prompt) for request in requests]
-        self._check(prompts, [request.max_tokens for request in requests])
+        self._check_length(prompts, [request.max_tokens for request in requests])
         for prompt, request in zip(prompts, requests, strict=True):
             yield partial(self._written, list(prompt), request)
 
     def _text(self, prompt: Prompt) -> tuple[str, bool]:
-        """A prompt as text, and whether it wants the token that begins texts: a template writes it itself."""
-        if self._chat and (written := self._engine.template(prompt)) is not None:
-            return written, False
+        """Return a prompt as text, and whether it needs an initial token (a template contains it)."""
+        if self._chat and (text := self._engine.template(prompt)) is not None:
+            return text, False
         return plain(prompt), True
 
     def _ids(self, prompt: Prompt) -> array:
         return array("i", self._engine.ids(*self._text(prompt)))
 
-    def _continued(self, prompt: Prompt, continuation: str) -> list[int]:
-        """The tokens of a continuation after those of the prompt, which stay as they are."""
+    def _continuation_ids(self, prompt: Prompt, continuation: str) -> list[int]:
+        """Return the tokens of a continuation that follow unchanged tokens of the prompt."""
         for before in (self._text(prompt)[0][-SEAM:], "\n", ""):
-            start, whole = (self._engine.ids(text, False) for text in (before, before + continuation))
-            if len(whole) > len(start) and whole[: len(start)] == start:
-                return whole[len(start) :]
-        raise BadInput(f"{continuation!r} has no token", where=self.name, do="ask for a text")
+            start, full = (self._engine.ids(text, False) for text in (before, before + continuation))
+            if len(full) > len(start) and full[: len(start)] == start:
+                return full[len(start) :]
+        raise BadInput(f"{continuation!r} has no token", where=self.name, do="use a non-empty continuation")
 
-    def _check(self, prompts: Sequence[Sequence[int]], answers: Sequence[int]) -> None:
+    def _check_length(self, prompts: Sequence[Sequence[int]], answers: Sequence[int]) -> None:
         longest = max((len(ids) + more for ids, more in zip(prompts, answers, strict=True)), default=0)
         if self.window is not None and longest > self.window:
             raise BadInput(
                 f"a prompt and its answer have {longest:,} tokens, and the model reads {self.window:,}",
                 where=self.name,
-                do="ask a model with a larger window, or shorter texts",
+                do="use a model with a larger window, or shorter texts",
             )
 
     def _after(self, ids: list[int]) -> np.ndarray:
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._held, ids, strict=False)))
-        # What was held is no longer so if evaluating stops in the middle.
-        self._held = ()
-        found = self._engine.after(ids, min(same, len(ids) - 1))
-        self._held = ids
-        return found
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._last, ids, strict=False)))
+        # If the evaluation fails, the engine's state is unknown.
+        self._last = ()
+        log_probabilities = self._engine.after(ids, min(same, len(ids) - 1))
+        self._last = ids
+        return log_probabilities
 
     def _weighed(self, prompt: list[int], continuations: Sequence[Sequence[int]]) -> Weighed:
         sums = np.zeros(len(continuations), dtype=np.float32)
-        # In this order each shares with the one before it all that it can.
+        # In sorted order each prefix shares as much as possible with the previous one.
         for before in sorted({tuple(ids[:end]) for ids in continuations for end in range(len(ids))}):
-            found = self._after([*prompt, *before])
+            log_probabilities = self._after([*prompt, *before])
             for place, ids in enumerate(continuations):
                 if len(ids) > len(before) and tuple(ids[: len(before)]) == before:
-                    sums[place] += found[ids[len(before)]]
+                    sums[place] += log_probabilities[ids[len(before)]]
         return Weighed(tuple(sums.tolist()))
 
     def _written(self, prompt: list[int], request: Request) -> Written:
-        draw = np.random.default_rng(request.seed)
+        generator = np.random.default_rng(request.seed)
         answer: list[int] = []
         while len(answer) < request.max_tokens:
-            token = _next(self._after([*prompt, *answer]), request.temperature, draw)
+            token = _sample(self._after([*prompt, *answer]), request.temperature, generator)
             if token in self._engine.ends:
                 return Written(self._engine.text(answer))
             answer.append(token)
         return Written(self._engine.text(answer), cut=True)
 
 
-def _next(log_probabilities: np.ndarray, temperature: float, draw: np.random.Generator) -> int:
+def _sample(log_probabilities: np.ndarray, temperature: float, generator: np.random.Generator) -> int:
     if temperature == 0:
         return int(log_probabilities.argmax())
-    sharpened = log_probabilities.astype(np.float64) / temperature
-    weights = np.exp(sharpened - sharpened.max())
-    return int(draw.choice(len(weights), p=weights / weights.sum()))
+    scaled = log_probabilities.astype(np.float64) / temperature
+    weights = np.exp(scaled - scaled.max())
+    return int(generator.choice(len(weights), p=weights / weights.sum()))
+
+
+class CausalModel:
+    """Engine that uses transformers: a model folder, or a GGUF file, which is converted to float32.
+
+    A GPU computes in the type of the weights; log-probabilities are always float32.
+    """
+
+    @loading_weights()
+    def __init__(self, place: str | Path, device: torch.device) -> None:
+        file = gguf_file(place)
+        options: dict[str, Any] = {"trust_remote_code": False} | ({"gguf_file": file.name} if file else {})
+        folder = file.parent if file else Path(place)
+        float32 = device.type == "cpu" or file is not None
+        with loading.quiet():
+            self._tokenizer = (
+                AutoTokenizer.from_pretrained(folder, **options) if file else loading.load_tokenizer(folder)
+            )
+            self._model = AutoModelForCausalLM.from_pretrained(
+                folder, dtype=torch.float32 if float32 else "auto", **options
+            )
+        self._model.to(device).eval()
+        self._device = device
+        self.window = loading.positions(self._model.config)
+        ends = self._model.generation_config.eos_token_id
+        ends = [*ends] if isinstance(ends, list) else [ends]
+        self.ends = frozenset(end for end in (*ends, self._tokenizer.eos_token_id) if end is not None)
+        first = self._tokenizer("a").input_ids[:1]
+        self._begin = first if first == [self._tokenizer.bos_token_id] else []
+        self._cache = DynamicCache(config=self._model.config)
+
+    def template(self, prompt: Prompt) -> str | None:
+        """See `Engine`."""
+        if not self._tokenizer.chat_template:
+            return None
+        return self._tokenizer.apply_chat_template(tokenize=False, **_conversation(prompt))
+
+    def ids(self, text: str, begins: bool) -> list[int]:
+        """See `Engine`."""
+        # verbose=False: texts longer than the window are counted too, without a warning.
+        ids = self._tokenizer(text, add_special_tokens=False, verbose=False).input_ids
+        return [*self._begin, *ids] if begins else ids
+
+    def text(self, ids: Sequence[int]) -> str:
+        """See `Engine`."""
+        return self._tokenizer.decode(list(ids), skip_special_tokens=True)
+
+    @torch.inference_mode()
+    def after(self, ids: Sequence[int], shared: int) -> np.ndarray:
+        """See `Engine`."""
+        # Layers with a sliding window cannot be cropped.
+        if shared and all(type(layer) is DynamicLayer for layer in self._cache.layers):
+            self._cache.crop(shared - self._cache.get_seq_length())
+        else:
+            self._cache, shared = DynamicCache(config=self._model.config), 0
+        for start in range(shared, len(ids), AT_ONCE):
+            part = torch.tensor([list(ids[start : start + AT_ONCE])], device=self._device)
+            logits = self._model(
+                input_ids=part, past_key_values=self._cache, use_cache=True, logits_to_keep=1
+            ).logits
+        return torch.log_softmax(logits[0, -1].float(), dim=-1).cpu().numpy()
+
+
+def llama_cpp_installed() -> bool:
+    """Whether llama-cpp-python can be imported."""
+    return importlib.util.find_spec("llama_cpp") is not None
+
+
+class LlamaCppModel:
+    """Engine that evaluates a quantised GGUF file with llama.cpp (an optional dependency).
+
+    llama.cpp multiplies quantised weights differently for one token and for many.  With four-bit weights a
+    log-probability therefore varies by up to 0.5 with the number of shared tokens, that is with the previous
+    prompts; the first value is cached.
+
+    ``window`` None means the context length from the file.
+    """
+
+    @loading_weights()
+    def __init__(self, file: str | Path, window: int | None, gpu: bool) -> None:
+        import llama_cpp
+
+        self._model = llama_cpp.Llama(
+            str(file), n_ctx=window or 0, n_batch=AT_ONCE, n_gpu_layers=-1 if gpu else 0, verbose=False
+        )
+        # At interpreter exit the library may be unloaded before the model.
+        atexit.register(self._model.close)
+        metadata = self._model.metadata
+        trained = int(metadata.get(_LENGTH.format(metadata.get("general.architecture")), 0))
+        self.window = min(filter(None, (window, trained, self._model.n_ctx())))
+        # A model may end its turn with a token other than the end of a text; llama.cpp knows all of them.
+        vocabulary = self._model._model.vocab
+        self.ends = frozenset(
+            token for token in range(self._model.n_vocab()) if llama_cpp.llama_vocab_is_eog(vocabulary, token)
+        )
+        self._begin = [self._model.token_bos()] if llama_cpp.llama_vocab_get_add_bos(vocabulary) else []
+        self._template = metadata.get(_TEMPLATE)
+
+    def template(self, prompt: Prompt) -> str | None:
+        """See `Engine`."""
+        if not self._template:
+            return None
+        conversation = _conversation(prompt)
+        ((text,), _) = render_jinja_template(
+            [conversation.pop("conversation")],
+            chat_template=self._template,
+            bos_token=self._token_text(self._model.token_bos()),
+            eos_token=self._token_text(self._model.token_eos()),
+            **conversation,
+        )
+        return text
+
+    def _token_text(self, token: int) -> str:
+        return self._model._model.token_get_text(token) if token >= 0 else ""
+
+    def ids(self, text: str, begins: bool) -> list[int]:
+        """See `Engine`."""
+        ids = self._model.tokenize(text.encode("utf-8"), add_bos=False, special=True)
+        return [*self._begin, *ids] if begins else ids
+
+    def text(self, ids: Sequence[int]) -> str:
+        """See `Engine`."""
+        return self._model.detokenize(list(ids)).decode("utf-8", errors="replace")
+
+    def after(self, ids: Sequence[int], shared: int) -> np.ndarray:
+        """See `Engine`."""
+        self._model.n_tokens = min(shared, self._model.n_tokens)
+        self._model.eval(list(ids[self._model.n_tokens :]))
+        row = ctypes.cast(self._model._ctx.get_logits_ith(-1), ctypes.POINTER(ctypes.c_float))
+        logits = np.ctypeslib.as_array(row, shape=(self._model.n_vocab(),)).astype(np.float32)
+        shifted = logits - logits.max()
+        return shifted - np.log(np.exp(shifted).sum(dtype=np.float64)).astype(np.float32)
+
+
+def _conversation(prompt: Prompt) -> dict[str, Any]:
+    """Return the arguments of transformers' chat templates for a prompt."""
+    begun = prompt[-1].role == "assistant"
+    return {
+        "conversation": [message._asdict() for message in prompt],
+        "add_generation_prompt": not begun,
+        "continue_final_message": begun,
+    }

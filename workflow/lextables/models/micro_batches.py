@@ -1,4 +1,4 @@
-"""Work in parts that fit: where a device runs out of memory, what it takes at once is halved."""
+"""Inference with batches that are halved when a device runs out of memory."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -11,15 +11,15 @@ from lextables.pipeline.run import noted
 
 T, R = TypeVar("T"), TypeVar("R")
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
-# What libraries say in place of torch's own error, when they find no memory for themselves.
-OTHER_WORDS = ("CUBLAS_STATUS_ALLOC_FAILED", "DefaultCPUAllocator: can't allocate memory")
+# Messages of libraries that run out of memory without torch's own error.
+OTHER_MESSAGES = ("CUBLAS_STATUS_ALLOC_FAILED", "DefaultCPUAllocator: can't allocate memory")
 _log = logging.getLogger("lextables")
 
 
 def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
-    """Return ``work(size)`` behind the size, which is halved as often as memory runs out.
+    """Halve ``size`` until ``work(size)`` fits into memory; return that size and the result.
 
-    `BadInput` where a size of 1 is too much.
+    Raises `BadInput` if size 1 does not fit.
     """
     while True:
         try:
@@ -32,29 +32,31 @@ def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
                 raise BadInput(what, where="reading", do=MORE_MEMORY) from None
         size //= 2
         emptied()
-        _log.warning("out of memory: %d are read at once", size)
+        _log.warning("out of memory: batches have %d texts", size)
         noted("read_at_once", lambda before, size=size: min(size, before or size))
 
 
 def in_parts_that_fit(rows: Sequence[T], size: int, work: Callable[[Sequence[T]], R]) -> Iterator[R]:
-    """Yield what ``work`` makes of ``rows``, ``size`` of them at a time, fewer where these do not fit.
+    """Yield the results of ``work`` for ``size`` of the ``rows`` at a time, fewer if they do not fit.
 
-    `BadInput` where not one row fits.
+    Raises `BadInput` if not even one row fits.
     """
     done = 0
     while done < len(rows):
         start = done
-        size, found = that_fits(size, lambda size, start=start: work(rows[start : start + size]))
-        yield found
+        size, result = that_fits(size, lambda size, start=start: work(rows[start : start + size]))
+        yield result
         done += size
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Whether an error says that there is no memory left."""
-    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in OTHER_WORDS)
+    """Whether an error means that memory ran out."""
+    return isinstance(error, torch.OutOfMemoryError) or any(
+        message in str(error) for message in OTHER_MESSAGES
+    )
 
 
 def emptied() -> None:
-    """Give back to the device what no tensor holds."""
+    """Release unused cached memory of the device."""
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

@@ -1,19 +1,19 @@
-"""An encoder with a classification head for each question; one question or 144, the same module.
+"""An encoder with one or more classification heads, one per question.
 
-Two kinds of head, both of MAUD's released code:
+Two kinds of head, both from MAUD's released code:
 
-- ``family``: the sequence-classification head that transformers gives the encoder's family (BERT's
-  pooler, RoBERTa's dense layer, DeBERTa's context pooler...), whose last linear layer holds the answers
-  of all heads side by side.  With one head it is the released single-task model.
-- ``own``: on the first token's vector each head has a dense layer, tanh and an output layer of its own,
-  with dropout before both, whatever the family.  That is the released multi-task model; for RoBERTa with
-  one head the two kinds are one architecture.
+- ``family``: transformers' sequence-classification head of the encoder's architecture (BERT's pooler,
+  RoBERTa's dense layer, DeBERTa's context pooler...), whose last linear layer has the answers of all heads
+  side by side.  With one head it is the released single-task model.
+- ``own``: each head has its own dense layer, tanh and output layer on the first token's vector, with dropout
+  before both layers, for every architecture.  It is the released multi-task model; for RoBERTa with one head
+  the two kinds are the same.
 
 Two losses (`LOSSES`), each the mean over the texts of a batch:
 
-- ``binary_cross_entropy`` of each answer's logit against right or wrong, mean over the head's answers: the
-  released one in both settings, though neither is multilabel, and that of a multi-label task.
-- ``cross_entropy`` of the head's logits against the one right answer.
+- ``binary_cross_entropy`` of each answer's logit, mean over the head's answers: the released one in both
+  settings although neither is multi-label, and the loss for multi-label tasks.
+- ``cross_entropy`` of the head's logits and the correct answer.
 """
 
 import json
@@ -30,7 +30,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedModel, set_seed
 
-from lextables.models.loading import check_whole, fresh, fresh_encoder
+from lextables.models.loading import check_complete, fresh, fresh_encoder
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput, loading_weights
 
@@ -47,8 +47,8 @@ def binary_cross_entropy(
 ) -> torch.Tensor:
     """Return each text's loss (texts,); ``logits`` (texts, answers).
 
-    ``labels`` are the indices of the right answers (texts,), or 1 for right and 0 for wrong (texts,
-    answers).  ``weights`` (answers,) multiply the terms of right answers.
+    ``labels`` are the indices of the correct answers (texts,), or 1 for correct and 0 for wrong (texts,
+    answers).  ``weights`` (answers,) multiply the terms of correct answers.
     """
     if labels.dim() == 1:
         labels = functional.one_hot(labels, logits.shape[1])
@@ -61,13 +61,13 @@ def binary_cross_entropy(
 def cross_entropy(
     logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return each text's loss (texts,), times the weight of its right answer; else as the binary one.
+    """Return each text's loss (texts,) times the weight of its correct answer; arguments as above.
 
-    `BadInput` for labels that allow several right answers.
+    Raises `BadInput` for labels with several correct answers.
     """
     if labels.dim() > 1:
         raise BadInput(
-            "cross_entropy takes one right answer a text", where="loss", do="take binary_cross_entropy"
+            "cross_entropy needs one correct answer per text", where="loss", do="use binary_cross_entropy"
         )
     return functional.cross_entropy(logits, labels, weight=weights, reduction="none")
 
@@ -79,11 +79,10 @@ LOSSES: dict[str, Callable[..., torch.Tensor]] = {
 
 
 def balanced_weights(labels: Sequence[int], answers: int) -> torch.Tensor:
-    """Return weights of a head's answers under which each counts alike in training, float32 (answers,).
+    """Return weights that give each of a head's answers equal influence in training, float32 (answers,).
 
-    n / (k × count), with the n ``labels`` of the training examples and the k answers among them, as
-    scikit-learn's ``class_weight="balanced"``: their mean over the examples is 1.  1 for an answer that no
-    example has.
+    n / (k × count) for n training ``labels`` with k different answers, as scikit-learn's
+    ``class_weight="balanced"``: their mean over the examples is 1.  1 for an answer without examples.
     """
     counts = Counter(labels)
     return torch.tensor(
@@ -95,11 +94,11 @@ def balanced_weights(labels: Sequence[int], answers: int) -> torch.Tensor:
 
 
 class MultiHead(nn.Module):
-    """The encoder and its heads; ``sizes`` are the numbers of answers, head by head.
+    """The encoder and its heads; ``sizes`` are the numbers of answers of the heads.
 
-    ``weights``, one (answers,) a head or None, weigh the answers in the loss: they are no part of what is
-    saved.  The weighted losses are divided by the number of texts, not by the sum of their weights, so that
-    a batch of rare answers counts as much as their weights say.
+    ``weights``, (answers,) or None for each head, weight the answers in the loss and are not saved.  The
+    weighted losses are divided by the number of texts, not by the sum of their weights, so a batch of rare
+    answers has a larger loss.
     """
 
     def __init__(
@@ -117,7 +116,7 @@ class MultiHead(nn.Module):
 
     @property
     def mixed_precision(self) -> bool:
-        """Whether it trains in mixed precision: BigBird's sparse attention fails there (transformers 5)."""
+        """Whether it can train in mixed precision: BigBird's sparse attention cannot (transformers 5)."""
         return not _sparse(self.body)
 
     def represent(
@@ -126,14 +125,14 @@ class MultiHead(nn.Module):
         attention_mask: torch.Tensor,
         token_type_ids: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return what the heads read of each text: all logits (``family``), or the first token's vector.
+        """Return the heads' input for each text: all logits (``family``), or the first token's vector.
 
-        ``token_type_ids`` tell the two texts of pairs apart, for a model that has segments.
+        ``token_type_ids`` distinguish the texts of a pair, for a model with segments.
         """
-        _settle_attention(self.body, input_ids.shape[1])
+        _set_sparse_attention(self.body, input_ids.shape[1])
         segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        found = self.body(input_ids=input_ids, attention_mask=attention_mask, **segments)
-        return found.logits if self.own is None else found.last_hidden_state[:, 0]
+        output = self.body(input_ids=input_ids, attention_mask=attention_mask, **segments)
+        return output.logits if self.own is None else output.last_hidden_state[:, 0]
 
     def answer(self, represented: torch.Tensor, head: int) -> torch.Tensor:
         """Return the logits (texts, answers) of head number ``head``, float32."""
@@ -150,17 +149,17 @@ class MultiHead(nn.Module):
         label: Labels,
         token_type_ids: torch.Tensor | None = None,
     ) -> dict[str, torch.Tensor]:
-        """Return the loss of a batch; ``head`` (texts,) is the number of the head that a text is asked.
+        """Return the loss of a batch; ``head`` (texts,) is the number of each text's head.
 
-        ``label``: the index of each text's right answer (texts,); or, for any number of them, 1 for right
-        and 0 for wrong, as a matrix (texts, answers), of which heads with fewer answers read the first
-        columns, or as a list of rows (answers,).
+        ``label``: the index of each text's correct answer (texts,); or, for any number of them, 1 for
+        correct and 0 for wrong, as a matrix (texts, answers), whose first columns are used for heads with
+        fewer answers, or as a list of rows (answers,).
         """
         texts = self.represent(input_ids, attention_mask, token_type_ids).unbind()
         losses = []
-        # Numbers of heads are told on the host: a GPU is not asked which texts are whose.
+        # ``head`` is a list on the host, which avoids GPU synchronisation.
         for number in sorted({*head}):
-            chosen = [at for at, one in enumerate(head) if one == number]
+            chosen = [at for at, other in enumerate(head) if other == number]
             logits = self.answer(torch.stack([texts[at] for at in chosen]), number)
             labels = _chosen(label, chosen, self.sizes[number]).to(logits.device)
             losses.append(LOSSES[self.loss](logits, labels, self._weights(number)).sum())
@@ -173,14 +172,14 @@ class MultiHead(nn.Module):
 def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor | None:
     if weights is None:
         return None
-    found = [torch.ones(size) if one is None else one for one, size in zip(weights, sizes, strict=True)]
-    if [len(one) for one in found] != list(sizes):
-        raise ValueError(f"weights of {[len(one) for one in found]} answers for heads of {list(sizes)}")
-    return torch.cat(found).float()
+    parts = [torch.ones(size) if part is None else part for part, size in zip(weights, sizes, strict=True)]
+    if [len(part) for part in parts] != list(sizes):
+        raise ValueError(f"weights of {[len(part) for part in parts]} answers for heads of {list(sizes)}")
+    return torch.cat(parts).float()
 
 
 def _chosen(label: Labels, chosen: Sequence[int], size: int) -> torch.Tensor:
-    """Return the labels of the ``chosen`` texts, all of one head, as a loss takes them."""
+    """Return the labels of the ``chosen`` texts, all of one head, in the form for a loss."""
     rows = torch.stack([torch.as_tensor(label[at]) for at in chosen])
     return rows if rows.dim() == 1 else rows[:, :size]
 
@@ -196,9 +195,9 @@ def load(
     loss: Loss = "binary_cross_entropy",
     weights: Weights | None = None,
 ) -> MultiHead:
-    """Load an encoder and draw its heads with ``seed``; all weights in single precision.
+    """Load an encoder and initialise its heads with ``seed``; all weights in single precision.
 
-    ``gradient_checkpointing`` trades time for memory: activations are computed again on the way back.
+    ``gradient_checkpointing`` saves memory: activations are computed again in the backward pass.
     ``weights`` as in `MultiHead`.
     """
     set_seed(seed)
@@ -210,18 +209,18 @@ def load(
     else:
         body, report = AutoModel.from_pretrained(folder, output_loading_info=True, trust_remote_code=False)
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
-    check_whole(folder, fresh_encoder(body, report))
-    _settle_compiling(body)
+    check_complete(folder, fresh_encoder(body, report))
+    _disable_compilation(body)
     if gradient_checkpointing:
         body.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     return _in_memory(MultiHead(body, own, sizes, loss, weights).float())
 
 
 def save(model: MultiHead, folder: str | Path, heads: Mapping[str, Sequence[str]]) -> None:
-    """Write a trained model to ``folder`` as safetensors and JSON, whole or not at all.
+    """Write a trained model to ``folder`` as safetensors and JSON, atomically.
 
-    ``heads`` maps the model's heads, in its order, to their answers.  With the encoder, or what transformers
-    has as a whole (``family``), goes its configuration; heads of their ``own`` have a file of their own.
+    ``heads`` maps the model's heads, in order, to their answers.  Heads of the kind ``own`` have their own
+    file.
     """
     if (sizes := tuple(map(len, heads.values()))) != model.sizes:
         raise ValueError(f"heads of {list(sizes)} answers where the model has {list(model.sizes)}")
@@ -240,9 +239,9 @@ def save(model: MultiHead, folder: str | Path, heads: Mapping[str, Sequence[str]
 
 
 def load_trained(folder: str | Path, device: torch.device) -> tuple[MultiHead, dict[str, list[str]]]:
-    """Return a model that `save` wrote, ready to score, and its {head: answers} in the model's order.
+    """Return a saved model, ready for inference, and its {head: answers} in the model's order.
 
-    `BadInput` where a file is missing, cut short, or not what `save` wrote.
+    Raises `BadInput` if a file is missing, damaged or not written by `save`.
     """
     folder = Path(folder)
     try:
@@ -252,7 +251,7 @@ def load_trained(folder: str | Path, device: torch.device) -> tuple[MultiHead, d
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise BadInput(
-            f"it holds no whole trained classifier ({type(error).__name__}: {lines[0] if lines else ''})",
+            f"it is no complete trained classifier ({type(error).__name__}: {lines[0] if lines else ''})",
             where=str(folder),
             do="train it again",
         ) from error
@@ -264,8 +263,8 @@ def _trained(folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss) -> 
     body, report = loader.from_pretrained(
         folder, local_files_only=True, output_loading_info=True, trust_remote_code=False
     )
-    check_whole(folder, fresh(report))
-    _settle_compiling(body)
+    check_complete(folder, fresh(report))
+    _disable_compilation(body)
     own = None
     if kind == "family" and body.config.num_labels != sum(sizes):
         raise ValueError(f"heads of {sum(sizes)} answers where the weights have {body.config.num_labels}")
@@ -276,15 +275,15 @@ def _trained(folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss) -> 
 
 
 def _in_memory(model: MultiHead) -> MultiHead:
-    """Move the weights out of the file: how its map lies in memory can change the last bit of a logit."""
+    """Copy the weights out of the memory-mapped file, whose alignment can change the last bit of a logit."""
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()
     return model
 
 
-def _settle_compiling(body: PreTrainedModel) -> None:
+def _disable_compilation(body: PreTrainedModel) -> None:
     if getattr(body.config, "reference_compile", False) is None:
-        body.config.reference_compile = False  # ModernBERT in transformers 4 would compile for each length
+        body.config.reference_compile = False  # else ModernBERT in transformers 4 compiles for each length
 
 
 def _own_head(config, size: int) -> nn.Sequential:
@@ -296,11 +295,11 @@ def _own_head(config, size: int) -> nn.Sequential:
     )
 
 
-def _settle_attention(body: nn.Module, length: int) -> None:
-    """Give BigBird the attention that suits this batch's length.
+def _set_sparse_attention(body: nn.Module, length: int) -> None:
+    """Set BigBird's attention for this batch's length.
 
-    Left alone it turns to full attention at the first short batch, for good, so that what a text scores
-    would hang on the texts before it; and the change draws random numbers.
+    By default it switches to full attention permanently at the first short batch, so scores would depend on
+    earlier texts; and the switch draws random numbers.
     """
     if not _sparse(body):
         return

@@ -1,12 +1,12 @@
-"""Questions with options, asked of a language model: a distribution over the options comes back.
+"""Multiple-choice questions for a language model; the result is a distribution over the options.
 
-Options are listed under letters, and the model is to answer with one.  Where it tells probabilities, an
-option's is that of its letter, with or without a blank before it; the options' are normalised, and what lay
-outside them is told.  Where it tells none, answers are drawn, and an option's share of those that name an
-option is its probability.
+Options are listed under letters, and the model answers with a letter.  If it reports probabilities, an option
+has that of its letter with or without a space before it; probabilities are normalised, and their sum outside
+the options is reported.  If it reports none, answers are sampled, and an option's probability is its share of
+the answers that name an option.
 
-Models prefer some places of a list to others.  How often the option listed first won is counted, and in two
-orders a question is asked a second time with its options turned about; the two distributions are averaged.
+Models prefer some positions of a list.  The number of wins of the first option is reported, and with two
+orders a question is asked again with the options reversed; the two distributions are averaged.
 """
 
 import math
@@ -20,9 +20,9 @@ from lextables.models.language_model import Choice, LanguageModel, Prompt, Reque
 from lextables.models.prompts import Template, fitted
 from lextables.pipeline.errors import BadInput
 
-# As long as an option that is spelt out, up to a point.
+# Enough for the text of most options.
 ANSWER_TOKENS = 16
-# An answer may say what it is before its letter, or go on after a mark; "A clause" is no letter.
+# The letter may follow words such as "The answer is", or precede a punctuation mark; "A clause" is no letter.
 _LEAD = r"(?i:(?:the |my )?(?:correct |best )?(?:answer|option|choice)(?: is| would be)?)"
 _LETTER = re.compile(
     rf"^\W*(?:{_LEAD}\W*([A-Z])\b(?!')|([A-Za-z])\W*(?:$|\n)|([A-Z])\s?[).:,;\]*\"]+(?=\s|$)|\(([A-Za-z])\))"
@@ -31,9 +31,9 @@ _LETTER = re.compile(
 
 @dataclass(frozen=True)
 class Question:
-    """A question: its prompt, the texts in its fields but for ``options``, and the options in their order.
+    """A question: its template, the texts of the fields other than ``options``, and the options in order.
 
-    Of the fields ``cut`` a beginning is shown where the whole does not fit the model's window.
+    The fields ``cut`` are shortened if the prompt does not fit into the model's window.
     """
 
     template: Template
@@ -42,19 +42,20 @@ class Question:
     cut: tuple[str, ...] = ()
 
     def prompt(self, model: LanguageModel, turned: bool = False) -> tuple[Prompt, bool]:
-        """The prompt that lists the options, or lists them from the last to the first; whether it is cut."""
+        """Return the prompt with the options, ``turned`` in reverse order, and whether texts were cut."""
         options = listed(self.options[:: -1 if turned else 1])
         return fitted(model, self.template, ANSWER_TOKENS, self.cut, **self.fields, options=options)
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What a model makes of a question: a probability for each option, which add up to one.
+    """A model's answer to a question: a probability for each option, with the sum one.
 
-    The rest is over the ``asked`` orders of the options: ``outside``, the mean probability of what is no
-    option; of ``drawn`` answers those ``unparseable``; in how many orders the option listed first won, two or
-    more shared the first place (``ties``), or nothing named an option (``unanswered``, all options alike);
-    ``disagree`` where the winners of two orders differ; ``cut`` where texts were cut to the model's window.
+    The other fields count over the ``asked`` orders of the options.  ``outside``: mean probability of other
+    answers; ``unparseable``: number of the ``drawn`` answers that name no option; ``first``: orders in which
+    the first option won; ``ties``: orders with several winners; ``unanswered``: orders without any option
+    named (uniform distribution); ``disagree``: the winners of two orders differ; ``cut``: texts were
+    shortened.
     """
 
     probabilities: tuple[float, ...]
@@ -71,9 +72,9 @@ class Answered:
 
 @dataclass(frozen=True)
 class Picked:
-    """What a model picks of the options as a prompt lists them; ``shares`` add up to one, or all are 0.
+    """A model's distribution over the options in the order of a prompt; ``shares`` sum to one, or are all 0.
 
-    The rest is as `Answered` has it.
+    The other fields are those of `Answered`.
     """
 
     shares: tuple[float, ...]
@@ -83,16 +84,16 @@ class Picked:
 
     @property
     def winners(self) -> list[int]:
-        """The places of the options that have the most, none where none has anything."""
+        """Return the positions of the options with the largest share; empty if all shares are 0."""
         best = max(self.shares)
         return [place for place, share in enumerate(self.shares) if share == best > 0]
 
 
 def ask(model: LanguageModel, questions: Sequence[Question], samples: int, orders: int = 1) -> list[Answered]:
-    """Ask a model each of ``questions``, in one order of the options or in two.
+    """Return a model's answers to ``questions``, with one or two ``orders`` of the options.
 
-    ``samples`` answers are drawn where the model tells no probabilities.  `BadInput` where a question has
-    fewer than two options, or more than there are letters.
+    ``samples`` answers are sampled if the model reports no probabilities.  Raises `BadInput` for a question
+    with fewer than two options, or more options than letters.
     """
     for question in questions:
         if not 2 <= len(question.options) <= len(ascii_uppercase):
@@ -117,7 +118,7 @@ def ask(model: LanguageModel, questions: Sequence[Question], samples: int, order
 
 
 def listed(options: Sequence[str]) -> str:
-    """Return the options as a prompt lists them, a line each under its letter."""
+    """Return the options for a prompt, one per line after its letter."""
     lines = (
         f"{letter}. {' '.join(option.split())}"
         for letter, option in zip(ascii_uppercase, options, strict=False)
@@ -126,21 +127,21 @@ def listed(options: Sequence[str]) -> str:
 
 
 def parsed(text: str, options: Sequence[str]) -> int | None:
-    """Return the place of the option that an answer names, None where it names none.
+    """Return the position of the option that an answer names, or None.
 
-    It names one by beginning with its letter, where that stands alone, or with its whole text.
+    The answer must begin with the option's letter, as a separate word, or with its complete text.
     """
     if found := _LETTER.match(text):
         place = ascii_uppercase.index(found[found.lastindex].upper())
         if place < len(options):
             return place
-    said = _plain(text)
-    spelt = [place for place, option in enumerate(options) if _begins(said, _plain(option))]
-    return max(spelt, key=lambda place: len(options[place]), default=None)
+    answer = _plain(text)
+    matching = [place for place, option in enumerate(options) if _begins(answer, _plain(option))]
+    return max(matching, key=lambda place: len(options[place]), default=None)
 
 
 def counts(answers: Iterable[Answered]) -> dict[str, Any]:
-    """Return what is counted over ``answers``, as a run's record shows it."""
+    """Return counts over ``answers`` for `run.json`."""
     answers = list(answers)
     orders = sum(answer.asked for answer in answers)
     by_chance = sum(answer.asked / len(answer.probabilities) for answer in answers)
@@ -160,9 +161,9 @@ def counts(answers: Iterable[Answered]) -> dict[str, Any]:
 
 
 def pick(model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], samples: int) -> list[Picked]:
-    """Return what a model picks for each prompt, which lists the options beside it under letters.
+    """Return a model's distribution for each (prompt, options listed in it under letters).
 
-    Of several ``samples`` each is drawn; a single one is the likeliest answer.
+    Several ``samples`` are drawn at temperature 1; a single one is the most likely answer.
     """
     letters = [ascii_uppercase[: len(options)] for _, options in asked]
     answers = weighed(model, [prompt for prompt, _ in asked], letters)
@@ -181,16 +182,16 @@ def pick(model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], sa
 
 
 def weighed(model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[str]) -> list[Picked | None]:
-    """Return how a model that tells probabilities shares each prompt's answer among its ``signs``.
+    """Return a model's distribution over each prompt's ``signs``; None if it reports no probabilities.
 
-    Those are single characters, each with what the model gives it with or without a blank before it, since
-    models differ in how an answer begins.  None where it tells nothing.
+    Signs are single characters.  Each has its probability with and without a space before it, since models
+    differ in how an answer begins.
     """
     choices = [
         Choice(prompt, (*those, *(f" {sign}" for sign in those)))
         for prompt, those in zip(prompts, signs, strict=True)
     ]
-    return [_shared(told.log_probabilities) for told in model.weigh(choices)]
+    return [_shared(answer.log_probabilities) for answer in model.weigh(choices)]
 
 
 def _shared(log_probabilities: Sequence[float] | None) -> Picked | None:
@@ -210,10 +211,10 @@ def _drawn(texts: Sequence[str], options: Sequence[str]) -> Picked:
 
 
 def _averaged(orders: Sequence[Picked]) -> Answered:
-    """The answer over the orders of a question, the second of which is turned about."""
+    """Return the answer over the orders of a question; the second order is reversed."""
     options = len(orders[0].shares)
     straight = [order.shares[:: -1 if turned else 1] for turned, order in enumerate(orders)]
-    told = [shares for shares in straight if any(shares)]
+    nonzero = [shares for shares in straight if any(shares)]
     even = (1 / options,) * options
     winners = [
         {options - 1 - place if turned else place for place in order.winners}
@@ -221,7 +222,7 @@ def _averaged(orders: Sequence[Picked]) -> Answered:
         if order.winners
     ]
     return Answered(
-        tuple(sum(column) / len(told) for column in zip(*told, strict=True)) if told else even,
+        tuple(sum(column) / len(nonzero) for column in zip(*nonzero, strict=True)) if nonzero else even,
         outside=sum(order.outside for order in orders) / len(orders),
         drawn=sum(order.drawn for order in orders),
         unparseable=sum(order.unparseable for order in orders),
@@ -242,8 +243,8 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold().strip(" .\"'*`")
 
 
-def _begins(said: str, option: str) -> bool:
-    return said.startswith(option) and not said[len(option) : len(option) + 1].isalnum()
+def _begins(answer: str, option: str) -> bool:
+    return answer.startswith(option) and not answer[len(option) : len(option) + 1].isalnum()
 
 
 def _share(part: float, whole: float) -> float | None:

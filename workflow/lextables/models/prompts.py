@@ -1,12 +1,12 @@
-"""Prompts as text files: what a language model is told, with fields for the texts that it is asked about.
+"""Prompt templates in text files, with fields for texts.
 
-A file of `resources/prompts` has a part for the role `system` and one for `user`, with a line `---` between
-them; a file without such a line is the user's part alone.  Fields are those of `string.Template`, as ${text}.
+A file of `resources/prompts` has a part for the role `system` and one for `user`, separated by a line `---`;
+without such a line it is the user's part.  Fields are those of `string.Template`, such as ${text}.
 
-Texts are data and may give orders of their own, or hold what looks like a field, like the end of a text or
-like another turn of the conversation.  They are put in once, so a field within them stays as it is; ${fence}
-is a line that none of them has, with which a prompt says where a text begins and ends; and the marks that
-models know turns by are parted by a blank.
+Texts are untrusted: they may contain instructions, or look like a field, the end of a text or another turn of
+the conversation.  Substitution happens once, so a field inside a text is not replaced; ${fence} is a line
+that no text contains, with which a prompt marks the start and end of a text; and a space is inserted into the
+marks that separate turns in chat templates.
 """
 
 import re
@@ -20,45 +20,42 @@ from lextables.pipeline.errors import BadInput
 
 FENCE = "fence"
 _SHORTEST_FENCE = 5
-# How the marks begin that the templates of models write around turns: <|im_start|>, </s>, [INST], <<SYS>>.
+# Start of the marks around turns in chat templates: <|im_start|>, </s>, [INST], <<SYS>>.
 _TURN = re.compile(r"<(?=\|)|<(?=/?s>)|<(?=(?:start|end)_of_turn>)|\[(?=/?INST\])|<<(?=/?SYS>>)")
 _PARTS = re.compile(r"^---[ \t]*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Template:
-    """A prompt with fields: the text of each part by its role, without the blanks around it."""
+    """A prompt with fields: role and text of each part."""
 
     parts: tuple[Message, ...]
 
     @property
     def fields(self) -> frozenset[str]:
-        """The names of the texts that it wants."""
-        found = (name for part in self.parts for name in _Template(part.content).get_identifiers())
-        return frozenset(found) - {FENCE}
+        """Names of the fields for texts."""
+        names = (name for part in self.parts for name in _Template(part.content).get_identifiers())
+        return frozenset(names) - {FENCE}
 
     def plain(self) -> list[list[str]]:
-        """It as plain values, for the settings of a run; `plain_template` turns it back."""
+        """Return the template as JSON values for a run's settings; `plain_template` is the inverse."""
         return [[part.role, part.content] for part in self.parts]
 
     def filled(self, **texts: str) -> Prompt:
         """Return the prompt with a text in each field.
 
-        `BadInput` where a field has no text, or a text no field: the model would not be shown it.
+        Raises `BadInput` if a field has no text, or a text no field.
         """
         if odd := self.fields ^ texts.keys():
-            what = "is asked for but not given" if min(odd) in self.fields else "has no place in it"
-            raise BadInput(f"${{{min(odd)}}} {what}", where="a prompt", do="name the fields as the task does")
+            what = "has no text" if min(odd) in self.fields else "is missing"
+            raise BadInput(f"${{{min(odd)}}} {what}", where="a prompt", do="use the task's names of fields")
         values = {name: _TURN.sub(r"\g<0> ", text) for name, text in texts.items()}
         values[FENCE] = fence(*texts.values())
         return tuple(Message(role, _Template(content).substitute(values)) for role, content in self.parts)
 
 
 def load(path: str | Path) -> Template:
-    """Read a prompt's file.
-
-    `BadInput` where it has no text, too many parts or a ``$`` that begins no field.
-    """
+    """Read a prompt's file; `BadInput` if it has no text, too many parts or a ``$`` without a field."""
     *system, user = (part.strip() for part in _PARTS.split(Path(path).read_text(encoding="utf-8")))
     if len(system) > 1 or not user or not all(system):
         raise BadInput(
@@ -68,7 +65,7 @@ def load(path: str | Path) -> Template:
         )
     parts = (*(Message("system", part) for part in system), Message("user", user))
     if not all(_Template(part.content).is_valid() for part in parts):
-        raise BadInput("a $ begins no field", where=str(path), do="write ${name}, or $$ for the sign itself")
+        raise BadInput("a $ without a field", where=str(path), do="write ${name}, or $$ for the sign itself")
     return Template(parts)
 
 
@@ -84,14 +81,14 @@ def plain_template(parts: Iterable[Iterable[str]]) -> Template:
 
 
 def fitted(
-    model: LanguageModel, template: Template, room: int, cut: Sequence[str], **texts: str
+    model: LanguageModel, template: Template, answer_tokens: int, cut: Sequence[str], **texts: str
 ) -> tuple[Prompt, bool]:
-    """Return the prompt that leaves ``room`` tokens of the model's window, and whether texts were cut for it.
+    """Return the prompt, shortened to leave ``answer_tokens`` of the model's window, and whether it was cut.
 
-    The texts of the fields ``cut`` are cut to beginnings of as many words each, as long as will do.
+    Texts of the fields ``cut`` are shortened to their first n words, with the largest n that fits.
     """
     prompt = template.filled(**texts)
-    if not cut or model.window is None or model.tokens(prompt) + room <= model.window:
+    if not cut or model.window is None or model.tokens(prompt) + answer_tokens <= model.window:
         return prompt, False
     ends = {name: [0, *(word.end() for word in re.finditer(r"\S+", texts[name]))] for name in cut}
 
@@ -102,6 +99,6 @@ def fitted(
     least, most = 0, max(map(len, ends.values()))
     while least < most - 1:
         middle = (least + most) // 2
-        fits = model.tokens(of_words(middle)) + room <= model.window
+        fits = model.tokens(of_words(middle)) + answer_tokens <= model.window
         least, most = (middle, most) if fits else (least, middle)
     return of_words(least), True

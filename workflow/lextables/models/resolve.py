@@ -1,10 +1,10 @@
-"""Where a model's weights are: mirror folder, installed package, hub cache, hub, in that order.
+"""Location of a model's weights: mirror folder, installed package, hub cache or hub, in that order.
 
-Decided before any job starts, so that a model that is not to be had becomes a reason in a table and
-never an error in the middle of a run.
+It is resolved before any job starts, so an unavailable model becomes a reason in a table and never an error
+during a run.
 
-What looks on this machine is imported where it looks: it loads the hub's client, which takes longer than to
-make a table, and tables know of models by their plans alone.
+The functions that search this machine import the hub's client late, because that takes longer than making a
+table, and tables only need the plans.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,13 +31,13 @@ Kind = Literal[
 ]
 MIRROR = "mirror:"
 STANDS_IN = "a tiny model of the sample's own in its place"
-# Where a server's model is found.
+# `Weights.found` of a server's model.
 API = "API"
 PARSER = "own-parser"
 
 
 class Parts(BaseModel):
-    """Packages that hold the pieces of one zip of a model, in their order, and the digest of the whole."""
+    """Packages with the pieces of one zip of a model, in order, and the digest of the zip."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     packages: tuple[str, ...] = Field(min_length=1)
@@ -47,12 +47,11 @@ class Parts(BaseModel):
 class Model(BaseModel):
     """One entry of `resources/models.yaml`.
 
-    Weights in an installed ``package`` are one folder or GGUF file of it; ``parts`` are several that hold
-    them together.  ``gated`` are those that the hub gives only to who has agreed to their licence there.  A
-    language model is asked at its ``endpoint`` and reads ``max_length`` tokens, its answer among them.
-    A server's model is the published one at the ``hosts`` of its provider alone.
-    ``sample`` marks the panel of ``models: sample``; on the sample's data the entry ``stand_in`` runs there
-    in the model's place.
+    ``package`` is a folder or GGUF file of an installed package; ``parts`` are several packages that contain
+    the weights together.  ``gated`` weights are only served to users who accepted their licence on the hub.
+    ``endpoint`` and ``max_length`` (tokens, including the answer) are those of a language model.  A server's
+    model is the published one only at the ``hosts`` of its provider.  ``sample`` marks the models of
+    ``models: sample``; on the sample's data the entry ``stand_in`` replaces the model.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -74,11 +73,11 @@ class Model(BaseModel):
 
 @dataclass(frozen=True)
 class Weights:
-    """Loadable weights, named alike on every machine; ``found`` says in words where they were found.
+    """Loadable weights, named in the same way on every machine; ``found`` describes where they were found.
 
     ``location`` is ``mirror:<name>``, ``package:<module>/<folder>`` or ``package:<name>``, a hub id, the
     key of a user's own model, a folder below the results, or a server's own name for it; ``revision`` is that
-    of a hub id.  Of a language model also its ``endpoint`` and its ``window``, in tokens.
+    of a hub id.  ``endpoint`` and ``window`` (tokens) are those of a language model.
     """
 
     location: str
@@ -90,13 +89,13 @@ class Weights:
 
 @dataclass(frozen=True)
 class Missing:
-    """A model that cannot run, and why, as the table prints it."""
+    """A model that cannot run, and the reason for the table."""
 
     reason: str
 
 
 def load_models(path: str | Path) -> dict[str, Model]:
-    """Read and check `resources/models.yaml`; `BadInput` names the entry and key of the first fault."""
+    """Read and check `resources/models.yaml`; `BadInput` names the entry and key of the first error."""
     entries = content(path)
     if taken := [name for name in entries if name.startswith(user_rows.PREFIX)]:
         raise BadInput(
@@ -108,9 +107,9 @@ def load_models(path: str | Path) -> dict[str, Model]:
         try:
             models[name] = Model.model_validate(entry)
         except ValidationError as error:
-            fault = error.errors()[0]
-            key = ".".join(str(part) for part in fault["loc"])
-            raise BadInput(f"{name}.{key}: {fault['msg']}", where=Path(path).name) from None
+            first = error.errors()[0]
+            key = ".".join(str(part) for part in first["loc"])
+            raise BadInput(f"{name}.{key}: {first['msg']}", where=Path(path).name) from None
     return models
 
 
@@ -123,8 +122,7 @@ def resolve(
 ) -> Weights | Missing:
     """Return the `Weights` of ``model`` under the config's choice of models, or `Missing` with a reason.
 
-    A stand-in lies in the sample's folder, which is a mirror of the sample's data alone: it never runs on a
-    release.
+    A stand-in is in the sample's folder, a mirror of the sample's data only, so it never runs on a release.
     """
     from lextables.models.files import reads_gguf
     from lextables.models.weights import PACKAGE, cached, package_folder
@@ -133,7 +131,7 @@ def resolve(
         if choice == "sample":
             return Missing("sample data")
         if not llm:
-            return Missing(f"{name} is behind a paid API and config key llm names none")
+            return Missing(f"{name} needs a paid API, and config key llm is empty")
         return Weights(name, None, API)
     if choice == "sample" and not model.sample:
         return Missing("sample data")
@@ -151,7 +149,7 @@ def resolve(
         return Weights(f"{PACKAGE}{name}", None, f"installed package {first} and its other parts")
     if model.hub is None:
         return Missing(f"{name} is not available here")
-    # In the cache or not is one to the run: the first one fetches, and nothing is to run anew after it.
+    # Cached or not, the location is the same, so fetching a model triggers no rerun.
     if (choice == "paper" and not model.gated) or cached(model.hub, model.revision):
         return Weights(model.hub, model.revision, "hub")
     gate = "is a gated model and " if model.gated else ""
@@ -159,18 +157,18 @@ def resolve(
 
 
 def served(model: Model, llm: str) -> bool:
-    """Whether the server at the address ``llm`` can be trusted to have the published ``model``.
+    """Whether the server at the address ``llm`` is known to have the published ``model``.
 
-    Any other server may have another model of this name: one on this machine, a private host, a gateway.
+    Another server (this machine, a private host, a gateway) may have another model of this name.
     """
     host = (urlsplit(llm).hostname or "").rstrip(".")
-    return any(host == known or host.endswith(f".{known}") for known in model.hosts)
+    return any(host == official or host.endswith(f".{official}") for official in model.hosts)
 
 
 def _assembled(name: str, model: Model) -> str | None:
     if model.parts is None:
         return None
-    from lextables.models.package_parts import assembled
+    from lextables.models.weights import assembled
 
     return assembled(name, model.parts.packages, model.parts.sha256)
 
@@ -187,8 +185,8 @@ def _is_model(folder: Path) -> bool:
 def resolve_extra(extra: ExtraModel, choice: Literal["sample", "available", "paper"]) -> Weights:
     """Return the weights of a user's own model: a folder or file if one of that name exists, else a hub id.
 
-    Of a hub model that is to be here already, the revision is the commit that is here.  A server's model has
-    no weights but its name there.
+    Unless ``choice`` is `paper`, the revision of a cached hub model is the cached commit.  A server's model
+    is identified by its name.
     """
     if extra.kind == "language-model-api":
         return Weights(extra.model, None, API)
@@ -207,67 +205,66 @@ def _cached_extra(extra: ExtraModel) -> Path | None:
     try:
         folder = cached(extra.model, extra.revision)
     except HFValidationError:
-        return None  # no id of the hub; `inspection` says so
+        return None  # no id of the hub; `inspection` reports it
     return Path(folder) if folder else None
 
 
 def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]) -> dict[str, dict[str, str]]:
-    """Return where the locations of this configuration are on this machine.
+    """Return the places of this configuration's locations on this machine.
 
-    That is a ``folder`` (or a GGUF file); or, for a user's own model that is yet to be fetched, ``hub`` and
-    ``kind``.
-    Packages are found wherever they are installed.
+    A place is a ``folder`` (or GGUF file), or ``hub`` and ``kind`` for a user's own model that is not fetched
+    yet.  Models in packages are not included.
     """
     from lextables.models.weights import PACKAGE, cached
 
-    found: dict[str, dict[str, str]] = {}
+    result: dict[str, dict[str, str]] = {}
     for name, model in models.items():
         if folder := _in_mirrors(name, mirrors):
-            found[f"{MIRROR}{name}"] = {"folder": str(folder)}
-        if model.hub and (held := cached(model.hub, model.revision)):
-            found[model.hub] = {"folder": held}
-        if config.models != "sample" and (whole := _assembled(name, model)):
-            found[f"{PACKAGE}{name}"] = {"folder": whole}
+            result[f"{MIRROR}{name}"] = {"folder": str(folder)}
+        if model.hub and (snapshot := cached(model.hub, model.revision)):
+            result[model.hub] = {"folder": snapshot}
+        if config.models != "sample" and (assembly := _assembled(name, model)):
+            result[f"{PACKAGE}{name}"] = {"folder": assembly}
     for extra in config.extra_models:
         folder = Path(extra.model).expanduser()
         if extra.kind == "language-model-api":
             continue
         if folder.exists():
-            found[extra.key] = {"folder": str(folder.resolve())}
-        elif held := _cached_extra(extra):
-            found[extra.key] = {"folder": str(held)}
+            result[extra.key] = {"folder": str(folder.resolve())}
+        elif snapshot := _cached_extra(extra):
+            result[extra.key] = {"folder": str(snapshot)}
         else:
-            found[extra.key] = {"hub": extra.model, "kind": extra.kind}
+            result[extra.key] = {"hub": extra.model, "kind": extra.kind}
     if Path(config.parser).expanduser().is_dir():
-        found[PARSER] = {"folder": str(Path(config.parser).expanduser().resolve())}
-    return found
+        result[PARSER] = {"folder": str(Path(config.parser).expanduser().resolve())}
+    return result
 
 
 def model_settings(name: str, weights: Weights) -> dict[str, Any]:
-    """The settings that say which weights a run uses, and of a language model how it is asked."""
+    """Return the settings of a run that identify its weights, and a language model's endpoint and window."""
     settings = {
         "model": name,
         "weights": weights.location,
         "revision": weights.revision,
         "found": weights.found,
     }
-    asked = {"endpoint": weights.endpoint, "window": weights.window}
-    return settings | {key: value for key, value in asked.items() if value is not None}
+    optional = {"endpoint": weights.endpoint, "window": weights.window}
+    return settings | {key: value for key, value in optional.items() if value is not None}
 
 
 def find(
     name: str, config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> Weights | Missing:
-    """Return the weights of the user's own model whose key is ``name``, else of the registry's model."""
+    """Return the weights of the user's own model with the key ``name``, else of the registry's model."""
     for extra in config.extra_models:
         if extra.key == name:
             return replace(resolve_extra(extra, config.models), endpoint=extra.endpoint)
     model = models[name]
-    found = resolve(name, model, config.models, mirrors, config.llm)
-    if isinstance(found, Weights) and found.found == API and not served(model, config.llm):
+    weights = resolve(name, model, config.models, mirrors, config.llm)
+    if isinstance(weights, Weights) and weights.found == API and not served(model, config.llm):
         hosts = " or ".join(model.hosts) or "no known server"
-        return Missing(f"{name} is served by {hosts} alone, and llm names {urlsplit(config.llm).hostname}")
-    if isinstance(found, Missing) or not model.kind.startswith("language-model"):
-        return found
-    read = models[model.stand_in] if found.found == STANDS_IN and model.stand_in else model
-    return replace(found, endpoint=read.endpoint, window=read.max_length)
+        return Missing(f"{name} is only served by {hosts}, and llm is {urlsplit(config.llm).hostname}")
+    if isinstance(weights, Missing) or not model.kind.startswith("language-model"):
+        return weights
+    used = models[model.stand_in] if weights.found == STANDS_IN and model.stand_in else model
+    return replace(weights, endpoint=used.endpoint, window=used.max_length)

@@ -1,36 +1,50 @@
-"""What calls cost, and a ledger that keeps all jobs of a folder of results within one budget.
+"""Prices, costs and budget of API calls.
 
-A call is written into the ledger before it is made, with the most that it can cost, and again after it, with
-what it did cost.  What a killed job had under way counts as spent: nobody knows that it was not.
+The maximum cost of a call is recorded before the call and replaced by its actual cost afterwards.  A call
+that a kill interrupts counts with its maximum, because the server may have charged for it.
 """
 
-import fcntl
-import ipaddress
-import json
+import re
+import sqlite3
 import threading
 import time
-import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lextables import ROOT
-from lextables.models.limits import Limits
 from lextables.pipeline.errors import BadInput
 
 PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000
-MOST_TOKENS = 1_000_000_000  # that an answer is believed to have taken
+MAX_TOKENS = 1_000_000_000  # of one answer; a larger count in an answer is not believed
+LOCK_TIMEOUT = 600  # seconds
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits from the configuration; they affect duration and completion, never an answer.
+
+    ``dollars`` and ``tokens`` apply to all jobs and reruns of one results folder together; ``tokens`` 0 means
+    no token limit.  ``concurrency`` is the number of simultaneous calls of one job, ``requests_a_minute`` the
+    rate of all jobs of the folder together (0: unlimited).
+    """
+
+    dollars: float = 5.0
+    tokens: int = 0
+    concurrency: int = 4
+    requests_a_minute: int = 0
 
 
 class Price(BaseModel):
-    """Dollars for a million tokens; one entry of `resources/prices.yaml`."""
+    """Dollars per million tokens; one entry of `resources/prices.yaml`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     input: float = Field(ge=0)
@@ -41,206 +55,149 @@ class Price(BaseModel):
 
 
 class Cost(NamedTuple):
-    """What a call takes or took."""
+    """Cost of one or more calls."""
 
     dollars: float
     tokens: int
 
 
-NOTHING = Cost(0.0, 0)
-
-
-class Exhausted(Exception):
-    """A call was not made since it might have passed the budget: ``spent`` by then, and ``wanted`` by it."""
-
-    def __init__(self, spent: Cost, wanted: Cost) -> None:
-        super().__init__()
-        self.spent, self.wanted = spent, wanted
+FREE = Cost(0.0, 0)
 
 
 def load_prices(path: str | Path = PRICES) -> dict[str, Price]:
-    """Read and check the table of prices; `BadInput` names the entry and key of the first fault."""
+    """Read and check the table of prices; `BadInput` names the entry and key of the first error."""
     try:
         entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         return TypeAdapter(dict[str, Price]).validate_python(entries)
     except ValidationError as error:
-        fault = error.errors()[0]
-        key = ".".join(map(str, fault["loc"]))
-        raise BadInput(f"{key}: {fault['msg']}", where=Path(path).name) from None
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise BadInput(f"{key}: {first['msg']}", where=Path(path).name) from None
 
 
 def price_of(model: str, base: str, limits: Limits, prices: Mapping[str, Price]) -> Price | None:
-    """Return the price of a server's model; None for one that costs nothing that is known of.
+    """Return the price of a server's model, or None for a server on this machine or under a token limit.
 
-    That is one on this machine, or one that a limit of tokens holds; `BadInput` for any other.
+    A dated name (``gpt-4o-2024-08-06``) has the price of the name without a date, if it has none of its own.
+    Raises `BadInput` for any other model without a price.
     """
-    dated = [name for name in prices if model == name or _date_follows(model, name)]
-    if dated:
-        return prices[max(dated, key=len)]
+    names = [name for name in prices if re.fullmatch(rf"{re.escape(name)}(-\d{{4}}-?\d\d-?\d\d)?", model)]
+    if names:
+        return prices[max(names, key=len)]
     if on_loopback(base) or limits.tokens:
         return None
     raise BadInput(
-        f"{model} has no price in resources/prices.yaml, so a budget in dollars cannot hold it",
+        f"{model} has no price in resources/prices.yaml, so the budget in dollars cannot be enforced",
         where=base,
-        do="add its price there, or set llm_tokens to the most tokens that it may take",
+        do="add its price there, or set llm_tokens to the maximum number of tokens",
     )
 
 
-def _date_follows(model: str, name: str) -> bool:
-    digits = model.removeprefix(f"{name}-").replace("-", "")
-    return model.startswith(f"{name}-") and len(digits) == 8 and digits.isdigit()
-
-
 def on_loopback(base: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Whether an address is on this machine."""
     host = urlsplit(base).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host in ("localhost", "::1") or bool(re.fullmatch(r"127(\.\d+){3}", host))
 
 
-def cost(price: Price | None, sent: int, received: int, again: int = 0) -> Cost:
-    """What tokens cost, of which ``again`` were in the server's cache."""
+def cost(price: Price | None, sent: int, received: int, cached: int = 0) -> Cost:
+    """Return the cost of ``sent`` tokens, of which the server had ``cached``, and of ``received`` ones."""
     if price is None:
         return Cost(0.0, sent + received)
-    cheaper = price.input if price.cached is None else price.cached
-    dollars = ((sent - again) * price.input + again * cheaper + received * price.output) / MILLION
+    cached_price = price.input if price.cached is None else price.cached
+    dollars = ((sent - cached) * price.input + cached * cached_price + received * price.output) / MILLION
     return Cost(dollars, sent + received)
 
 
-def cost_of(usage: Any, price: Price | None) -> Cost | None:
-    """What a call did cost by the ``usage`` in its answer; None where that says nothing."""
-    try:
-        sent, received = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
-        again = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        return None
-    sound = MOST_TOKENS >= sent >= again >= 0 and MOST_TOKENS >= received >= 0
-    return cost(price, sent, received, again) if sound else None
+def cost_of(usage: Mapping[str, Any], price: Price | None) -> Cost:
+    """Return the cost of a call from the ``usage`` in its answer; an invalid one raises an error."""
+    sent, received = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
+    cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+    if not (MAX_TOKENS >= sent >= cached >= 0 and MAX_TOKENS >= received >= 0):
+        raise ValueError(f"usage {usage}")
+    return cost(price, sent, received, cached)
 
 
 class Ledger:
-    """The ledger in ``folder``: one for all jobs, of which several may write at once, and for all reruns.
+    """Costs and start times of all calls of a results folder, in ``ledger.sqlite``.
 
-    It is one JSON object a line: a call's id, and what it may cost or did.
+    Threads and jobs may use it simultaneously.  ``paid`` is the cost of this object's own finished calls.
     """
 
-    def __init__(self, folder: str | Path, limits: Limits) -> None:
-        self._path, self._limits = Path(folder) / "ledger.jsonl", limits
+    def __init__(self, folder: str | Path, limits: Limits, model: str) -> None:
+        self._path, self._limits, self._model = Path(folder) / "ledger.sqlite", limits, model
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._read_to, self._calls = 0, {}
-        self._spent = NOTHING
-        self._under_way: set[str] = set()
-        self._changed = threading.Condition()
-        self.paid = NOTHING
+        self._unfinished, self._changed = 0, threading.Condition()
+        self.paid = FREE
 
     @property
     def spent(self) -> Cost:
-        """What all jobs have spent or reserved until now."""
-        with self._changed, self._turn():
-            return self._spent
+        """Cost of all jobs so far, reservations included."""
+        with self._transaction() as database:
+            return self._totals(database)[0]
 
-    def reserve(self, most: Cost) -> str:
-        """Write down a call that may cost ``most``, and return its id.
+    def reserve(self, most: Cost) -> tuple[int, float]:
+        """Record a call that costs at most ``most``; return its number and when to start it (Unix time).
 
-        Raises `Exhausted` where that might pass the budget, even when this job's other calls have come to
-        less than was reserved for them, for whose end it waits.
+        While the budget does not suffice, waits for unfinished calls of this object, which may cost less than
+        reserved; raises `BadInput` if there are none.
         """
         with self._changed:
             while True:
-                with self._turn() as file:
-                    spent = self._spent
-                    if self._allowed(spent, most):
-                        number = uuid.uuid4().hex
-                        self._write(file, number, most)
-                        self._under_way.add(number)
-                        return number
-                if not self._under_way:
-                    raise Exhausted(spent, most)
+                with self._transaction() as database:
+                    spent, last = self._totals(database)
+                    if self._affordable(spent, most):
+                        rate, now = self._limits.requests_a_minute, time.time()
+                        start = max(now, min(last + 60 / rate, now + 3600)) if rate else now
+                        row = "INSERT INTO calls (dollars, tokens, start) VALUES (?, ?, ?)"
+                        number = database.execute(row, (*most, start)).lastrowid
+                        self._unfinished += 1
+                        return number, start
+                if not self._unfinished:
+                    raise self._over_budget(spent, most)
                 self._changed.wait()
 
-    def settle(self, number: str, actual: Cost) -> None:
-        """Write down what a call did cost."""
+    def charge(self, number: int, actual: Cost) -> None:
+        """Replace the reservation of a call with its actual cost."""
         with self._changed:
-            with self._turn() as file:
-                self._write(file, number, actual)
-            self.paid = _plus(self.paid, actual)
-            self._under_way.discard(number)
+            self._unfinished -= 1
             self._changed.notify_all()
+            with self._transaction() as database:
+                row = "UPDATE calls SET dollars = ?, tokens = ? WHERE number = ?"
+                database.execute(row, (*actual, number))
+            self.paid = Cost(self.paid.dollars + actual.dollars, self.paid.tokens + actual.tokens)
 
-    def _allowed(self, spent: Cost, most: Cost) -> bool:
-        then = _plus(spent, most)
-        # Sums of thousandths of cents are not exact.
-        within = most.dollars == 0 or then.dollars <= self._limits.dollars + 1e-9
-        return within and (not self._limits.tokens or then.tokens <= self._limits.tokens)
+    def _affordable(self, spent: Cost, most: Cost) -> bool:
+        # The tolerance covers rounding in the sum.
+        dollars = most.dollars == 0 or spent.dollars + most.dollars <= self._limits.dollars + 1e-9
+        return dollars and (not self._limits.tokens or spent.tokens + most.tokens <= self._limits.tokens)
+
+    def _over_budget(self, spent: Cost, most: Cost) -> BadInput:
+        limit = f" of {self._limits.tokens:,}" if self._limits.tokens else ""
+        return BadInput(
+            f"{spent.dollars:.4f} of {self._limits.dollars:g} dollars and {spent.tokens:,}{limit} tokens are"
+            f" spent, and the next call may cost {most.dollars:.4f} dollars and {most.tokens:,} tokens",
+            where=f"llm_budget, {self._model}",
+            do="raise llm_budget or llm_tokens to continue; cached answers cost nothing",
+        )
+
+    def _totals(self, database: sqlite3.Connection) -> tuple[Cost, float]:
+        """Return the cost of all calls and the latest start time."""
+        row = "SELECT total(dollars), coalesce(sum(tokens), 0), coalesce(max(start), 0) FROM calls"
+        dollars, tokens, last = database.execute(row).fetchone()
+        return Cost(dollars, tokens), last
 
     @contextmanager
-    def _turn(self) -> Iterator[IO[bytes]]:
-        with self._path.open("a+b") as file:
-            locked(file, self._path)
-            self._catch_up(file)
-            yield file
-
-    def _catch_up(self, file: IO[bytes]) -> None:
-        if self._read_to > file.seek(0, 2):  # somebody threw the ledger away
-            self._read_to, self._calls, self._spent = 0, {}, NOTHING
-        file.seek(self._read_to)
-        new = file.read()
-        if new and not new.endswith(b"\n"):  # a killed job's last words
-            file.write(b"\n")
-            file.flush()
-            new += b"\n"
-        self._read_to += len(new)
-        for line in new.splitlines():
-            try:
-                entry = json.loads(line)
-                number, now = str(entry["id"]), Cost(float(entry["dollars"]), int(entry["tokens"]))
-            except (ValueError, KeyError, TypeError):
-                continue  # cut short: the call was not made yet, or counts at the most that it may cost
-            before, self._calls[number] = self._calls.get(number, NOTHING), now
-            self._spent = _plus(self._spent, Cost(now.dollars - before.dollars, now.tokens - before.tokens))
-
-    def _write(self, file: IO[bytes], number: str, now: Cost) -> None:
-        line = json.dumps({"id": number, "dollars": round(now.dollars, 9), "tokens": now.tokens}) + "\n"
-        file.write(line.encode())
-        file.flush()
-        self._catch_up(file)
-
-
-def _plus(one: Cost, other: Cost) -> Cost:
-    return Cost(one.dollars + other.dollars, one.tokens + other.tokens)
-
-
-def locked(file: IO[Any], path: Path) -> None:
-    """Hold a file until it is closed; `BadInput` on a disk where files cannot be held."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except OSError as error:
-        raise BadInput(
-            f"this disk keeps no locks ({error.strerror}), without which jobs could pass the budget together",
-            where=str(path),
-            do="put the results on another disk",
-        ) from error
-
-
-class Pace:
-    """Turns of all jobs that work in ``folder``, so many a minute; 0 is as many as are asked for."""
-
-    def __init__(self, folder: str | Path, a_minute: int) -> None:
-        self._place, self._apart = Path(folder) / "pace.json", 60 / a_minute if a_minute else 0.0
-
-    def wait(self) -> None:
-        """Wait for the next turn."""
-        if not self._apart:
-            return
-        with self._place.open("a+", encoding="utf-8") as file:
-            locked(file, self._place)
-            file.seek(0)
-            try:
-                turn = max(time.time(), min(float(file.read()), time.time() + 3600))
-            except ValueError:  # nobody had a turn yet
-                turn = time.time()
-            file.truncate(0)
-            file.write(str(turn + self._apart))
-        time.sleep(max(0.0, turn - time.time()))
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        columns = "number INTEGER PRIMARY KEY, dollars REAL, tokens INTEGER, start REAL"
+        try:
+            connection = sqlite3.connect(self._path, timeout=LOCK_TIMEOUT, isolation_level=None)
+            with closing(connection) as database, database:
+                database.execute("BEGIN IMMEDIATE")
+                database.execute(f"CREATE TABLE IF NOT EXISTS calls ({columns})")
+                yield database
+        except sqlite3.Error as error:
+            raise BadInput(
+                f"the ledger of API costs cannot be used ({error})",
+                where=str(self._path),
+                do="put the results on a disk that supports file locks, or delete a damaged ledger",
+            ) from error

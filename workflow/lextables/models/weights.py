@@ -1,26 +1,30 @@
-"""Local folders of weights, fetched from the hub if necessary.
+"""Local folders of weights: mirror, installed package, hub cache, or fetched from the hub.
 
 Settings name weights in the same way on every machine (`Weights.location` of `lextables.models.resolve`).
 The workflow passes the local folders to each job through the environment, so moving weights reruns nothing.
 """
 
+import hashlib
 import importlib.util
 import json
 import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+import shutil
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryFile
+from typing import IO, Any
+from zipfile import ZipFile
 
-import httpx2
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import LocalEntryNotFoundError
-
-from lextables.models.files import HUB_FILES
+from lextables.models.files import HUB_FILES, model_files
+from lextables.pipeline import user_rows
+from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput
 
 # Environment variable with `resolve.places` as JSON.
 PLACES = "LEXTABLES_PLACES"
 PACKAGE = "package:"
+CHUNK = 1 << 20  # bytes
 
 
 def weights_folder(settings: Mapping[str, Any]) -> str:
@@ -38,6 +42,21 @@ def weights_folder(settings: Mapping[str, Any]) -> str:
 
         check(folder, entry["kind"], settings["model"], settings.get("max_length") or 0)
     return folder
+
+
+def fetch(settings: Mapping[str, Any]) -> str:
+    """Fetch the weights named by `resolve.model_settings` and return a line with their size and folder.
+
+    Completes an interrupted earlier fetch, which a job would not notice.  Raises `BadInput` where the hub
+    does not serve the weights, or a user's model is not of its declared kind.
+    """
+    location = settings["weights"]
+    if location.startswith(user_rows.PREFIX):
+        folder = weights_folder(settings)
+    else:
+        folder = fetched(location, settings["revision"])
+    size = sum(file.stat().st_size for file in model_files(folder))
+    return f"{settings['model']}: {location}, {size / 1e6:,.0f} MB, in {folder}"
 
 
 def place(location: str) -> str | None:
@@ -60,12 +79,19 @@ def package_folder(package: str) -> str | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     folder = Path(spec.submodule_search_locations[0]) / inside
-    whole = folder.is_file() if folder.suffix == ".gguf" else (folder / "config.json").is_file()
-    return str(folder) if whole else None
+    complete = folder.is_file() if folder.suffix == ".gguf" else (folder / "config.json").is_file()
+    return str(folder) if complete else None
 
 
 def cached(hub: str, revision: str | None) -> str | None:
     """Return the folder of a model in the hub cache, or None."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    if not Path(HF_HUB_CACHE, f"models--{hub.replace('/', '--')}").is_dir():
+        return None
+    from huggingface_hub import snapshot_download  # slow to import
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
     try:
         return snapshot_download(hub, revision=revision, local_files_only=True, allow_patterns=HUB_FILES)
     except LocalEntryNotFoundError:
@@ -74,16 +100,77 @@ def cached(hub: str, revision: str | None) -> str | None:
 
 def fetched(hub: str, revision: str | None) -> str:
     """Return the folder of a model in the hub cache, fetching missing files."""
+    import httpx2  # slow to import, as above
+    from huggingface_hub import snapshot_download
+
     try:
         return snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
     except (OSError, httpx2.HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise BadInput(
-            f"the model hub does not give {hub}{at} ({_first_line(error)})",
+            f"the model hub does not give {hub}{at} ({lines[0] if lines else type(error).__name__})",
             where="models",
             do="check the name and the network, or set models=available to run what is here",
         ) from error
 
 
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+# Models distributed as several packages, each with a piece of one zip file
+
+
+def assembled(name: str, packages: Sequence[str], sha256: str) -> str | None:
+    """Return the folder of the model whose zip is split over ``packages``; None if one is not installed.
+
+    The zip is assembled once, checked against its digest ``sha256`` and unpacked into the user's cache
+    (``$XDG_CACHE_HOME/lextables/models``).  Raises `BadInput` for another digest.
+    """
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    folder = caches / "lextables/models" / f"{name}-{sha256[:16]}"
+    if not (folder / "config.json").is_file():
+        pieces = [_piece(package) for package in packages]
+        if None in pieces:
+            return None
+        _unpack(pieces, folder, sha256)
+    return str(folder)
+
+
+def _piece(package: str) -> Path | None:
+    """Return the piece of the zip in an installed package."""
+    try:
+        pieces = [file for file in metadata.files(package) or () if ".zip." in file.name]
+    except metadata.PackageNotFoundError:
+        return None
+    if len(pieces) != 1:
+        raise BadInput(f"{package} contains {len(pieces)} pieces of a zip instead of one", where="models")
+    return Path(pieces[0].locate())
+
+
+def _unpack(pieces: Sequence[Path], folder: Path, sha256: str) -> None:
+    with TemporaryFile() as joined:
+        for piece in pieces:
+            with piece.open("rb") as file:
+                shutil.copyfileobj(file, joined, CHUNK)
+        joined.seek(0)
+        digest = hashlib.file_digest(joined, "sha256").hexdigest()
+        if digest != sha256:
+            raise BadInput(
+                f"the pieces of {folder.name} have the digest {digest} instead of {sha256}",
+                where="models",
+                do="install the packages again",
+            )
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with replacing_folder(folder) as temporary:
+            _extract(joined, temporary)
+
+
+def _extract(joined: IO[bytes], folder: Path) -> None:
+    """Extract the files below the only top-level folder of a zip."""
+    with ZipFile(joined) as archive:
+        for entry in archive.infolist():
+            _, *inside = PurePosixPath(entry.filename).parts
+            if entry.is_dir() or not inside or ".." in inside:
+                continue
+            path = folder.joinpath(*inside)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(entry) as source, path.open("wb") as target:
+                shutil.copyfileobj(source, target, CHUNK)

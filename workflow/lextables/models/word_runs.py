@@ -1,4 +1,4 @@
-"""Which runs of words stand in texts: hashed, so that no vocabulary takes memory or is kept."""
+"""Hashed n-grams of texts, without a vocabulary in memory or on disk."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -8,44 +8,44 @@ from scipy.sparse import csr_matrix, vstack
 from sklearn.feature_extraction.text import HashingVectorizer
 
 BUCKETS = 2**22
-AT_ONCE = 1000  # texts
+BATCH = 1000  # texts
 WORD = r"(?u)\b\w+\b"
 
 
 def runs(texts: Iterable[str], longest: int, shortest: int = 1, *, buckets: int = BUCKETS) -> csr_matrix:
-    """Return 1 where a run of ``shortest`` to ``longest`` words stands in a text, float32 (texts, buckets).
+    """Return 1 for each n-gram of ``shortest`` to ``longest`` words in a text, float32 (texts, buckets).
 
-    Case does not count.  Runs that fall into one bucket are one; of a million runs some share one.
+    Case is ignored.  Among a million n-grams some share a bucket.
     """
     hashing = HashingVectorizer(
         ngram_range=(shortest, longest), binary=True, norm=None, alternate_sign=False, n_features=buckets,
         token_pattern=WORD, dtype=np.float32,
     )  # fmt: skip
-    given = iter(texts)
+    remaining = iter(texts)
     parts = [csr_matrix((0, buckets), dtype=np.float32)]
-    while batch := list(islice(given, AT_ONCE)):
+    while batch := list(islice(remaining, BATCH)):
         parts.append(hashing.transform(batch))
     return csr_matrix(vstack(parts))
 
 
 def standing_in(columns: csr_matrix) -> np.ndarray:
-    """Return how many texts each run stands in, int64 (buckets,)."""
+    """Return the document frequency of each n-gram, int64 (buckets,)."""
     return np.bincount(columns.indices, minlength=columns.shape[1])
 
 
 def overlaps(firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: np.ndarray) -> np.ndarray:
-    """Return what of the second text of each pair stands in the first, float64 (pairs, 3), shares of one.
+    """Return the share of each pair's second text that is also in the first, float64 (pairs, 3).
 
-    Of its different words, of its pairs of words, and of its words' weights ``rare`` (buckets,).  ``firsts``
-    and ``seconds`` are the words, and the pairs of words, of both texts of the pairs.
+    Of its different words, of its bigrams, and of the weights ``rare`` (buckets,) of its words.  ``firsts``
+    and ``seconds`` are the words and the bigrams of the two texts of the pairs.
     """
-    (words, pairs), (asked_words, asked_pairs) = firsts, seconds
-    shared = words.multiply(asked_words)
+    (words, bigrams), (second_words, second_bigrams) = firsts, seconds
+    shared = words.multiply(second_words)
     return np.column_stack(
         [
-            _share(shared.sum(axis=1), asked_words.sum(axis=1)),
-            _share(pairs.multiply(asked_pairs).sum(axis=1), asked_pairs.sum(axis=1)),
-            _share(shared @ rare, asked_words @ rare),
+            _share(shared.sum(axis=1), second_words.sum(axis=1)),
+            _share(bigrams.multiply(second_bigrams).sum(axis=1), second_bigrams.sum(axis=1)),
+            _share(shared @ rare, second_words @ rare),
         ]
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lextables.papers.registry import Paper
 from lextables.pipeline.config import Config
-from lextables.sources.fetch import by_hand, in_mirror
+from lextables.sources.fetch import in_mirror, manual_download
 from lextables.sources.registry import Registry, SourceFile, resolve
 
 
@@ -37,7 +37,7 @@ def _reason(files: list[str], config: Config, registry: Registry, mirrors: list[
         if not _fetched(wanted, config) and not in_mirror(wanted, mirrors, wanted.variants_for(config.data))
     ]
     for wanted in lacking:
-        if record := by_hand(wanted, mirrors, wanted.variants_for(config.data)):
+        if record := manual_download(wanted, mirrors, wanted.variants_for(config.data)):
             return record.sentence
     release = config.data == "release"
     if not lacking or (release and config.models == "paper"):

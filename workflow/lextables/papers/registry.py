@@ -1,49 +1,30 @@
-"""The registry of papers: `resources/papers/<paper>.yaml`, one form for all.
+"""The schema of `resources/papers/<paper>.yaml`, the same for all papers.
 
-A paper names its data sets and the files that they are read from, the task that each is given to, and its
-tables with the rows that they show.  A room whose reader or tables need more adds keys in a subclass of
-`Paper` (its module ``registry``); else a paper's file is all.
+A paper's file names its data sets and the files that these are read from, the task of each data set, and its
+tables with their rows.  A paper package whose reader or tables need more keys adds them in a subclass of
+`Paper`, in its module ``registry``.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import replace
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, model_validator
 
 from lextables.papers.publication import Publication
-from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import Entry
-from lextables.pipeline.run import Run
 from lextables.sources.registry import Source
-from lextables.tasks.answers.plan import AnswersPlanner, AnswersTask
-from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
-from lextables.tasks.plan import Context, Plan, Planner, Row, Spec, shown
-from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
-from lextables.tasks.spans.plan import SpanPlanner, SpanTask
-
-Task = Annotated[RetrievalTask | SpanTask | ClassificationTask | AnswersTask, Field(discriminator="task")]
-PLANNERS: dict[str, type[Planner]] = {
-    "retrieval": RetrievalPlanner,
-    "spans": SpanPlanner,
-    "classification": ClassificationPlanner,
-    "answers": AnswersPlanner,
-}
-ALL = "all"
-EXCLUDED = "excluded in the configuration"
 
 
 class DataSet(Entry):
-    """A data set: what its room's reader is given, and what it must hold before any run starts.
+    """A data set: the input of its reader, and the census that it must have before any run starts.
 
-    ``files`` are published ones, as `<source>/<file>`; one that is there in ``instead`` is taken where a
-    mirror has it and lacks any of those.  ``facts`` are files of `resources/facts`.  ``given`` are keys of
-    the paper's registry.  The ``census`` goes by the variant of the first of the files.  ``reader`` is the
-    part of the package that has its reader and schema, where that is not the paper's room.
+    ``files`` are published files, as `<source>/<file>`.  A file in ``instead`` replaces them if a mirror has
+    it and lacks one of them.  ``facts`` are files of `resources/facts`.  ``given`` are keys of the paper's
+    registry that the reader gets.  ``census`` maps a variant of the first file to the expected census.
+    ``reader`` is the subpackage with the reader and schema, if that is not the paper's package.
 
-    What is ``auxiliary`` stops nothing where it is not to be had (`lextables.papers.auxiliary`).
+    A missing ``auxiliary`` data set stops nothing (`lextables.papers.auxiliary`).
     """
 
     files: Mapping[str, str | tuple[str, ...]] = Field(min_length=1)
@@ -55,19 +36,19 @@ class DataSet(Entry):
     auxiliary: bool = False
 
     def package(self, paper: str) -> str:
-        """The place of its reader and schema, as `packages.module` finds it."""
+        """The package of its reader and schema, as `modules.module` takes it."""
         return self.reader or paper
 
     def named(self, mirrors: list[Path]) -> dict[str, list[str]]:
-        """{name: its files}, each with what is taken in its place."""
-        found = {}
+        """{name: its files}, after replacement by ``instead``."""
+        files_of = {}
         for name, files in self.files.items():
             several = [files] if isinstance(files, str) else list(files)
             other = self.instead.get(name)
             if other and _in(mirrors, other) and not all(_in(mirrors, file) for file in several):
                 several = [other]
-            found[name] = several
-        return found
+            files_of[name] = several
+        return files_of
 
 
 def _in(mirrors: list[Path], file: str) -> bool:
@@ -75,12 +56,12 @@ def _in(mirrors: list[Path], file: str) -> bool:
 
 
 class Headline(Entry):
-    """The one score of a table by which a leaderboard over all papers goes.
+    """The score of a table that the leaderboard over all papers shows.
 
-    It stands in a ``column``, whose rows are then the systems, or in a ``row``, whose columns are.
-    ``contest`` is what the table compares it by, where that is not the column's or row's own name
-    (`cells.Score`), and ``lower`` says that a lower score is better.  ``chance`` are rows that know nothing,
-    such as random answers: they have no rank, and where none of the others is better nothing has.
+    It is in a ``column`` whose rows are the systems, or in a ``row`` whose columns are the systems.
+    ``contest`` is the name under which the table compares it, if that differs from the column or row
+    (`cells.Score`).  With ``lower``, lower scores are better.  ``chance`` are rows at chance level, such as
+    random answers: they have no rank, and if no other row is better, none has.
     """
 
     column: str = ""
@@ -110,14 +91,13 @@ class Difference(Entry):
 
 
 class TableEntry(Entry):
-    """One printed table or figure: what it shows, where it stands in the paper, a figure's kind.
+    """A published table or figure: its title, where it is in the paper, the kind of a figure.
 
-    Its ``rows`` come from the runs on the data set ``of``: of one of these mappings each field is the row's.
-    ``conditions`` are those whose runs it shows, by default the task's main one.  ``names`` are the rows and
-    columns that its code must know by name.  ``beside`` are other data sets that it shows, where here, and
-    ``file`` is the config key of a user's file that it shows, where named.  ``headline`` is what the
-    leaderboard takes from it.  ``differences`` explain the cells that are off: of each the first that names
-    it.
+    ``rows`` selects rows of the runs on the data set ``of``: a row is shown if it has all fields of one of
+    these mappings.  ``conditions`` are the conditions shown, by default the task's main one.  ``names`` are
+    rows and columns that the table's code refers to.  ``beside`` are other data sets that it shows if they
+    are available, and ``file`` is the config key of a user's file that it shows.  ``headline`` is its score
+    in the leaderboard.  ``differences`` explain cells that are off; the first one that names a cell counts.
     """
 
     title: str
@@ -137,16 +117,16 @@ class TableEntry(Entry):
         """The explanation of a cell that is off, or nothing."""
         return next(
             (
-                found.why
-                for found in self.differences
-                if row in (found.rows or (row,)) and column in (found.columns or (column,))
+                difference.why
+                for difference in self.differences
+                if row in (difference.rows or (row,)) and column in (difference.columns or (column,))
             ),
             "",
         )
 
 
 class Shown(Entry):
-    """What a reader sees of a paper: its title, how to cite it, and its tables."""
+    """What pages show of a paper: its title, its citation and its tables."""
 
     title: str
     citation: str
@@ -154,18 +134,19 @@ class Shown(Entry):
 
 
 class Paper(Shown):
-    """What every paper's file holds.
+    """The keys of every paper's file.
 
-    ``sources`` are entries as in `resources/sources.yaml`, for a paper that brings its own.
+    ``sources`` are entries as in `resources/sources.yaml`, for a paper with sources of its own.  ``tasks``
+    are checked by the classes of their kinds (`packages.load`).
     """
 
     sources: Mapping[str, Source] = {}
     data: Mapping[str, DataSet] = {}
-    tasks: Mapping[str, Task] = {}
+    tasks: Mapping[str, SerializeAsAny[Entry]] = {}
     publish: Publication = Publication()
 
     @model_validator(mode="after")
-    def _names_what_there_is(self) -> "Paper":
+    def _names_exist(self) -> "Paper":
         for name, table in self.tables.items():
             if table.rows and table.of not in self.tasks:
                 raise ValueError(f"table {name} shows rows of {table.of!r}, which is no task of the paper")
@@ -175,69 +156,3 @@ class Paper(Shown):
             if unknown := sorted(set(entry.given) - type(self).model_fields.keys()):
                 raise ValueError(f"the data set {name} is given {unknown[0]!r}, which is no key of the paper")
         return self
-
-
-def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan:
-    """Lay out the runs of a paper under a configuration, and the rows of each of its tables.
-
-    Of the rows called ``excluded`` a published one is not run, and an additional one is left out, both with
-    the runs that no other row needs.
-    """
-    planners = {name: PLANNERS[task.task](name, task, context) for name, task in paper.tasks.items()}
-    for planner in planners.values():
-        planner.others = planners
-    rows: dict[str, list[Row]] = {
-        name: [*planner.rows(), *planner.given()] for name, planner in planners.items()
-    }
-    specs = {run: spec for planner in planners.values() for run, spec in planner.specs.items()}
-    every = [row for those in rows.values() for row in those]
-    needed = _runs_of((row for row in every if row.row not in excluded), specs)
-    for run in _runs_of((row for row in every if row.row in excluded), specs) - needed:
-        del specs[run]
-    rows = {name: [*_without(those, excluded)] for name, those in rows.items()}
-    tables = {name: _shown(table, rows, planners) for name, table in paper.tables.items()}
-    return Plan(specs, tables, frozenset(row.row for row in every))
-
-
-def check_excluded(names: Iterable[str], plans: Mapping[str, Plan], papers: Container[str]) -> None:
-    """Raise `BadInput` for a name in config key exclude_rows that no row of the planned papers has.
-
-    A name may begin with its paper's and a slash; those of ``papers`` that are not planned are not checked.
-    """
-    known = {name: name for plan in plans.values() for name in plan.names}
-    known |= {f"{paper}/{name}": name for paper, plan in plans.items() for name in plan.names}
-    for name in names:
-        paper = name.partition("/")[0]
-        if name in known or (paper in papers and paper not in plans):
-            continue
-        lower = {one.lower(): one for one in known}
-        near = [repr(lower[one]) for one in get_close_matches(name.lower(), lower, n=3)]
-        do = f"did you mean {' or '.join(near)}" if near else "take the name from the table"
-        raise BadInput(f"exclude_rows = {name!r} is no row of {', '.join(plans)}", where="config", do=do)
-
-
-def _runs_of(rows: Iterable[Row], specs: Mapping[Run, Spec]) -> set[Run]:
-    """The runs of these rows, and all that these go by."""
-    found: set[Run] = set()
-    waiting = [run for row in rows for runs in row.runs.values() for run in runs]
-    while waiting:
-        if (run := waiting.pop()) not in found:
-            found.add(run)
-            spec = specs[run]
-            waiting += [*spec.needs, *spec.sources, *([spec.choice] if spec.choice else [])]
-    return found
-
-
-def _without(rows: Iterable[Row], excluded: Container[str]) -> Iterator[Row]:
-    for row in rows:
-        if row.row not in excluded:
-            yield row
-        elif not row.own:
-            yield replace(row, runs={}, reason=EXCLUDED)
-
-
-def _shown(table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[str, Planner]) -> list[dict]:
-    if not table.rows:
-        return []
-    conditions = table.conditions or (planners[table.of].MAIN,)
-    return shown(rows[table.of], table.rows, () if conditions == ALL else conditions)

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lextables.papers.registry import PLANNERS, Paper
+from lextables.papers.planning import PLANNERS
+from lextables.papers.registry import Paper
 from lextables.pipeline.config import Config, ExtraPredictions
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput

@@ -84,13 +84,13 @@ class Config(BaseModel):
     mirror: tuple[str, ...] = ()
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
-    caselaw: tuple[Annotated[str, Field(pattern=r"^(all|[a-z0-9-]+:[0-9]{1,6}(-[0-9]{1,6})?)$")], ...] = (
-        Field(default=("us:436-544",), min_length=1)
+    caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+(:[0-9]{1,6}(-[0-9]{1,6})?)?$")], ...] = Field(
+        default=("us",), min_length=1
     )
     volumes_a_job: int = Field(default=10, strict=True, gt=0)
     bad_volumes: Literal["stop", "skip"] = "stop"
     difficulty_filters: bool = True
-    test_share: float = Field(default=0.05, gt=0, le=0.5)
+    test_share: Annotated[float, Field(gt=0, le=0.5)] | Literal["auto"] = "auto"
     parser: str = Field(default="auto", min_length=1)
     encoder: str = Field(default="auto", min_length=1)
     bulk_export: str = ""
@@ -239,7 +239,7 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
 
 # What a value of a pattern looks like; the last part of a key finds it.
 PATTERNS = {
-    "caselaw": "a reporter with a volume or a range of them, such as us:436-544, or all",
+    "caselaw": "a reporter alone or with a volume or a range of them, such as us or us:436-544, or all",
     "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
     "edgar_base": "an address with a slash at its end and no @, such as https://www.sec.gov/Archives/",
     "contract": "a path without braces",
@@ -265,7 +265,7 @@ KINDS = {
 }
 # What the number of a key is, whatever is amiss with it.
 NUMBERS = {
-    "test_share": "a share of one, above 0 and 0.5 at most",
+    "test_share": "auto, or a share of one, above 0 and 0.5 at most",
     "seeds": "whole numbers, 0 to 4294967295, several as seeds='[0,1,2]'",
     "llm_budget": "dollars, 0 or more",
     "llm_tokens": "a whole number, 0 or more",

@@ -38,7 +38,3 @@ def loading_weights() -> Iterator[None]:
 
 class BadSetting(BadInput):
     """A setting that no job can work with: it stops the run, where other bad input may cost a row alone."""
-
-
-class NotNow(BadInput):
-    """Input that may be there in a minute, such as an address that does not answer: worth another try."""

@@ -1,14 +1,13 @@
 """A fingerprint of the code that can change a rule's result.
 
-Snakemake sees neither a change in an imported module nor one in a module that this one imports, so
-each rule carries, as a param, a hash over its script and every lextables module that this imports,
-directly or not.
+Snakemake does not track imported modules, so each rule has a param with a hash over its script and every
+lextables module that the script imports, directly or indirectly.
 
-What is hashed is the syntax tree.  These are no part of it: comments, docstrings, blank lines and
-formatting; the version of Python that parses it (3.11, 3.12 and 3.13 agree); the names of our modules,
-and the lines that import them.  Where code uses something of another module of ours, the digest has that
-module's content and the name that it has there.  So a module that is moved or renamed changes no
-fingerprint, and an import that binds a name to something else does.
+The hash is computed over the syntax tree.  These do not change it: comments, docstrings, blank lines and
+formatting; the Python version (3.11, 3.12 and 3.13 agree); the names of our modules and the lines that
+import them.  A use of something from another module of ours is hashed as that module's content and the name
+inside it.  So moving or renaming a module does not change a fingerprint, and an import that binds a name to
+something else does.
 """
 
 import ast
@@ -26,53 +25,53 @@ from lextables.pipeline.atomic import write_text
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "lextables"
-# What stands around the work of every rule: how it ends, whether it may run and on which GPU, how its faults
-# are worded, who made it, how fast it was, checks of a user's model.  No result depends on it, and what it
-# imports is looked at only where something else imports it.
-AROUND = frozenset(
+# Modules on which no result depends: errors, logs, locks, GPU leases, versions, checks of users' models.
+# Their imports are followed only from other modules.
+INFRASTRUCTURE = frozenset(
     f"lextables/{name}.py"
     for name in (
         *(f"pipeline/{name}" for name in "errors gpu_lease job locks not_run redaction version".split()),
         *("models/inspection", "models/throughput"),
     )
 )
-# How far a module is told from others of the same text by what the modules that it uses hold themselves.
+# Modules with the same text are distinguished by the content of the modules they use, to this depth.
 DEPTH = 3
+CACHED_MODULES = 1000  # the newest ones; the package has about 250
 
 
 def fingerprint(*modules: str) -> str:
     """Return 16 hex digits that change when the code of ``modules`` or of what they import does.
 
     ``modules`` are dotted names inside lextables, such as ``lextables.papers.acord.raw``, or paths of
-    scripts that import it.  To import a module is to run the packages that it lies in, so their
-    ``__init__`` counts; an import under ``if TYPE_CHECKING`` never runs and does not.  A file that
-    lies beside a module of the package and that the module names in a string counts by its bytes.
+    scripts that import it.  The ``__init__`` of each package that a module lies in counts; an import under
+    ``if TYPE_CHECKING`` does not.  A data file in the folder of a module counts by its bytes if the module
+    names it in a string.
 
-    A module whose name is put together as the code runs (``import_module(f"lextables.papers.{paper}.plan")``)
-    must be among ``modules``: `ModuleNotFoundError` where none has that form.
+    Modules that are imported by a computed name (``import_module(f"lextables.papers.{paper}.plan")``) must be
+    among ``modules``; otherwise `ModuleNotFoundError` is raised.
     """
     return Code().fingerprint(*modules)
 
 
 def digests(*modules: str) -> dict[str, str]:
-    """Return {file: digest} of all that `fingerprint` is over; files of the package by their path."""
+    """Return {file: digest} of the files in a `fingerprint`; files of the package by their path."""
     return Code().digests(*modules)
 
 
 class Code:
-    """The scripts and the package as they are now: each file is read once, whoever asks."""
+    """The scripts and the package; each file is read once."""
 
     def __init__(self) -> None:
         self._read = cache(self._read)
         self._digest = cache(self._digest)
         self._target = cache(self._target)
-        self._near = cache(self._near)
+        self._dependencies = cache(self._dependencies)
         self._files = cache(_module_files)
         self._name = cache(_name)
 
     def fingerprint(self, *modules: str) -> str:
         """`fingerprint` of the files as they were when they were first read."""
-        # Of what is there, not of how often or where: an __init__ without code is nothing.
+        # File names and an __init__ without code do not count.
         lines = "".join(f"{digest}\n" for digest in sorted({*self.digests(*modules).values()} - {""}))
         return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
@@ -82,41 +81,41 @@ class Code:
         forms: list[tuple[str, int, str]] = []
         named = {module: _start(module) for module in modules}
         waiting = [file for files in named.values() for file in files]
-        asked = {files[-1] for files in named.values()}
+        requested = {files[-1] for files in named.values()}
         while waiting:
             file = waiting.pop()
             name = self._name(file)
-            if name in digests or (name in AROUND and file not in asked):
+            if name in digests or (name in INFRASTRUCTURE and file not in requested):
                 continue
             digests[name] = self._digest(file, DEPTH)
             forms += [(name, number, form) for number, form in enumerate(self._read(file)["forms"])]
-            imported, beside = self._near(file)
+            imported, data_files = self._dependencies(file)
             waiting.extend(imported)
-            digests |= beside
+            digests |= data_files
         for name, number, form in forms:
-            found = [module for module in modules if re.fullmatch(form, module)]
-            if not found:
-                raise ModuleNotFoundError(f"{name} imports {form} by a name put together; say which")
-            # Which of the modules each name stands for: two names that are swapped are another code.
-            held = sorted(self._digest(named[module][-1], DEPTH) for module in found)
-            digests[f"{name}, name {number}"] = _hash(digests[name], str(number), *held)
+            matching = [module for module in modules if re.fullmatch(form, module)]
+            if not matching:
+                raise ModuleNotFoundError(f"{name} imports {form} by a computed name; name the modules")
+            # Hashed with the place of the import: swapping two computed names changes the result.
+            contents = sorted(self._digest(named[module][-1], DEPTH) for module in matching)
+            digests[f"{name}, name {number}"] = _hash(digests[name], str(number), *contents)
         return digests
 
     def _read(self, file: Path) -> dict[str, Any]:
         inside = ROOT in file.parents
         return _read(file.read_bytes(), ".".join(file.relative_to(ROOT).parent.parts) if inside else "")
 
-    def _near(self, file: Path) -> tuple[set[Path], dict[str, str]]:
-        """The modules that a file imports, and {file: digest} of the data beside it that it names."""
+    def _dependencies(self, file: Path) -> tuple[set[Path], dict[str, str]]:
+        """The modules that a file imports, and {file: digest} of the data files that it names."""
         read = self._read(file)
-        imported = {found for dotted in read["imported"] for found in self._files(dotted)}
+        imported = {module for dotted in read["imported"] for module in self._files(dotted)}
         if not self._name(file).startswith(f"{OURS}/"):
             return imported, {}
-        digests = {_name(data): _hash(data.read_bytes().hex()) for data in _beside(file, read["strings"])}
-        return imported, digests
+        data_files = _data_files(file, read["strings"])
+        return imported, {_name(data): _hash(data.read_bytes().hex()) for data in data_files}
 
     def _digest(self, file: Path, depth: int) -> str:
-        """The digest of a file's code and, to this depth, of the modules that it uses; empty for no code."""
+        """The digest of a file's code and, to this depth, of the modules it uses; empty if it has no code."""
         read = self._read(file)
         if read["tree"] == _NO_CODE and not read["bound"]:
             return ""
@@ -124,49 +123,50 @@ class Code:
             return read["tree"]
         parts = [self._used(chain, depth - 1) for chain in read["used"]]
         for name, chain, kept in read["bound"]:
-            # Of a module that is run and not used, nobody sees the name.
+            # The name of a module that is imported and not used has no effect.
             if kept or self._target(chain)[1]:
                 parts.append(f"{name} {self._used(chain, depth - 1)}")
         return _hash(read["tree"], *parts)
 
     def _used(self, chain: str, depth: int) -> str:
-        """What code uses of another module: the digest of this, and the name there."""
+        """The digest of the module that defines ``chain``, and the name inside it."""
         file, name = self._target(chain)
-        if file is None or self._name(file) in AROUND:
+        if file is None or self._name(file) in INFRASTRUCTURE:
             return f"- {name}"
         return f"{self._digest(file, depth)} {name}"
 
     def _target(self, chain: str, seen: tuple[str, ...] = ()) -> tuple[Path | None, str]:
-        """The module that ``chain`` (``lextables.metrics.f1.x``) lies in, and the name there (``f1.x``).
+        """The module that defines ``chain`` (``lextables.metrics.f1.x``), and the name inside it (``f1.x``).
 
-        What that module has by an import of its own lies where it is imported from.
+        Names that the module itself imports are followed to the module that defines them.
         """
         files = self._files(chain)
         depth = len(_dotted(files[-1]).split(".")) if files else 0
         file, rest = files[-1] if files else None, chain.split(".")[depth:]
-        if file and rest and chain not in seen and self._name(file) not in AROUND:
-            from_there = self._read(file)["exports"].get(rest[0])
-            if from_there:
-                return self._target(".".join([from_there, *rest[1:]]), (*seen, chain))
+        if file and rest and chain not in seen and self._name(file) not in INFRASTRUCTURE:
+            imported_from = self._read(file)["exports"].get(rest[0])
+            if imported_from:
+                return self._target(".".join([imported_from, *rest[1:]]), (*seen, chain))
         return file, ".".join(rest)
 
 
-def recall(place: Path) -> None:
-    """Take up what `remember` kept: to parse all modules anew takes longer than to lay out a run."""
+def load_cache(path: Path) -> None:
+    """Load what `save_cache` wrote: parsing all modules takes longer than planning a run."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        kept = json.loads(place.read_text(encoding="utf-8"))
-        if kept["by"] == _this_code():
-            _modules.update(kept["modules"])
-            _recalled.update(kept["modules"])
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        if saved["version"] == _own_digest():
+            _modules.update(saved["modules"])
+            _saved.update(saved["modules"])
 
 
-def remember(place: Path) -> None:
-    """Keep what was read of modules, by what they hold, in the file ``place`` if it can be written to."""
-    if _asked <= _recalled:
+def save_cache(path: Path) -> None:
+    """Write the parsed modules to ``path``, if there are new ones and the file can be written."""
+    if _modules.keys() <= _saved:
         return
-    kept = {"by": _this_code(), "modules": {key: _modules[key] for key in sorted(_asked)}}
+    modules = dict([*_modules.items()][-CACHED_MODULES:])
     with contextlib.suppress(OSError):
-        write_text(place, json.dumps(kept) + "\n")
+        write_text(path, json.dumps({"version": _own_digest(), "modules": modules}) + "\n")
+        _saved.update(modules)
 
 
 def _start(module: str) -> list[Path]:
@@ -179,9 +179,9 @@ def _start(module: str) -> list[Path]:
 
 
 def _module_files(dotted: str) -> list[Path]:
-    """The files that run when ``dotted`` is imported: its packages', and its own where it is a module.
+    """The files that run when ``dotted`` is imported: the packages' ``__init__`` files and the module.
 
-    Of ``lextables.papers.acord.raw.read``, a function, these are the module's.
+    ``dotted`` may also name something in a module, such as ``lextables.papers.acord.raw.read``.
     """
     files: list[Path] = []
     folder = ROOT
@@ -203,7 +203,7 @@ def _dotted(file: Path) -> str:
     return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _beside(file: Path, strings: Sequence[str]) -> Iterator[Path]:
+def _data_files(file: Path, strings: Sequence[str]) -> Iterator[Path]:
     names = {path.name for path in file.parent.iterdir() if path.is_file() and path.suffix != ".py"}
     for name in sorted(names.intersection(strings)):
         yield file.parent / name
@@ -213,44 +213,43 @@ def _hash(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-# By a digest of a module's bytes and package: what `_parsed` says of it; those asked for, and those recalled.
+# {digest of a module's bytes and package: what `_parsed` returns}, and the keys that are in the cache file.
 _modules: dict[str, dict[str, Any]] = {}
-_asked: set[str] = set()
-_recalled: set[str] = set()
+_saved: set[str] = set()
 
 
-def _this_code() -> str:
+def _own_digest() -> str:
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
 def _read(source: bytes, package: str) -> dict[str, Any]:
-    """`_parsed`, once for the same module."""
+    """`_parsed`, cached."""
     key = hashlib.sha256(package.encode() + b"\0" + source).hexdigest()
-    _asked.add(key)
     if key not in _modules:
         _modules[key] = _parsed(source, package)
     return _modules[key]
 
 
 def _parsed(source: bytes, package: str) -> dict[str, Any]:
-    """Return what a module holds, before anything is looked up in other files.
+    """Return what a module contains, without looking at other files.
 
-    tree      the digest of its code, with a number for each thing of another module of ours
-    used      the dotted names of these things, by number
-    bound     imports that no number stands for: (name, dotted name, whether its code has the name)
-    exports   {name: dotted name} of what it imports of ours at its top
-    imported  the dotted names of ours that it imports
+    tree      digest of its code, in which uses of our other modules are replaced by numbers
+    used      the dotted names that the numbers stand for, in order
+    bound     imports without a number: (name, dotted name, whether the code contains the name)
+    exports   {name: dotted name} of its top-level imports of ours
+    imported  dotted names of ours that it imports
     strings   its short strings
-    forms     regular expressions of the modules that it imports by a name put together
+    forms     regular expressions of the modules that it imports by a computed name
     """
     tree = _Code().visit(ast.parse(source))
-    names = _Names(tree, package)
-    tree = names.visit(tree)
+    nodes = [*ast.walk(tree)]
     strings = {
         node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 100
+        for node in nodes
+        if type(node) is ast.Constant and isinstance(node.value, str) and len(node.value) < 100
     }
+    names = _Names(tree, nodes, package)
+    tree = names.visit(tree)
     code = repr((sorted(names.foreign), _plain(tree)))
     return {
         "tree": hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest(),
@@ -264,12 +263,12 @@ def _parsed(source: bytes, package: str) -> dict[str, Any]:
 
 
 class _Names(ast.NodeTransformer):
-    """Puts a number for each use of another module of ours, and takes the lines out that import it.
+    """Replaces each use of another module of ours by a number, and removes the lines that import it.
 
-    A name that the module also binds otherwise (a parameter of a function, say) stays as it is.
+    A name that the module also binds in another way, such as a parameter of a function, is kept.
     """
 
-    def __init__(self, tree: ast.Module, package: str) -> None:
+    def __init__(self, tree: ast.Module, nodes: list[ast.AST], package: str) -> None:
         self.package = package
         self.used: dict[str, int] = {}
         self.forms: dict[str, int] = {}
@@ -277,14 +276,13 @@ class _Names(ast.NodeTransformer):
         self.foreign: list[str] = []
         self.seen: set[str] = set()
         chains: dict[str, set[str]] = {}
-        nodes = [*ast.walk(tree)]
         for node in nodes:
             for name, chain in self._ours(node):
                 chains.setdefault(name, set()).add(chain)
         taken = _bound_otherwise(nodes, package) | set(dir(builtins)) | {"*"}
         self.plain = {name: min(of) for name, of in chains.items() if len(of) == 1 and name not in taken}
         at_top = [pair for node in tree.body for pair in self._ours(node)]
-        # Bound once at the top: it does not matter in which line.
+        # Bound once at the top level: the line does not matter.
         again = _bound_otherwise(_at_top(tree), package) | {"*"}
         self.once = {name: chain for name, chain in at_top if len(chains[name]) == 1 and name not in again}
         self.exports = {name: chain for name, chain in self.once.items() if name in self.plain}
@@ -296,7 +294,9 @@ class _Names(ast.NodeTransformer):
         return [(name, chain, name in kept) for name, chain in sorted((kept | rest).items())]
 
     def _ours(self, node: ast.AST) -> list[tuple[str, str]]:
-        """[(name, the dotted name that it is bound to)] of a line that imports something of ours."""
+        """[(name, dotted name it is bound to)] of a line that imports something of ours; else empty."""
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            return []
         if isinstance(node, ast.Import):
             pairs = [(alias.asname or alias.name.split(".")[0], alias) for alias in node.names]
             return [
@@ -304,21 +304,20 @@ class _Names(ast.NodeTransformer):
                 for name, alias in pairs
                 if alias.name.split(".")[0] == OURS
             ]
-        if isinstance(node, ast.ImportFrom):
-            base = _base(node, self.package)
-            if base.split(".")[0] == OURS:
-                return [(alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names]
-        return []
+        base = _base(node, self.package)
+        if base.split(".")[0] != OURS:
+            return []
+        return [(alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names]
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         lines = [line for line in node.body if isinstance(line, ast.Import | ast.ImportFrom)]
         theirs = [line for line in lines if not self._ours(line)]
-        single = [_one(line, alias) for line in theirs for alias in line.names]
+        single = [_import_of(line, alias) for line in theirs for alias in line.names]
         names = [line.names[0].asname or line.names[0].name for line in single]
         ours = {name for line in lines for name, _ in self._ours(line)}
-        if len({*names}) == len(names) and not ours & {*names}:  # else the last one counts, and their order
+        if len({*names}) == len(names) and not ours & {*names}:  # otherwise their order matters
             self.foreign = [repr(_plain(line)) for line in single]
-            node.body = [line for line in node.body if not any(line is one for one in theirs)]
+            node.body = [line for line in node.body if not any(line is other for other in theirs)]
         self._top = {id(line) for line in lines}
         return self.generic_visit(node)
 
@@ -331,7 +330,7 @@ class _Names(ast.NodeTransformer):
         return self._instead(node)
 
     def _instead(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
-        """What stands in place of an import: nothing where the uses of its names say it all."""
+        """What replaces an import: nothing if all uses of its names are numbered."""
         ours = self._ours(node)
         if not ours:
             return [node]
@@ -366,7 +365,7 @@ class _Names(ast.NodeTransformer):
         return self._number(".".join([self.plain[inner.id], *reversed(names)]), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        if ast.unparse(node.func).split(".")[-1] == "import_module" and node.args:
+        if _last_name(node.func) == "import_module" and node.args:
             name = node.args[0]
             if isinstance(name, ast.Constant) and str(name.value).split(".")[0] == OURS:
                 self.imported.add(name.value)
@@ -378,8 +377,13 @@ class _Names(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
+def _last_name(node: ast.expr) -> str:
+    """``c`` of ``a.b.c``; empty for other expressions."""
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
 def _at_top(tree: ast.Module) -> Iterator[ast.AST]:
-    """What runs when a module is imported, and each ``global`` of its functions."""
+    """The code that runs when a module is imported, and each ``global`` statement of its functions."""
     waiting: list[ast.AST] = [*tree.body]
     while waiting:
         node = waiting.pop()
@@ -390,46 +394,46 @@ def _at_top(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _base(node: ast.ImportFrom, package: str) -> str:
-    """The dotted name of what a line imports from."""
+    """The dotted name of the module that a line imports from."""
     above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
     return ".".join([*above, *([node.module] if node.module else [])])
 
 
-def _one(line: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.Import | ast.ImportFrom:
-    """The line that imports this name alone."""
+def _import_of(line: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.Import | ast.ImportFrom:
+    """A line that imports only this name."""
     if isinstance(line, ast.Import):
         return ast.Import([alias])
     return ast.ImportFrom(line.module, [alias], line.level)
 
 
 def _bound_otherwise(nodes: Iterable[ast.AST], package: str) -> set[str]:
-    """The names that a module binds by anything but an import of ours: a parameter, a variable, a class."""
-    found: set[str] = set()
+    """The names that a module binds by parameters, variables, classes and imports that are not ours."""
+    bound: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Name):
-            found |= set() if isinstance(node.ctx, ast.Load) else {node.id}
+            bound |= set() if isinstance(node.ctx, ast.Load) else {node.id}
         elif isinstance(node, ast.expr | ast.expr_context | ast.alias | ast.keyword):
-            pass  # of an expression, only a name can be bound
+            pass  # the only expressions that bind are names
         elif isinstance(node, ast.Import):
-            found |= {alias.asname or alias.name.split(".")[0] for alias in node.names} - {OURS}
+            bound |= {alias.asname or alias.name.split(".")[0] for alias in node.names} - {OURS}
         elif isinstance(node, ast.ImportFrom):
             if _base(node, package).split(".")[0] != OURS:
-                found |= {alias.asname or alias.name for alias in node.names}
+                bound |= {alias.asname or alias.name for alias in node.names}
         else:
             for _, value in ast.iter_fields(node):
                 several: Iterable[object] = value if isinstance(value, list) else [value]
-                found |= {one for one in several if isinstance(one, str)}
-    return found
+                bound |= {name for name in several if isinstance(name, str)}
+    return bound
 
 
 def _form(name: ast.JoinedStr) -> str:
-    """The regular expression of an f-string: words joined by dots for a field."""
+    """The regular expression of an f-string: a field matches dotted names."""
     parts = (part.value if isinstance(part, ast.Constant) else None for part in name.values)
     return "".join(r"[\w.]+" if part is None else re.escape(part) for part in parts)
 
 
 class _Code(ast.NodeTransformer):
-    """Drops what does nothing when the module runs."""
+    """Drops statements without effect."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         # A docstring, a string that documents an attribute, an ellipsis.
@@ -440,20 +444,20 @@ class _Code(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
-        return node.orelse if ast.unparse(node.test).split(".")[-1] == "TYPE_CHECKING" else node
+        return node.orelse if _last_name(node.test) == "TYPE_CHECKING" else node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
-        # Python 3.12 ends a format that holds a field with an empty string.
+        # Python 3.12 adds an empty string after a field inside a format.
         self.generic_visit(node)
         node.values = [part for part in node.values if getattr(part, "value", None) != ""]
         return node
 
 
 def _plain(node: object) -> object:
-    """A syntax tree as tuples, without places in the file.
+    """A syntax tree as tuples, without line numbers.
 
-    `ast.dump` is not used: Python 3.12 gives functions an empty list of type parameters, and 3.13
-    leaves out what is empty.  Here a field that is empty is left out under all of them.
+    `ast.dump` differs between versions: Python 3.12 gives functions an empty list of type parameters, and
+    3.13 leaves out empty fields.  Here empty fields are always left out.
     """
     if isinstance(node, ast.AST):
         fields = [(name, _plain(value)) for name, value in ast.iter_fields(node) if name != "kind"]

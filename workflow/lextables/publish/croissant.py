@@ -1,13 +1,12 @@
-"""Croissant metadata of a bundle, with the vocabulary of responsible AI, through mlcroissant.
+"""Croissant metadata of an export, with the vocabulary of responsible AI, through mlcroissant.
 
-Each table is a record set whose fields are its columns, read from the bundle's own parquet files.
+Each table is a record set whose fields are its columns, read from the export's own parquet files.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import mlcroissant as mlc
@@ -15,66 +14,52 @@ import pyarrow as pa
 
 from lextables import __version__
 from lextables.pipeline.version import RELEASED
-from lextables.publish import licences
-from lextables.publish.export import Bundle, PublishedTable, said
+from lextables.publish.export import Export, PublishedTable, licences_of, said
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 SAMPLE_WORDS = "This is a sample of our own writing; what else is said is of the paper's own data."
-PARQUET = "application/x-parquet"
 
 
-def croissant(bundle: Bundle, description: str, keywords: Sequence[str]) -> str:
-    """Return the metadata as JSON; `mlcroissant.ValidationError` where mlcroissant finds a fault."""
-    licensed = licences.of_all(bundle.sources)
-    return as_json(
-        bundle.name,
-        description,
-        distribution=[file_object(table.config, table.path, table.file, PARQUET) for table in bundle.tables],
-        record_sets=[_record_set(table) for table in bundle.tables],
-        license=[licence.url or licence.words for licence in licensed],
-        cite_as=bundle.publication.bibtex or bundle.citation,
-        url=None if bundle.sample else bundle.sources[0]["homepage"],
-        keywords=list(keywords),
-        in_language=["en"],
-        **responsible(bundle),
-    )
+def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
+    """Return the metadata as JSON, its keys in mlcroissant's order.
 
-
-def responsible(bundle: Bundle) -> dict[str, Any]:
-    """What the paper says of its data; of a sample, with a word that it is not said of these."""
-    told = bundle.responsible.model_dump(exclude_defaults=True)
-    if bundle.sample:
-        told["data_limitations"] = (SAMPLE_WORDS, *told.get("data_limitations", ()))
-        told["data_collection"] = f"{SAMPLE_WORDS} {told.get('data_collection', '')}".strip()
-    return told
-
-
-def as_json(name: str, description: str, **said_of_it: Any) -> str:
-    """Return the metadata of a data set as JSON, its keys in mlcroissant's order."""
-    told = {key: list(value) if isinstance(value, tuple) else value for key, value in said_of_it.items()}
+    Raises `mlcroissant.ValidationError` for metadata that are not valid.
+    """
     metadata = mlc.Metadata(
-        name=name,
+        name=export.name,
         description=description,
         version=__version__,
         date_published=datetime.fromisoformat(RELEASED),
         conforms_to=list(CONFORMS_TO),
-        **told,
+        distribution=[_file_object(table) for table in export.tables],
+        record_sets=[_record_set(table) for table in export.tables],
+        license=[licence.url or licence.words for licence in licences_of(export.sources)],
+        cite_as=export.publication.bibtex or export.citation,
+        url=None if export.sample else export.sources[0]["homepage"],
+        keywords=list(keywords),
+        in_language=["en"],
+        **responsible(export),
     )
     return json.dumps(metadata.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
-def file_object(name: str, path: Path, file: str, encoding: str) -> mlc.FileObject:
-    """Describe the file at ``path``, which lies at ``file`` in the bundle."""
-    with path.open("rb") as content:
+def responsible(export: Export) -> dict[str, Any]:
+    """The paper's statements about its data; for a sample, with a sentence that they are not about it."""
+    fields = export.responsible.model_dump(exclude_defaults=True)
+    if export.sample:
+        fields["data_limitations"] = (SAMPLE_WORDS, *fields.get("data_limitations", ()))
+        fields["data_collection"] = f"{SAMPLE_WORDS} {fields.get('data_collection', '')}".strip()
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}
+
+
+def _file_object(table: PublishedTable) -> mlc.FileObject:
+    with table.path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
+    name = f"{table.config}-file"
     return mlc.FileObject(
-        id=f"{name}-file",
-        name=f"{name}-file",
-        content_url=file,
-        content_size=f"{path.stat().st_size} B",
-        encoding_formats=[encoding],
-        sha256=digest,
-    )
+        id=name, name=name, content_url=table.file, content_size=f"{table.path.stat().st_size} B",
+        encoding_formats=["application/x-parquet"], sha256=digest,
+    )  # fmt: skip
 
 
 def _record_set(table: PublishedTable) -> mlc.RecordSet:
@@ -88,38 +73,28 @@ def _record_set(table: PublishedTable) -> mlc.RecordSet:
 
 
 def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
-    """A column; of a list its items, of a list of structures a field for each of their parts."""
+    """A column; a list has its items' type, a list of structures has a field for each of their parts."""
     several = pa.types.is_list(column.type)
     inner = column.type.value_type if several else column.type
-    place = f"{table.config}/{column.name}"
-    parts = [
-        field(
-            f"{place}/{part.name}",
-            part.name,
-            said(part.metadata),
-            part.type,
-            table.config,
-            column.name,
-            part.name,
-        )
-        for part in (inner if pa.types.is_struct(inner) else ())
-    ]
-    found = field(place, column.name, said(column.metadata), inner, table.config, column.name)
+    found = _described(table.config, column, inner, column.name)
     found.repeated = several or None
-    if parts:
+    if pa.types.is_struct(inner):
+        parts = [_described(table.config, part, part.type, column.name, part.name) for part in inner]
         found.data_types, found.sub_fields = [], parts
     return found
 
 
-def field(
-    place: str, name: str, description: str, kind: pa.DataType, table: str, column: str, part: str = ""
-) -> mlc.Field:
-    """Describe a column of the file of ``table``, or one ``part`` of its structures."""
-    transforms = [mlc.Transform(json_path=part)] if part else []
+def _described(table: str, field: pa.Field, kind: pa.DataType, column: str, part: str = "") -> mlc.Field:
+    """A column of ``table``, or one ``part`` of its structures."""
     source = mlc.Source(
-        file_object=f"{table}-file", extract=mlc.Extract(column=column), transforms=transforms
+        file_object=f"{table}-file",
+        extract=mlc.Extract(column=column),
+        transforms=[mlc.Transform(json_path=part)] if part else [],
     )
-    return mlc.Field(id=place, name=name, description=description, data_types=[_kind(kind)], source=source)
+    place = "/".join(filter(None, (table, column, part)))
+    return mlc.Field(
+        id=place, name=field.name, description=said(field.metadata), data_types=[_kind(kind)], source=source
+    )
 
 
 def _kind(kind: pa.DataType) -> Any:

@@ -1,15 +1,15 @@
-"""What a bundle is made from: the tables of its data sets, their provenance, and predictions of runs.
+"""The content of an export: the tables of its data sets, their provenance, and predictions of runs.
 
-A bundle is a folder for one paper, or for one of its data sets that stands alone.  The data set that it is
-named after lies at its top, and each other one in a folder of its own name:
+An export is a folder for one paper, or for one of its data sets.  The data set that it is named after is at
+the top, each other one in a folder of its name:
 
     README.md, croissant.json, CITATION.bib, LICENSE.md
-    data/<table>.parquet, and what the task's form writes (`lextables.publish.forms`)
+    data/<table>.parquet, and the formats of the task (`publish.folder.WRITERS`)
     <other data set>/data/<table>.parquet, ...
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,14 +20,14 @@ import pyarrow.parquet as pq
 
 from lextables.papers.publication import Publication, Responsible
 from lextables.pipeline.registry import Entry
-from lextables.sources.registry import SAMPLE, reworded
+from lextables.sources.registry import SAMPLE, with_registry_texts
 
 TABLES = "data"  # the folder of a data set's tables
 
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table of a data set: where it lies, what `load_dataset` calls it, and its ``file`` in the bundle."""
+    """A table of a data set: its path, its name in `load_dataset`, and its ``file`` in the export."""
 
     name: str
     config: str
@@ -36,7 +36,7 @@ class PublishedTable:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The written schema, with what each column means."""
+        """The written schema, with a description of each column."""
         return pq.read_schema(self.path)
 
     @cached_property
@@ -61,13 +61,13 @@ def said(metadata: Mapping[bytes, bytes] | None) -> str:
 
 
 def config_name(table: str, folder: str) -> str:
-    """What `load_dataset` calls a table of the data set in ``folder`` of a bundle (empty: at its top)."""
+    """The name in `load_dataset` of a table of the data set in ``folder`` (empty: at the top)."""
     return f"{folder}-{table}" if folder else table
 
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """A run whose predictions are in the bundle: its folder's parts, and the rows of tables that it fills."""
+    """A run whose predictions are in the export, and the rows of tables that show it."""
 
     folder: Path
     rows: Sequence[str]
@@ -95,9 +95,9 @@ class PublishedRun:
 
 @dataclass(frozen=True)
 class PublishedSet:
-    """A data set of the bundle: its tables, its census, its task if it has one, and the runs on it.
+    """A data set of the export: its tables, its census, its task if it has one, and the runs on it.
 
-    ``folder`` is where its files lie in the bundle, empty for the one that the bundle is named after.
+    ``folder`` is where its files lie in the export, empty for the one that the export is named after.
     """
 
     name: str
@@ -126,15 +126,15 @@ class PublishedSet:
 
 
 class Form(NamedTuple):
-    """Files that a task's data set and runs are handed on as, and what a reader is told of them."""
+    """Files in another tool's format, and their description."""
 
     files: str
     words: str
 
 
 @dataclass(frozen=True)
-class Bundle:
-    """What one bundle holds.
+class Export:
+    """What one export holds.
 
     ``made_by`` is the version of lextables in words and ``command`` what makes it again.  ``title`` is the
     paper's, or that of the data set that stands alone.
@@ -162,17 +162,17 @@ class Bundle:
 
     @property
     def redistribution(self) -> str:
-        """What stands against handing the paper's own texts on; the sample has none of them."""
+        """Restrictions on redistributing the paper's texts; the sample has none."""
         return "" if self.sample else self.publication.redistribution
 
     @property
     def sample(self) -> bool:
-        """Whether any of it was read from files of our own writing, which say nothing about the paper."""
+        """Whether any of it is from the sample, which says nothing about the paper."""
         return any(source["variant"] == SAMPLE for source in self.sources)
 
 
 class About(Entry):
-    """What a paper's file says that a bundle shows; of each task the settings that its form goes by."""
+    """What an export shows of a paper's registry file, with the settings of its tasks."""
 
     title: str
     citation: str
@@ -189,11 +189,11 @@ def gather(
     *,
     made_by: str,
     command: str,
-) -> Bundle:
-    """Put together what the bundle ``name`` holds.
+) -> Export:
+    """Collect the content of the export ``name``.
 
     ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today
-    (`sources.registry.words`).
+    (`registry_texts`).
     """
     alone = about.publish.apart.get(name)
     names = [path.parent.name for path in census]
@@ -209,7 +209,7 @@ def gather(
         )
         for one, path in sorted(zip(names, census, strict=True), key=lambda found: (found[0] != top, found))
     ]
-    return Bundle(
+    return Export(
         name,
         alone.title if alone else about.title,
         about.citation,
@@ -223,10 +223,53 @@ def gather(
 
 
 def _sources(sets: Sequence[PublishedSet], words: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The provenance of all sources, each once: data sets that are made from one another share theirs."""
+    """The provenance of all sources, each once."""
     found = {}
     for one in sets:
-        for source in reworded(one.census["sources"], words):
+        for source in with_registry_texts(one.census["sources"], words):
             known = tuple(source[key] for key in ("source", "file", "variant", "obtained_from"))
             found[known] = {"digest": ""} | source
     return [source for _, source in sorted(found.items())]
+
+
+# Licences, as the model hub and Croissant name them
+
+OTHER = "other"  # what the hub calls a licence that it has no name for
+
+
+@dataclass(frozen=True)
+class Licence:
+    """A licence: ``words`` as stated, its ``hub`` id, the ``url`` of its text (empty: none is known)."""
+
+    words: str
+    hub: str = OTHER
+    url: str = ""
+
+
+_CREATIVE_COMMONS = "https://creativecommons.org/licenses"
+LICENCES = {
+    "CC BY 4.0": ("cc-by-4.0", f"{_CREATIVE_COMMONS}/by/4.0/"),
+    "CC BY 3.0": ("cc-by-3.0", f"{_CREATIVE_COMMONS}/by/3.0/"),
+    "CC BY-SA 4.0": ("cc-by-sa-4.0", f"{_CREATIVE_COMMONS}/by-sa/4.0/"),
+    "CC BY-SA 3.0": ("cc-by-sa-3.0", f"{_CREATIVE_COMMONS}/by-sa/3.0/"),
+    "CC BY-NC 4.0": ("cc-by-nc-4.0", f"{_CREATIVE_COMMONS}/by-nc/4.0/"),
+    "CC BY-NC-SA 4.0": ("cc-by-nc-sa-4.0", f"{_CREATIVE_COMMONS}/by-nc-sa/4.0/"),
+    "CC0": ("cc0-1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
+    "ODC-BY 1.0": ("odc-by", "https://opendatacommons.org/licenses/by/1-0/"),
+    "MIT": ("mit", "https://opensource.org/license/mit"),
+    "Apache-2.0": ("apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
+}
+SAMPLE_LICENCE = "Apache-2.0"  # of the sample, which was written for this project
+
+
+def licence_of(source: Mapping[str, Any]) -> Licence:
+    """Return the licence of a provenance record; the sample has `SAMPLE_LICENCE`."""
+    words = SAMPLE_LICENCE if source["variant"] == SAMPLE else source["licence"]
+    # Text after the name (`CC BY 4.0, as MAUD`) is only in the words.
+    name = words.split(",")[0].split(";")[0].strip()
+    return Licence(words, *LICENCES.get(name, ()))
+
+
+def licences_of(sources: Iterable[Mapping[str, Any]]) -> list[Licence]:
+    """Return the different licences of ``sources``, in the order of their words."""
+    return sorted({licence_of(source) for source in sources}, key=lambda licence: licence.words)

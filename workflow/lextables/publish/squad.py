@@ -14,7 +14,7 @@ import orjson
 
 from lextables.pipeline.dataset import Row, read
 from lextables.publish.export import Form, PublishedRun, PublishedSet
-from lextables.tasks.spans.released_text import PARTING
+from lextables.tasks.spans.squad import PARTING
 
 VERSION = b"v2.0"
 Asked = Mapping[str, Mapping[str, list[Row]]]  # {split: {contract: its questions, each with its answers}}

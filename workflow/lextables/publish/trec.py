@@ -123,8 +123,8 @@ def _documents(found: Collection) -> Iterator[dict]:
 def _queries(found: Collection) -> Iterator[dict]:
     first, *others = found.task["forms"]
     for name, query in sorted(found.queries.items()):
-        told = {"split": query["split"]} | {form: query[form] for form in others}
-        yield {"_id": name, "text": query[first], "metadata": told}
+        metadata = {"split": query["split"]} | {form: query[form] for form in others}
+        yield {"_id": name, "text": query[first], "metadata": metadata}
 
 
 def _write_lines(path: Path, records: Iterator[dict]) -> None:

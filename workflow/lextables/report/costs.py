@@ -1,15 +1,16 @@
-"""What a run would take before it starts: jobs, core hours, disk, downloads and dollars, by paper and table.
+"""What a run would take: jobs, core hours, disk, downloads and dollars, by paper and table.
 
-Seconds and bytes of a job are those of finished jobs of the same rule, data set and model, which
-`resources/costs/records.csv` lists.  A job without such a record is counted, and is in no sum.
+Seconds and bytes of a job are those of finished jobs of the same rule, data set and model in
+`resources/costs/records.csv`.  A job without such a record is counted, but is in no sum.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lextables.pipeline import spreadsheet
@@ -29,11 +30,12 @@ TOP = 100  # hits that are reranked, if the settings name no number
 
 @dataclass(frozen=True)
 class Job:
-    """A job of Snakemake's graph; ``table`` is (paper, table) of a job that makes one.
+    """A job of Snakemake's graph; ``runs``: it is not finished.
 
-    ``published`` are the bytes of the published files that its inputs come from.  ``download`` are bytes,
-    ``weights`` {hub id: bytes} of models that are fetched once for all jobs, ``dollars`` the price of a
-    server's answers; None where unknown.
+    ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that it makes.
+    ``published`` is the size in bytes of the published files that its inputs come from.  ``download`` is in
+    bytes, ``weights`` is {hub id: bytes} of models that are downloaded once for all jobs, and ``dollars`` is
+    the price of its requests; None if unknown.
     """
 
     number: int
@@ -53,34 +55,29 @@ class Job:
 
 
 def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each job that is to run, with `SUMS`; NaN where that is unknown.
+    """Return a row for each job that is to run, with `SUMS`; NaN if unknown.
 
     The record with the nearest published size counts, scaled by the ratio of the two sizes.
     """
-    known = dict(list(records.groupby(KEY, dropna=False)))
-    rows = []
-    for job in jobs:
-        if not job.runs:
-            continue
-        group = known.get((data, job.rule, job.dataset, job.model))
-        seconds = size = math.nan
-        if group is not None:
-            ratios = (max(1.0, job.published) / group["published"].clip(lower=1.0)).to_numpy()
-            nearest = min(range(len(ratios)), key=lambda at: abs(math.log(ratios[at])))
-            if 1 / REACH <= ratios[nearest] <= REACH:
-                record = group.iloc[nearest]
-                seconds, size = (record[name] * ratios[nearest] for name in ("seconds", "bytes"))
-        rows.append(
-            {
-                **{name: getattr(job, name) for name in ("number", "rule", "dataset", "model", "gpu")},
-                "core_seconds": math.nan if job.gpu else seconds,
-                "disk_bytes": size,
-                "download_bytes": math.nan if job.download is None else job.download,
-                "dollars": math.nan if job.dollars is None else job.dollars,
-            }
-        )
-    columns = ["number", "rule", "dataset", "model", "gpu", *SUMS]
-    return pd.DataFrame(rows, columns=columns)
+    columns = ["number", *KEY[1:], "gpu", "published", "download", "dollars"]
+    rows = [[getattr(job, name) for name in columns] for job in jobs if job.runs]
+    frame = pd.DataFrame(rows, columns=columns)
+    of_data = records[records["data"] == data]
+    frame = frame.merge(of_data, "left", on=KEY[1:], suffixes=("", "_recorded"))
+    ratio = frame["published"].clip(lower=1) / frame["published_recorded"].clip(lower=1)
+    distance = np.log(ratio.astype(float)).abs()
+    ratio = ratio.where(distance <= math.log(REACH) + 1e-9)
+    found = pd.DataFrame(
+        {
+            **{name: frame[name] for name in columns[:5]},
+            "core_seconds": (frame["seconds"] * ratio).where(~frame["gpu"].astype(bool)),
+            "disk_bytes": frame["bytes"] * ratio,
+            "download_bytes": frame["download"].astype(float),
+            "dollars": frame["dollars"].astype(float),
+        }
+    )
+    nearest = distance.sort_values(kind="stable").index
+    return found.loc[nearest].drop_duplicates("number").sort_values("number", ignore_index=True)
 
 
 def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
@@ -103,12 +100,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (paper, table), numbers in parts.items():
         mine = estimated[estimated["number"].isin(numbers)]
-        weights = {
-            name: size
-            for number in mine["number"]
-            for name, size in (by_number[number].weights or {}).items()
-        }
-        fetched = pd.Series(list(weights.values()), dtype=float)
+        weights = {k: v for number in mine["number"] for k, v in (by_number[number].weights or {}).items()}
         row = {
             "paper": paper,
             "table": table,
@@ -118,9 +110,8 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
             "gpu_jobs": int(mine["gpu"].sum()),
         }
         for name, unit in SUMS.items():
-            values = mine[name]
-            if name in ("download_bytes", "disk_bytes"):
-                values = pd.concat([values, fetched])
+            values = [*mine[name], *(weights.values() if name in ("download_bytes", "disk_bytes") else ())]
+            values = pd.Series(values, dtype=float)
             row[name] = values.sum() / unit
             row[f"{name}_unknown"] = int(values.isna().sum())
         rows.append(row)
@@ -128,17 +119,17 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
 
 
 def _needed(job: Job, jobs: Mapping[int, Job]) -> set[int]:
-    """A job and all that it waits for, directly or not."""
-    found, waiting = {job.number}, [job.number]
+    """A job and all jobs that it depends on."""
+    needed, waiting = {job.number}, [job.number]
     while waiting:
-        new = set(jobs[waiting.pop()].before) & jobs.keys() - found
-        found |= new
+        new = set(jobs[waiting.pop()].before) & jobs.keys() - needed
+        needed |= new
         waiting += new
-    return found
+    return needed
 
 
 def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
-    """The summary as a table for the screen, and below it what is in no sum."""
+    """Return the summary as a table for the screen, and the jobs without a record."""
     names = lines["paper"].where(lines["table"] == "", "  " + lines["table"])
     shown = pd.DataFrame(
         {
@@ -151,15 +142,15 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
             "dollars": _column(lines, "dollars", lambda value: f"{value:,.2f}"),
         }
     )
-    words = [shown.to_string(index=False), ""]
+    parts = [shown.to_string(index=False), ""]
     unknown = estimated[estimated["core_seconds"].isna()]["rule"].value_counts().sort_index()
     if len(unknown):
         kinds = ", ".join(f"{number} {rule}" for rule, number in unknown.items())
-        words.append(f"> means at least: {unknown.sum()} jobs have no record and are in no sum ({kinds}).")
-    words.append(
-        "Jobs that several tables need are counted in each, and once in the last line (docs/costs.md)."
+        parts.append(f"> means at least: {unknown.sum()} jobs have no record and are in no sum ({kinds}).")
+    parts.append(
+        "Jobs that several tables need are counted in each, and once in the last line (docs/reference.md)."
     )
-    return "\n".join(words)
+    return "\n".join(parts)
 
 
 def _column(lines: pd.DataFrame, name: str, form: Callable[[float], str]) -> list[str]:
@@ -175,7 +166,7 @@ def _size(value: float) -> str:
 
 
 def write(folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: pd.DataFrame) -> str:
-    """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return where, or why not."""
+    """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return a sentence about them."""
     try:
         for name, frame in {"plan": lines, "jobs": estimated, "records": finished}.items():
             write_text(folder / f"{name}.csv", frame.map(spreadsheet.cell).to_csv(index=False))
@@ -216,12 +207,12 @@ def _bytes(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-# Calls of a server's language models.
+# Requests to a server's language models
 
 
 @dataclass(frozen=True)
 class Calls:
-    """How many requests a run makes, and the tokens that it sends and receives."""
+    """The number of requests of a run, and of tokens that it sends and receives."""
 
     requests: float = 0
     sent: float = 0
@@ -229,6 +220,7 @@ class Calls:
 
 
 Texts = Mapping[tuple[str, str], tuple[float, float]]
+Parts = Mapping[str, tuple[float, float]]
 
 
 def load_texts(path: str | Path, data: str, volumes: int) -> Texts:
@@ -240,69 +232,66 @@ def load_texts(path: str | Path, data: str, volumes: int) -> Texts:
 
 
 def calls(rule: str, dataset: str, settings: Mapping[str, Any], texts: Texts) -> Calls:
-    """Return what a run of ``settings`` asks of a server; `KeyError` if its data set is not in ``texts``."""
-    parts = {part: value for (name, part), value in texts.items() if name == dataset}
-    return _CALLS[rule](settings, parts)
+    """Return the requests of a run with ``settings``; `KeyError` if its data set is not in ``texts``."""
+    return _CALLS[rule](settings, {part: value for (name, part), value in texts.items() if name == dataset})
 
 
-def _prompt(settings: Mapping[str, Any], name: str = "prompt") -> float:
-    return sum(len(text) for _, text in settings[name]) / CHARACTERS_PER_TOKEN
+def _asked(settings: Mapping[str, Any], requests: float, tokens: float) -> Calls:
+    """Requests of the prompt and so many tokens each, with answers of one token."""
+    prompt = sum(len(text) for _, text in settings["prompt"]) / CHARACTERS_PER_TOKEN
+    return Calls(requests, requests * (prompt + tokens), requests)
 
 
-def _embedding(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
+def _embedding(settings: Mapping[str, Any], parts: Parts) -> Calls:
     both = parts["documents"], parts["test"]
     return Calls(sum(rows for rows, _ in both), sum(rows * tokens for rows, tokens in both))
 
 
-def _reranking(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
-    """One call for each hit, or two for each pair of neighbours and pass."""
+def _reranking(settings: Mapping[str, Any], parts: Parts) -> Calls:
+    """One request for each hit, or two for each pair of neighbours and pass."""
     queries, tokens = parts["test"]
     hits = min(settings.get("hits") or TOP, parts["judged"][0] / max(1, queries))
     documents, requests = 1, queries * hits
     if settings["way"] == "pairwise":
         documents = 2
         requests = queries * sum(2 * max(0, hits - 1 - done) for done in range(settings["passes"]))
-    each = _prompt(settings) + tokens + documents * parts["documents"][1]
-    return Calls(requests, requests * each, requests)
+    return _asked(settings, requests, tokens + documents * parts["documents"][1])
 
 
-def _contracts(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
-    """One call for each question and piece of a contract, and a second one where it has an answer."""
+def _contracts(settings: Mapping[str, Any], parts: Parts) -> Calls:
+    """One request for each question and piece of a contract, and a second one for each answer."""
     (contracts, tokens), (questions, question) = parts["test"], parts["questions"]
     pieces = math.ceil(tokens / (settings["words"] * 1.4))
     first = contracts * pieces * min(questions, settings["questions"] or math.inf)
-    requests = first * (1 + QUOTED)
-    each = _prompt(settings, "presence") + question + tokens / pieces
-    return Calls(requests, requests * each, first + first * QUOTED * settings["tokens"] / 2)
+    asked = _asked({"prompt": settings["presence"]}, first * (1 + QUOTED), question + tokens / pieces)
+    return replace(asked, received=first + first * QUOTED * settings["tokens"] / 2)
 
 
-def _examples(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
-    """One call for each example, reading and order of the options."""
-    requests = sent = 0.0
+def _examples(settings: Mapping[str, Any], parts: Parts) -> Calls:
+    """One request for each example, reading and order of the options."""
+    found = []
     for reading in settings.get("readings", [{}]):
         view = reading.get("view") or settings.get("view") or {"text": "text_id", "pair": None}
         tokens = sum(parts[column][1] for column in (view["text"], view.get("pair")) if column)
-        asked = parts["test"][0] * settings["orders"]
-        requests, sent = requests + asked, sent + asked * (_prompt(settings) + tokens)
-    return Calls(requests, sent, requests)
+        found.append(_asked(settings, parts["test"][0] * settings["orders"], tokens))
+    return Calls(*(sum(values) for values in zip(*map(astuple, found), strict=True)))
 
 
-def _questions(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
-    """One call for each document, question and order of the options."""
+def _questions(settings: Mapping[str, Any], parts: Parts) -> Calls:
+    """One request for each document, question and order of the options."""
     documents, tokens = parts["documents"]
     shown = tokens if settings.get("text") == "whole" else settings.get("best", 1) * parts["paragraphs"][1]
-    requests = documents * parts["questions"][0] * settings["orders"]
-    return Calls(requests, requests * (_prompt(settings) + shown), requests)
+    return _asked(settings, documents * parts["questions"][0] * settings["orders"], shown)
 
 
-def _paragraphs(settings: Mapping[str, Any], parts: Mapping[str, tuple[float, float]]) -> Calls:
-    """One call for each document, question and paragraph near to it."""
+def _paragraphs(settings: Mapping[str, Any], parts: Parts) -> Calls:
+    """One request for each document, question and selected paragraph."""
     requests = parts["documents"][0] * parts["questions"][0] * settings["best"]
-    return Calls(requests, requests * (_prompt(settings) + parts["paragraphs"][1]), requests)
+    return _asked(settings, requests, parts["paragraphs"][1])
 
 
 # By the end of the rule's name: rules of a data set begin with its name.
-_CALLS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, tuple[float, float]]], Calls]] = {
+_CALLS: Mapping[str, Callable[[Mapping[str, Any], Parts], Calls]] = {
     "retrieve_api": _embedding,
     "ask": _reranking,
     "spans_ask": _contracts,

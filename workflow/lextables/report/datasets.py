@@ -1,4 +1,4 @@
-"""A page a data set: what its tables hold, where they come from, ten rows, and how to load them."""
+"""A page for each data set: columns, sources, first rows, and how to load it."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,20 +14,20 @@ from lextables.publish.card import SPLIT
 from lextables.publish.export import config_name, said
 from lextables.report.exhibits import cut
 from lextables.report.layout import Found, Page, ticked
-from lextables.report.words import sources_in_words
-from lextables.sources.registry import reworded
+from lextables.report.results import Part
+from lextables.report.wording import sources_in_words
+from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
-from lextables.tables.report import Part
 
 TEMPLATE = "dataset.html.j2"
-ROWS = 10  # of a table, to see what it is like
+ROWS = 10  # of a table that are shown
 LETTERS = 140  # of a text in them
 VALUES = 12  # up to which a label's histogram is drawn
 
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table of a data set: its columns as (name, type, what is in it), and its first rows as texts.
+    """A table of a data set: its columns as (name, type, description), and its first rows as texts.
 
     ``file`` is its place below the results.
     """
@@ -63,7 +63,7 @@ def read(census: str | Path, words: Mapping[str, Any] | None = None) -> DataSet:
     """Read a data set's census, and of each table that it counts the schema and the first rows."""
     folder = Path(census).parent
     counts = json.loads(Path(census).read_text(encoding="utf-8"))
-    counts["sources"] = reworded(counts.get("sources", []), words or {})
+    counts["sources"] = with_registry_texts(counts.get("sources", []), words or {})
     files = [folder / f"{name}.parquet" for name in counts["data"]]
     return DataSet(folder.name, counts, [_table(file) for file in files if file.exists()])
 
@@ -156,7 +156,7 @@ def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]
     """How to load the tables of a data set: (with what, the code)."""
     frames = [f'{table.name} = pd.read_parquet("{root}/{table.file}")' for table in dataset.tables]
     ways = [("With pandas", "\n".join(["import pandas as pd", *frames]))]
-    # What only trains or is shown beside it is no part of a paper's bundle.
+    # Auxiliary data sets are not part of a paper's export.
     if part and dataset.tables and (dataset.name == part.name or part.tasks[dataset.name]):
         name = config_name(dataset.tables[0].name, "" if dataset.name == part.name else dataset.name)
         call = f'rows = load_dataset("{root}/publish/{part.name}", "{name}", split="{SPLIT}")'

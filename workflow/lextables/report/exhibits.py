@@ -1,7 +1,7 @@
-"""What a room shows of its paper beside tables, in forms that are common to all papers.
+"""What a paper package shows of its paper beside tables.
 
-A room's module ``exhibits`` has a function ``sections`` that is given the folder of all data sets and returns
-a list of these.
+Its module ``exhibits`` has a function ``sections(data)``, with the folder of all data sets, that returns a
+list of these.
 """
 
 import difflib
@@ -13,7 +13,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Funnel:
-    """How many are left after each step, as (step, count) from the first on."""
+    """Counts after each step, as (step, count) in order."""
 
     title: str
     text: str
@@ -22,7 +22,7 @@ class Funnel:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a text, and whether it was added to it or taken from it."""
+    """A piece of a text, and whether it was added or removed."""
 
     text: str
     mark: Literal["", "added", "taken"] = ""
@@ -30,7 +30,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Statement:
-    """A text of an example with what it is called, and a label where it has one."""
+    """A named text of an example, with its label if it has one."""
 
     name: str
     pieces: Sequence[Piece]
@@ -39,7 +39,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Example:
-    """An example: its statements in the order of reading, and what is to be said of it."""
+    """An example: its statements in the order of reading, and a note."""
 
     title: str
     statements: Sequence[Statement]
@@ -59,7 +59,7 @@ Section = Funnel | Examples
 
 
 def edited(before: str, after: str) -> list[Piece]:
-    """Return ``after`` with the words marked that ``before`` has not, and those of it that are gone."""
+    """Return ``after`` in pieces, with the words marked that were added to or removed from ``before``."""
     old, new = (re.findall(r"\S+\s*", text) for text in (before, after))
     pieces = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -72,7 +72,7 @@ def edited(before: str, after: str) -> list[Piece]:
 
 
 def cut(text: str, most: int) -> str:
-    """Return ``text``, or its beginning at a word's end where it has more than ``most`` letters."""
+    """Return ``text``, cut at the end of a word if it has more than ``most`` letters."""
     if len(text) <= most:
         return text
     return f"{text[:most].rpartition(' ')[0] or text[:most]} …"

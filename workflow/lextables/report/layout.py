@@ -1,4 +1,4 @@
-"""The frame of every page: its head, the way back, and links that hold from where the page lies."""
+"""The frame of every page: its head, breadcrumbs, and relative links."""
 
 import posixpath
 import re
@@ -14,10 +14,10 @@ from markupsafe import Markup, escape
 from lextables.tables import render
 
 HERE = Path(__file__).parent
-TICKED = re.compile(r"`([^`]+)`")  # names of columns and the like, as our own descriptions mark them
+TICKED = re.compile(r"`([^`]+)`")  # names of columns and the like
 FRAME = "layout.html.j2"
-# What other templates take in; a rule's fingerprint counts the files that the code names.
-SHARED = ("parts.html.j2", "rows.html.j2", "contests.html.j2")
+# Included by other templates; a rule's fingerprint counts the files that the code names.
+SHARED = ("parts.html.j2",)
 TEMPLATES = render.TEMPLATES.overlay(loader=ChoiceLoader([FileSystemLoader(HERE), render.TEMPLATES.loader]))
 TEMPLATES.filters["count"] = lambda n: f"{n:,}"
 TEMPLATES.filters["spaced"] = lambda text: text.replace("_", " ")
@@ -25,18 +25,19 @@ TEMPLATES.globals["frame"] = FRAME
 
 
 def ticked(text: str) -> Markup:
-    """Return a text with what stands in it between backticks as code."""
+    """Return a text in which text between backticks is code."""
     return Markup(TICKED.sub(r"<code>\1</code>", str(escape(text))))
 
 
 TEMPLATES.filters["ticked"] = ticked
 HOME = "index.html"
+FOLDER = "/results/report"  # stands for the folder of the site
 STYLE, SCRIPT, SEARCH = "style.css", "site.js", "search.js"
 
 
 @dataclass(frozen=True)
 class Found:
-    """What the search finds: a name, what it is, and where it stands."""
+    """An entry of the search: a name, its kind, and its place."""
 
     name: str
     kind: str
@@ -45,10 +46,10 @@ class Found:
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its place below the site's folder, its title, and what its template is given.
+    """A page: its path below the site's folder, its title, and the values of its template.
 
-    ``trail`` is the way back, as (name, place) from the second step on; ``found`` is what the search finds of
-    it beside its title.
+    ``trail`` are its breadcrumbs, as (name, path) from the second on; ``found`` are its entries of the search
+    besides its title.
     """
 
     path: str
@@ -61,7 +62,7 @@ class Page:
 
 
 def html(page: Page, around: Mapping[str, Any]) -> str:
-    """Return the text of a page; ``around`` is what the frame of every page says."""
+    """Return the text of a page; ``around`` are the values of the frame."""
 
     def to(place: str) -> str:
         return relative(page.path, place)
@@ -74,12 +75,14 @@ def html(page: Page, around: Mapping[str, Any]) -> str:
 
 
 def beside(name: str) -> str:
-    """Return the text of a file that lies beside the templates."""
+    """Return the text of a file in the folder of the templates."""
     return (HERE / name).read_text(encoding="utf-8")
 
 
 def relative(origin: str, place: str) -> str:
-    """Return the address of ``place`` from the page at ``origin``; both are below the site's folder."""
+    """Return the relative address of ``place`` from the page at ``origin``, both below the site's folder."""
     path, _, anchor = place.partition("#")
-    address = quote(posixpath.relpath(path, posixpath.dirname(origin) or "."), safe="/") if path else ""
+    # Both under one absolute folder: relpath would resolve a leading `..` in the working directory.
+    start = posixpath.join(FOLDER, posixpath.dirname(origin))
+    address = quote(posixpath.relpath(posixpath.join(FOLDER, path), start), safe="/") if path else ""
     return f"{address}#{quote(anchor)}" if anchor else address

@@ -1,4 +1,4 @@
-"""How the printed cells of a table came out: as counts, in words, and as a picture of one mark a cell."""
+"""The outcomes of published cells: as counts, in words, and as a picture with one mark per cell."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from lextables.tables.cells import Line
 
-# In the order of the picture.  What stands beside a printed value without a verdict is `unjudged` where the
-# data are the paper's, and `elsewhere` where they are not.
+# In the order of the picture.  Values without a verdict are `unjudged` if the data are the paper's, and
+# `elsewhere` if they are not.
 WORDS = {
     "match": "match",
     "near": "near",
@@ -18,7 +18,7 @@ WORDS = {
     "not run": "not run",
 }
 ACROSS, STEP = 24, 8  # marks in a line, and units from one to the next
-# Each mark by its own shape too: drawn in a square of six units.
+# Outcomes differ in shape as well as colour; each is drawn in a square of six units.
 SHAPES = {
     "match": "M{x} {y}h6v6h-6z",
     "near": "M{mx} {y}l3 3-3 3-3-3z",
@@ -32,12 +32,12 @@ Counts = Mapping[str, int]
 
 
 def of(line: Line) -> str:
-    """How a printed cell came out, one of `WORDS`."""
+    """The outcome of a published cell, one of `WORDS`."""
     return line.verdict or ("elsewhere" if line.ours else "unjudged")
 
 
 def count(lines: Iterable[Line]) -> Counts:
-    """Count the printed cells by how they came out, in the order of `WORDS`."""
+    """Count published cells by outcome, in the order of `WORDS`."""
     found = Counter(of(line) for line in lines if line.published)
     return {name: found[name] for name in WORDS}
 
@@ -51,22 +51,22 @@ def add(counts: Iterable[Counts]) -> Counts:
 
 
 def in_words(counts: Counts) -> str:
-    """Return counts as a sentence's part: ``3 match, 2 not run``; of no printed cell that there is none."""
+    """Return counts as a clause: ``3 match, 2 not run``."""
     said = [f"{n:,} {WORDS[name]}" for name, n in counts.items() if n]
     return ", ".join(said) or "no printed value to compare"
 
 
 def of_table(lines: Iterable[Line]) -> str:
-    """Return in words how a table came out; of one that prints no value how many it has of ours."""
+    """Return the outcome of a table in words; without published values the number of its values."""
     lines = list(lines)
     if any(line.published for line in lines):
         return in_words(count(lines))
     n = sum(bool(line.reproduced or line.ours) for line in lines)
-    return f"{n:,} value{'' if n == 1 else 's'} of ours, none printed"
+    return f"{n:,} value{'' if n == 1 else 's'} in additional rows, none published"
 
 
 def picture(counts: Counts) -> Markup:
-    """Draw one mark a printed cell, by how it came out, line by line; nothing for none."""
+    """Draw one mark for each published cell, by outcome; empty without any."""
     marks = [name for name, n in counts.items() for _ in range(n)]
     if not marks:
         return Markup()

@@ -1,26 +1,30 @@
-"""The first page: every table of every paper at a glance, and what it was all made of."""
+"""The first page, with every table of every paper at a glance, and a page for each paper."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lextables.report import again, outcomes, papers
-from lextables.report.layout import HOME, Page
-from lextables.report.words import data_in_words, models_in_words, versions
+from lextables.report import commands, outcomes, tables
+from lextables.report.datasets import DataSet, owner
+from lextables.report.exhibits import Funnel, Section
+from lextables.report.layout import HOME, Found, Page
+from lextables.report.results import Part, RunRecord
+from lextables.report.runs import place
+from lextables.report.wording import data_in_words, models_in_words, sources_in_words, versions
 from lextables.tables import render
 from lextables.tables.render import duration
-from lextables.tables.report import Part, RunRecord
 
-TEMPLATE = "overview.html.j2"
+TEMPLATE, PAPER_TEMPLATE = "overview.html.j2", "paper.html.j2"
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven"}
 
 
-def page(
+def first_page(
     config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord], made_by: str, date: str
 ) -> Page:
     """Return the first page."""
     blocks = []
     for part in parts:
-        rows = [papers.row(part, exhibit) for exhibit in part.exhibits]
+        rows = [row(part, exhibit) for exhibit in part.exhibits]
         counts = outcomes.add(row["counts"] for row in rows)
         blocks.append({"part": part, "rows": rows, "counts": counts, "words": outcomes.in_words(counts)})
     total = outcomes.add(block["counts"] for block in blocks)
@@ -33,7 +37,7 @@ def page(
         ],
         "facts": facts(config, parts, runs, made_by, date),
         "versions": versions(runs),
-        "all": again.command(config),
+        "all": commands.command(config),
         "papers": "one paper" if len(parts) == 1 else f"{NUMBERS.get(len(parts), len(parts))} papers",
         "key": render.KEY,
         "kinds": sorted({row["task"] for block in blocks for row in block["rows"] if row["task"]}),
@@ -57,3 +61,75 @@ def facts(
         ("Devices", devices),
         ("Made by", f"lextables {made_by}{f', of {date}' if date else ''}" if made_by else ""),
     ]
+
+
+def paper_path(part: Part) -> str:
+    """The path of a paper's page."""
+    return f"papers/{part.name}.html"
+
+
+def paper_page(
+    part: Part,
+    datasets: Sequence[DataSet],
+    runs: Sequence[RunRecord],
+    sections: Sequence[Section],
+    config: Mapping[str, Any],
+) -> Page:
+    """Return the page of one paper."""
+    groups: dict[str, list[RunRecord]] = defaultdict(list)
+    for run in runs:
+        if run.paper in part.tasks:
+            groups[run.paper].append(run)
+    rows = [row(part, exhibit) for exhibit in part.exhibits]
+    values = {
+        "part": part,
+        "data_note": render.data_note(part.sources),
+        "tables": rows,
+        "sources": sources_in_words(part.sources),
+        "datasets": [dataset for dataset in datasets if owner(dataset.name, [part])],
+        "runs": [(task, extremes(found), found) for task, found in groups.items()],
+        "place": place,
+        "anchor": anchor,
+        "duration": duration,
+        "sections": [(section, isinstance(section, Funnel)) for section in sections],
+        "command": commands.command(config, part.name),
+    }
+    found = [
+        Found(f"{part.short}: {section.title}", "section", f"{paper_path(part)}#{anchor(section)}")
+        for section in sections
+    ]
+    return Page(
+        paper_path(part), part.title, PAPER_TEMPLATE, values, "paper", [(part.short, paper_path(part))], found
+    )
+
+
+def row(part: Part, exhibit: Any) -> dict[str, Any]:
+    """An entry of the list of a paper's tables."""
+    counts = outcomes.count(exhibit.lines)
+    return {
+        "label": render.label(exhibit.name),
+        "title": exhibit.entry.title,
+        "path": tables.path(part, exhibit),
+        "picture": outcomes.picture(counts),
+        "counts": counts,
+        "words": outcomes.of_table(exhibit.lines),
+        "task": part.tasks.get(exhibit.entry.of or "", ""),
+    }
+
+
+def anchor(section: Section) -> str:
+    """The id of a section on its paper's page."""
+    return "-".join("".join(c if c.isalnum() else " " for c in section.title.lower()).split())
+
+
+def extremes(runs: Sequence[RunRecord]) -> str:
+    """The longest and the largest run in words; no sum, since the runs of one job share its time."""
+    earlier, given = sum(run.earlier for run in runs), sum(bool(run.given) for run in runs)
+    parts = [f"{earlier} left by earlier runs"] * bool(earlier) + [f"{given} submitted"] * bool(given)
+    left = f" ({', '.join(parts)})" if parts else ""
+    many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    ours = [run.record for run in runs if not run.given]
+    if not ours:
+        return f"{many}{left}."
+    seconds, peak = (max(record[name] for record in ours) for name in ("seconds", "peak_memory_mib"))
+    return f"{many}{left}: the longest took {duration(seconds)}, the largest {peak:,} MiB."

@@ -1,4 +1,4 @@
-"""A page a run: what it was set to, what it ran on, how long, how it learnt, and what it scored."""
+"""A page for each run: settings, device, time, training curve and scores."""
 
 import json
 import math
@@ -11,23 +11,22 @@ from markupsafe import Markup
 
 from lextables.pipeline.dataset import read
 from lextables.pipeline.version import words
-from lextables.report.again import command, cost, trainings
+from lextables.report.commands import command, cost, trainings
 from lextables.report.exhibits import cut
 from lextables.report.layout import Page
+from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables.render import duration, label
-from lextables.tables.report import Exhibit, Part, RunRecord
 
 TEMPLATE = "run.html.j2"
 FILES = ("run.json", "scores.parquet", "units.parquet", "predictions.parquet", "log.txt")
 LETTERS = 600  # of a setting, such as a prompt
-SCORES = 60  # rows of them at the most
+SCORES = 60  # rows shown at most
 UPDATE = re.compile(r"update (\d+) of \d+, loss ([\d.]+)$", re.MULTILINE)
-# A run that another one's settings name, with what it reads of it.
+# The folder of a run that another run's settings name.
 OF_RUN = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
-# What a run's record says elsewhere on its page.
+# Keys of a run's record that its page shows elsewhere.
 ELSEWHERE = frozenset(
-    "settings libraries lextables device seconds peak_memory_mib trained validation asked given work"
-    " throughput micro_batches".split()
+    "settings libraries lextables device seconds peak_memory_mib trained validation asked given work".split()
 )
 WIDE, HIGH = 320, 120  # units of a curve
 
@@ -37,7 +36,7 @@ Curve = Sequence[tuple[float, float]]
 
 
 def place(run: RunRecord) -> str:
-    """The place of a run's page, which is that of its folder."""
+    """The path of a run's page, which follows its folder."""
     return f"{run.folder}.html"
 
 
@@ -52,8 +51,8 @@ def shown_in(parts: Iterable[Part]) -> Shown:
     return {folder: list(tables.values()) for folder, tables in found.items()}
 
 
-def gone_by(runs: Iterable[RunRecord]) -> Readers:
-    """{run folder: the runs that its settings name, whose weights or predictions it reads}."""
+def runs_read(runs: Iterable[RunRecord]) -> Readers:
+    """{run folder: the runs whose weights or predictions it reads, as its settings name them}."""
     by_folder = {run.folder: run for run in runs}
     return {
         folder: [
@@ -76,7 +75,7 @@ def page(
 ) -> Page:
     """Return the page of a run, one of ``runs`` by their folder; ``root`` is the folder of the results.
 
-    ``shown`` is what `shown_in` says, and ``reads`` what `gone_by` does.
+    ``shown`` is the result of `shown_in`, and ``reads`` that of `runs_read`.
     """
     folder, record = Path(root) / run.folder, run.record
     there = [name for name in FILES if (folder / name).exists()]
@@ -89,8 +88,6 @@ def page(
         ("Device", "not known" if run.given else record["device"]),
         ("Time", "not known" if run.given else duration(record["seconds"])),
         ("Peak memory", "" if run.given else f"{record['peak_memory_mib']:,} MiB"),
-        *speed(record.get("throughput") or {}),
-        ("Micro-batch", micro_batch(record.get("micro_batches"))),
         ("With its training", cost([run]) if record.get("trained") else ""),
         ("Made by", f"lextables {words(by)}" if by else ""),
         (
@@ -134,35 +131,8 @@ def page(
     return Page(place(run), f"Run: {run.name}", TEMPLATE, values, "run", [*trail, (title, place(run))])
 
 
-def speed(throughput: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return how near trainings and readings came to what their device can do, as facts of a page."""
-    found: dict[str, list[str]] = {}
-    for kind, of in sorted(throughput.items()):
-        said = {
-            "Tokens a second": f"{of['tokens_per_second']:,}",
-            "Padding": f"{100 * of['padding_share']:.1f} %",
-        }
-        if "model_flops_share" in of:
-            rate = f"{of['matrix_flops_per_second'] / 1e12:,.3g} TFLOP/s"
-            said["Model FLOPs use"] = f"{100 * of['model_flops_share']:.1f} % of {rate} in {of['precision']}"
-        if "peak_gpu_memory_mib" in of:
-            said["Peak GPU memory"] = f"{of['peak_gpu_memory_mib']:,} MiB"
-        for name, text in said.items():
-            found.setdefault(name, []).append(f"{kind} {text}")
-    return [(name, "; ".join(texts)) for name, texts in found.items()]
-
-
-def micro_batch(said: Mapping[str, Any] | None) -> str:
-    """Say how much of a batch went through the model at once; empty where it was all of it."""
-    if not said or said["micro_batch"] == said["batch_size"]:
-        return ""
-    halved = ", ".join(f"{update:,}" for update in said["halved_at_update"])
-    when = f"; memory ran out at update {halved}" if halved else ""
-    return f"{said['micro_batch']:,} of a batch of {said['batch_size']:,}{when}"
-
-
 def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Settings as texts: what is nested by names with dots, and what is long cut."""
+    """Settings as texts: nested names are joined with dots, and long values are cut."""
     found = []
     for name, value in sorted(settings.items()):
         if isinstance(value, Mapping) and value:
@@ -173,7 +143,7 @@ def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _training(trained: Mapping[str, Any], settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a training took, found and was set to, less the settings that the run itself has alike."""
+    """The device, time, counts and settings of a training, without settings that the run shares."""
     its_own = {name: value for name, value in trained["settings"].items() if settings.get(name) != value}
     counted = {name: value for name, value in trained.items() if name not in ELSEWHERE}
     took = [("device", trained["device"]), ("time", duration(trained["seconds"]))]
@@ -181,7 +151,7 @@ def _training(trained: Mapping[str, Any], settings: Mapping[str, Any]) -> list[t
 
 
 def _trials(trials: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]] | None:
-    """What a choice went by, as columns and rows of texts; None for a run that chose nothing."""
+    """The trials of a search, as columns and rows of texts; None if there was none."""
     if not trials:
         return None
     columns = list(dict.fromkeys(name for trial in trials for name in trial))
@@ -194,7 +164,7 @@ def _short(value: Any) -> str:
 
 
 def _scores(path: Path) -> tuple[list[tuple[str, str, str, str]], int]:
-    """The scores over everything, and of groups as many as there is room for; and how many are left out."""
+    """The overall scores, then those of groups up to `SCORES` rows; and the number of rows left out."""
     rows = sorted(read(path), key=lambda row: row["group"] != "all")
     texts = [(row["metric"], row["group"], _score(row["value"]), f"{row['n']:,}") for row in rows]
     return texts[:SCORES], max(0, len(texts) - SCORES)
@@ -208,7 +178,7 @@ def _score(value: float) -> str:
 
 
 def _losses(log: Path) -> list[Curve]:
-    """The losses that a training told in its log: (update, loss), a curve each time that it starts anew."""
+    """The losses in a training's log: (update, loss), one curve for each start of the training."""
     curves: list[list[tuple[float, float]]] = []
     for update, loss in UPDATE.findall(log.read_text(encoding="utf-8", errors="replace")):
         if not curves or int(update) <= curves[-1][-1][0]:
@@ -218,7 +188,7 @@ def _losses(log: Path) -> list[Curve]:
 
 
 def drawn(curves: Sequence[Curve], name: str) -> Markup:
-    """Draw curves over one another, from zero on both axes; nothing where there is none."""
+    """Draw curves over one another, from zero on both axes; empty without curves."""
     points = [point for curve in curves for point in curve]
     if not points:
         return Markup()

@@ -1,34 +1,32 @@
-"""The whole site: which pages there are, and how they come to lie in one folder."""
+"""The whole site: its pages, and how they are written to one folder."""
 
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 from lextables.pipeline.atomic import replacing_folder
-from lextables.report import datasets, layout, overview, papers, runs, tables
+from lextables.report import datasets, layout, overview, runs, tables
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section
 from lextables.report.layout import HOME, Page
-from lextables.report.words import banner
+from lextables.report.results import Part, RunRecord
+from lextables.report.wording import banner
 from lextables.tables import render
-from lextables.tables.report import Exhibit, Part, RunRecord
 
-MOST = 250_000  # bytes of a page, so that it opens at once on a phone
-# A drawing in a file of its own takes its ink from the reader's screen.
+# A drawing in a separate file takes its colour from the reader's screen.
 INK = "<style>svg{color:#1b1d20}@media(prefers-color-scheme:dark){svg{color:#e6e4df}}</style>"
 
 
 @dataclass(frozen=True)
 class Material:
-    """All that the pages show.
+    """What the pages show.
 
-    ``root`` is the folder of the results as a command names it.  ``made_by`` is the version of lextables that
-    puts the pages together, in words, and ``date`` the day of its commit.  ``sections`` are what a room shows
-    of its paper beside the tables, and ``comparing`` the pages across papers.
+    ``root`` is the folder of the results as commands name it.  ``made_by`` is the version of lextables and
+    ``date`` the day of its commit.  ``sections`` are what a paper package shows beside the tables, and
+    ``leaderboard`` its page, if there is one.
     """
 
     config: Mapping[str, Any]
@@ -37,13 +35,13 @@ class Material:
     runs: Sequence[RunRecord] = ()
     datasets: Sequence[DataSet] = ()
     sections: Mapping[str, Sequence[Section]] = field(default_factory=dict)
-    comparing: Sequence[Page] = ()
+    leaderboard: Sequence[Page] = ()
     made_by: str = ""
     date: str = ""
 
 
 def write(folder: str | Path, material: Material) -> None:
-    """Write the site to ``folder``, whole or not at all; what lay there before is gone."""
+    """Write the site to ``folder``, which it replaces as a whole."""
     with replacing_folder(folder) as new:
         for path, text in files(material).items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
@@ -55,8 +53,8 @@ def files(material: Material) -> dict[str, str]:
     around = {
         "menu": [
             ("Overview", HOME),
-            *((part.short, papers.path(part)) for part in material.parts),
-            *((page.title, page.path) for page in material.comparing),
+            *((part.short, overview.paper_path(part)) for part in material.parts),
+            *((page.title, page.path) for page in material.leaderboard),
         ],
         "made_by": material.made_by,
         "date": material.date,
@@ -69,19 +67,21 @@ def files(material: Material) -> dict[str, str]:
         all_pages.extend(pages)
         texts.update((page.path, layout.html(page, around)) for page in pages)
 
-    add([overview.page(material.config, material.parts, material.runs, material.made_by, material.date)])
+    add(
+        [overview.first_page(material.config, material.parts, material.runs, material.made_by, material.date)]
+    )
     by_folder = {run.folder: run for run in material.runs}
     for part in material.parts:
         sections = material.sections.get(part.name, ())
-        add([papers.page(part, material.datasets, material.runs, sections, material.config)])
+        add([overview.paper_page(part, material.datasets, material.runs, sections, material.config)])
         for exhibit in part.exhibits:
-            add(_of_table(part, exhibit, by_folder, material, around))
-    add(material.comparing)
+            add([tables.page(part, exhibit, by_folder, material.config, material.root)])
+    add(material.leaderboard)
     add(datasets.pages(material.datasets, material.parts, material.root))
-    shown, reads = runs.shown_in(material.parts), runs.gone_by(material.runs)
+    shown, reads = runs.shown_in(material.parts), runs.runs_read(material.runs)
     for run in material.runs:
         part = datasets.owner(run.paper, material.parts)
-        trail = [(part.short, papers.path(part))] if part else []
+        trail = [(part.short, overview.paper_path(part))] if part else []
         add([runs.page(run, by_folder, shown, reads, trail, material.config, material.root)])
     texts |= {
         f"figures/{part.name}-{exhibit.name}.svg": _drawing(exhibit.svg)
@@ -95,30 +95,14 @@ def files(material: Material) -> dict[str, str]:
     return texts
 
 
-def _of_table(
-    part: Part,
-    exhibit: Exhibit,
-    by_folder: Mapping[str, RunRecord],
-    material: Material,
-    around: Mapping[str, Any],
-) -> list[Page]:
-    """A table's page, or as many as it takes for none to be too large."""
-    for cuts in count(1):
-        pages = tables.pages(part, exhibit, by_folder, material.config, material.root, cuts)
-        rows = len({line.row for line in exhibit.lines})
-        if cuts >= rows or all(len(layout.html(page, around).encode()) <= MOST for page in pages):
-            return pages
-    raise AssertionError("count never ends")
-
-
 def _drawing(svg: str) -> str:
-    """A drawing as a file of its own, in numbers no finer than a screen shows."""
+    """A drawing as a separate file, with two decimals."""
     svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
     return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + INK, svg, count=1)
 
 
 def search(pages: Sequence[Page]) -> str:
-    """Return what the search of the first page reads: [name, kind, place] of all that it finds."""
+    """Return the index of the first page's search: [name, kind, place] of each entry."""
     found = [(page.title, page.kind, page.path) for page in pages]
     found += [(each.name, each.kind, each.place) for page in pages for each in page.found]
     addresses = [(name, kind, layout.relative(HOME, place)) for name, kind, place in dict.fromkeys(found)]

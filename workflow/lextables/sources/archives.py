@@ -1,25 +1,62 @@
-"""Members of released zips, read in place: nothing is unpacked onto the disk."""
+"""Compressed files: zips read in place, and gzip and xz, with limits on their expanded size.
 
+The limits turn a zip bomb into an error message before it fills memory or disk.
+"""
+
+import gzip
+import io
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from lextables.pipeline.errors import BadInput
-from lextables.sources.bounded import OverBounds, check_release
+
+CHUNK = 1 << 20
+# A release's members may expand to this multiple of its zip; text compresses to a tenth or a fifth.
+RELEASE_RATIO = 100
+
+
+class OverBounds(Exception):
+    """Compressed input that expands, or declares that it expands, beyond its limits."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How far compressed input may expand, in bytes.
+
+    ``ratio`` limits members over one mebibyte; case law expands about tenfold.
+    """
+
+    member: int = 64 << 20
+    volume: int = 2 << 30
+    ratio: int = 200
+    xz_memory: int = 256 << 20
+
+
+BOUNDS = Bounds()
+# A file that is a single text, such as a user's predictions, may be larger than a member of a volume.
+SINGLE_FILE = Bounds(member=1 << 30)
 
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
-    """Open the zip at ``path``.
+    """Open the zip of a release.
 
-    Raises `BadInput` where it, or a member that is read, is cut short or damaged, and where its members
-    claim to be so much larger than the zip that it is made to fill a memory or a disk.
+    Raises `BadInput` if the zip, or a member that is read, is truncated or damaged, or if the declared
+    sizes exceed `RELEASE_RATIO` times the zip's size.  Python reads at most the declared size of a member.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            check_release(archive, Path(path).stat().st_size)
+            declared, size = _declared_size(archive), Path(path).stat().st_size
+            if declared > max(CHUNK, RELEASE_RATIO * size):
+                raise OverBounds(
+                    f"it claims to expand to {declared:,} bytes, {declared // size:,} times its size"
+                )
             yield archive
     except OverBounds as error:
         raise BadInput(str(error), where=Path(path).name, do="take the zip of the release") from None
@@ -30,15 +67,125 @@ def opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
 
 
 def member(archive: zipfile.ZipFile, name: str) -> str:
-    """Return the one member whose path ends in ``name``: the top folder's name is not part of a format.
+    """Return the only member whose path ends in ``name``, under any top folder.
 
-    Raises `BadInput` where there is none, or more than one.
+    Raises `BadInput` if there is none, or more than one.
     """
-    found = [path for path in archive.namelist() if path == name or path.endswith(f"/{name}")]
-    if len(found) != 1:
+    paths = [path for path in archive.namelist() if path == name or path.endswith(f"/{name}")]
+    if len(paths) != 1:
         raise BadInput(
-            f"holds {len(found)} files called {name} where there should be one",
+            f"holds {len(paths)} files called {name} where there should be one",
             where=Path(archive.filename or "").name,
             do="fetch it again",
         )
-    return found[0]
+    return paths[0]
+
+
+def text(archive: zipfile.ZipFile, name: str) -> str:
+    """Return a member as text; raises `BadInput` if it is not UTF-8."""
+    content = archive.read(name)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"the byte 0x{content[error.start]:02x} at {error.start} is not UTF-8",
+            where=name,
+            do="restore the file from the release",
+        ) from None
+
+
+def _declared_size(archive: zipfile.ZipFile) -> int:
+    return sum(info.file_size for info in archive.infolist())
+
+
+def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
+    """Raise `OverBounds` if the members together declare more than ``bounds.volume`` bytes."""
+    total = _declared_size(archive)
+    if total > bounds.volume:
+        raise OverBounds(f"it claims to expand to {total:,} bytes, more than the {bounds.volume:,} allowed")
+
+
+def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
+    """Raise `OverBounds` if a member, or all members together, declare more than allowed."""
+    check_volume(archive, bounds)
+    for info in archive.infolist():
+        if info.file_size > bounds.member:
+            raise OverBounds(f"{info.filename} claims to expand to {info.file_size:,} bytes")
+
+
+def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
+    """Return the bytes of one member.
+
+    Its declared size and ratio are checked before it is opened, its real size while it is read.  Raises
+    `OverBounds`, KeyError if there is no such member, and zipfile.BadZipFile for any damage.
+    """
+    info = archive.getinfo(name)
+    if info.file_size > bounds.member:
+        raise OverBounds(f"it claims {info.file_size:,} bytes, more than the {bounds.member:,} allowed")
+    if info.file_size > CHUNK and info.file_size > bounds.ratio * max(1, info.compress_size):
+        raise OverBounds(f"it claims to expand more than {bounds.ratio} times")
+    try:
+        with archive.open(info) as stream:
+            return _read(stream, bounds.member)
+    except (zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+        # zipfile raises RuntimeError for an encrypted member.
+        raise zipfile.BadZipFile(str(error)) from error
+
+
+def gunzipped(data: bytes, bounds: Bounds = SINGLE_FILE) -> bytes:
+    """Return the decompressed bytes of a gzip file.
+
+    Raises `OverBounds`, and for damaged data gzip.BadGzipFile, EOFError or zlib.error.
+    """
+    limit = min(bounds.member, max(CHUNK, bounds.ratio * len(data)))
+    with gzip.open(io.BytesIO(data)) as file:
+        return _read(file, limit)
+
+
+def _read(stream: IO[bytes], limit: int) -> bytes:
+    parts, size = [], 0
+    while chunk := stream.read(CHUNK):
+        size += len(chunk)
+        if size > limit:
+            raise OverBounds(f"it expands beyond {limit:,} bytes")
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def lines(path: Path, bounds: Bounds) -> Iterator[bytes]:
+    """Yield the lines of a plain or .xz file without their line ends, with one line in memory at a time.
+
+    Raises `OverBounds` for a line longer than ``bounds.member``, and lzma.LZMAError or EOFError for a
+    damaged or truncated .xz file.
+    """
+    rest = b""
+    for chunk in _chunks(path, bounds):
+        *complete, rest = (rest + chunk).split(b"\n")
+        yield from complete
+        if len(rest) > bounds.member:
+            raise OverBounds(f"a line is longer than {bounds.member:,} bytes")
+    if rest:
+        yield rest
+
+
+def _chunks(path: Path, bounds: Bounds) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        if path.suffix != ".xz":
+            while chunk := file.read(CHUNK):
+                yield chunk
+            return
+        pending = file.read(CHUNK)
+        # An .xz file may hold several streams, with zero padding between them.
+        while pending:
+            decoder = lzma.LZMADecompressor(memlimit=bounds.xz_memory)
+            chunk = decoder.decompress(pending, max_length=CHUNK)
+            while True:
+                if chunk:
+                    yield chunk
+                if decoder.eof:
+                    break
+                data = file.read(CHUNK) if decoder.needs_input else b""
+                if decoder.needs_input and not data:
+                    raise EOFError("the compressed data end early")
+                chunk = decoder.decompress(data, max_length=CHUNK)
+            pending = decoder.unused_data.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0")

@@ -1,4 +1,4 @@
-"""Fetching: a source file from a mirror folder or an address, checked, with its provenance beside it."""
+"""Fetch a source file from a mirror folder or an address, check it, and write its provenance."""
 
 import json
 import os
@@ -9,22 +9,35 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.errors import BadInput, NotNow
-from lextables.sources.digest import Digests, chunks, kind
+from lextables.pipeline.errors import BadInput
 from lextables.sources.registry import PUBLISHED, Candidate, SourceFile
-from lextables.sources.transfer import CLIENT, Client, OtherBytes, Part, Refused, download
-from lextables.sources.untrusted import looks, misplaced
+from lextables.sources.transfer import (
+    CLIENT,
+    Client,
+    Digests,
+    DownloadFailed,
+    Part,
+    WrongContent,
+    chunks,
+    download,
+    kind,
+)
 
-# What `Provenance.obtained_from` says of a mirror.
-MIRROR = "mirror"
+MIRROR = "mirror"  # `Provenance.obtained_from` of a file from a mirror
+# First bytes of files that hold no data.
+NO_DATA = {
+    b"<!doctype html": "a web page, such as one that asks to log in",
+    b"<html": "a web page, such as one that asks to log in",
+    b"version https://git-lfs": "a pointer of Git LFS, which holds no data",
+}
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a fetched file is, as written to ``<file>.json`` beside it.
+    """Provenance of a fetched file, as written to ``<file>.json``.
 
-    ``obtained_from`` is an address, or the word ``mirror``: a folder's path would differ between
-    machines.  ``digest`` is always a SHA-256.
+    ``obtained_from`` is an address or ``mirror``, because a folder's path differs between machines.
+    ``digest`` is a SHA-256.
     """
 
     source: str
@@ -40,8 +53,8 @@ class Provenance:
 
 
 @dataclass(frozen=True)
-class ByHand:
-    """A file that no program can fetch: what it is, and what a person does to get it."""
+class ManualDownload:
+    """A file that must be downloaded manually, with instructions."""
 
     source: str
     file: str
@@ -51,31 +64,33 @@ class ByHand:
 
     @property
     def sentence(self) -> str:
-        """The reason, for a table's reader or an error."""
-        return f"{self.source}/{self.file} is fetched by hand: {self.instructions}"
+        """The reason, for a table or an error message."""
+        return f"{self.source}/{self.file} must be downloaded manually: {self.instructions}"
 
 
 class NotFetched(BadInput):
-    """Raised for a gated file that is in no mirror; ``record`` has the instructions."""
+    """A file must be downloaded manually and is in no mirror; ``record`` has the instructions."""
 
-    def __init__(self, record: ByHand) -> None:
+    def __init__(self, record: ManualDownload) -> None:
         self.record = record
         place = f"put it at <folder>/{record.source}/{record.file} and set mirror to that folder"
         super().__init__(record.sentence, do=place)
 
 
-class NoRoom(BadInput):
-    """Raised when the disk is too small for a file; the next file would fare no better."""
+class DiskFull(BadInput):
+    """The disk is too small for a file."""
 
 
-def by_hand(wanted: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]) -> ByHand | None:
-    """The instructions for ``wanted`` where it has no address and no mirror has it, else None.
+def manual_download(
+    wanted: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
+) -> ManualDownload | None:
+    """Return the instructions for ``wanted`` if it has no address and is in no mirror, else None.
 
-    Looks at names only, so that a run can be planned before anything is read.
+    Only file names are checked, so that a run can be planned without reading files.
     """
     if wanted.addresses or not wanted.instructions or in_mirror(wanted, mirrors, variants):
         return None
-    return ByHand(wanted.source, wanted.file, wanted.licence, wanted.homepage, wanted.instructions)
+    return ManualDownload(wanted.source, wanted.file, wanted.licence, wanted.homepage, wanted.instructions)
 
 
 def fetch(
@@ -88,30 +103,29 @@ def fetch(
     free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     say: Callable[[str], None] = print,
 ) -> Provenance:
-    """Bring ``wanted`` to ``destination``, write ``<destination>.json`` beside it, and return its content.
+    """Fetch ``wanted`` to ``destination`` and write and return its provenance, ``<destination>.json``.
 
-    Mirror folders come first, and a file there may be any of the allowed ``variants``; then, where the
-    published bytes are allowed, each address in order.  ``free`` returns the free bytes of a folder's disk.
+    Mirror folders are searched first, for any of the allowed ``variants``.  If the published bytes are
+    allowed, the addresses are tried next, in order.  ``free`` returns the free bytes of a folder's disk.
 
-    Raises `BadInput` when a mirror's file is none of these or every address fails, `NoRoom` when the
-    disk is too small, and `NotFetched` when the file is gated.  ``destination`` then keeps what it held
-    before.
+    Raises `BadInput` if the mirror's file is no allowed variant or every address fails, `DiskFull`, and
+    `NotFetched` if the file must be downloaded manually.  ``destination`` is then unchanged.
     """
     destination, allowed = Path(destination), tuple(variants)
     destination.parent.mkdir(parents=True, exist_ok=True)
     candidates = wanted.among(allowed)
 
-    def room(needed: int) -> None:
+    def check_space(needed: int) -> None:
         if needed > (have := free(destination.parent)):
             where = f"the disk of {destination.parent} has {have:,}"
-            raise NoRoom(f"{wanted.name} needs {needed:,} bytes more, and {where}", do="free some space")
+            raise DiskFull(f"{wanted.name} needs {needed:,} bytes more, and {where}", do="free some space")
 
-    if found := _in_mirror(wanted, mirrors, candidates):
-        say(f"{wanted.name}: {found.stat().st_size:,} bytes from the mirror")
-        room(found.stat().st_size)
-        candidate, digests = _copy(wanted, found, candidates, destination)
+    if mirrored := _in_mirror(wanted, mirrors, candidates):
+        say(f"{wanted.name}: {mirrored.stat().st_size:,} bytes from the mirror")
+        check_space(mirrored.stat().st_size)
+        candidate, digests = _copy(wanted, mirrored, candidates, destination)
         place = MIRROR
-    elif record := by_hand(wanted, mirrors, allowed):
+    elif record := manual_download(wanted, mirrors, allowed):
         raise NotFetched(record)
     else:
         candidate = next((c for c in candidates if c.variant in PUBLISHED), None)
@@ -119,7 +133,7 @@ def fetch(
             folders = ", ".join(map(str, mirrors)) or "a mirror, for none is set"
             what = f"{wanted.name} ({' or '.join(allowed)}) is not in {folders}"
             raise BadInput(what, do=f"put it there as {wanted.name}")
-        place, digests = _from_addresses(wanted, candidate, destination, mirrors, room, client, say)
+        place, digests = _from_addresses(wanted, candidate, destination, mirrors, check_space, client, say)
     provenance = Provenance(
         source=wanted.source,
         file=wanted.file,
@@ -134,24 +148,24 @@ def fetch(
     )
     text = json.dumps(asdict(provenance), indent=2, ensure_ascii=False) + "\n"
     write_text(destination.with_name(f"{destination.name}.json"), text)
-    Part.of(destination).forget()
+    Part.of(destination).remove()
     _state_licence(wanted, destination, say)
     return provenance
 
 
-def kept(
+def fetched_before(
     wanted: SourceFile, destination: str | Path, variants: Iterable[str] = PUBLISHED
 ) -> Provenance | None:
-    """Return the provenance of what an earlier `fetch` left at ``destination``, if it is still that.
+    """Return the provenance of the file that an earlier `fetch` wrote to ``destination``.
 
-    None where there is nothing, where its bytes are not those of its provenance, or where the registry
-    has come to say something else of them.
+    None if there is no file, if its bytes are not those of its provenance, or if the registry has a different
+    entry for them now.
     """
     destination = Path(destination)
-    beside = destination.with_name(f"{destination.name}.json")
-    if not (destination.is_file() and beside.is_file()):
+    record_file = destination.with_name(f"{destination.name}.json")
+    if not (destination.is_file() and record_file.is_file()):
         return None
-    record = Provenance(**json.loads(beside.read_text(encoding="utf-8")))
+    record = Provenance(**json.loads(record_file.read_text(encoding="utf-8")))
     candidates = wanted.among(variants)
     digests = Digests({kind(c.digest) for c in candidates if c.digest}, destination.stat().st_size)
     for data in chunks(destination):
@@ -161,94 +175,93 @@ def kept(
     return record if same and digests.of("sha256") == record.digest else None
 
 
-def standing(
+def content_key(
     wanted: SourceFile,
     mirrors: Sequence[str | Path],
     variants: Iterable[str],
     fetched: Mapping[str, Any] | None,
     digest: Callable[[Path], str],
 ) -> str:
-    """Say which bytes a fetch would bring now, so that other ones in a mirror's first place are fetched anew.
+    """Return a key of the bytes that a fetch would bring now; a file is fetched again when its key changes.
 
-    ``fetched`` is the provenance of the file that is here, if it is; ``digest`` gives a file's SHA-256.  A
-    place is no setting of the result: the same bytes in another one, or a mirror that is gone, change
-    nothing.
+    ``fetched`` is the provenance of the file fetched before, if there is one; ``digest`` returns a file's
+    SHA-256.  The key depends on the bytes only: moving or removing a mirror does not change it.
     """
     candidates = wanted.among(variants)
-    found = _in_mirror(wanted, mirrors, candidates)
-    if found and (bytes_there := digest(found)) != (fetched or {}).get("digest"):
-        return bytes_there
+    mirrored = _in_mirror(wanted, mirrors, candidates)
+    if mirrored and (mirror_digest := digest(mirrored)) != (fetched or {}).get("digest"):
+        return mirror_digest
     if fetched and fetched["obtained_from"] == MIRROR:
         return fetched["digest"]
     return " or ".join(candidate.pin for candidate in candidates)
 
 
 def in_mirror(wanted: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]) -> bool:
-    """Whether a mirror has a file of the name of an allowed variant; its bytes are not looked at."""
+    """Return whether a mirror has a file with the name of an allowed variant; its bytes are not read."""
     return _in_mirror(wanted, mirrors, wanted.among(variants)) is not None
 
 
 def _in_mirror(
     wanted: SourceFile, mirrors: Sequence[str | Path], candidates: Iterable[Candidate]
 ) -> Path | None:
-    """The first file that bears a candidate's name in a mirror folder."""
+    """Return the first file in a mirror that has the name of a candidate."""
     places = (Path(mirror, wanted.source, c.named) for mirror in mirrors for c in candidates)
     return next((place for place in places if place.is_file()), None)
 
 
 def _copy(
-    wanted: SourceFile, found: Path, candidates: Iterable[Candidate], destination: Path
+    wanted: SourceFile, mirrored: Path, candidates: Iterable[Candidate], destination: Path
 ) -> tuple[Candidate, Digests]:
-    """Copy a mirror's file and return which candidate it is.
+    """Copy a mirror's file and return the matching candidate.
 
-    A copy and not a link: what a later step does to the results must not reach the mirror.
+    No link, because later changes to the results must not reach the mirror.
     """
     pinned = [c for c in wanted.candidates if c.digest]
-    digests = Digests({kind(c.digest) for c in pinned}, found.stat().st_size)
+    digests = Digests({kind(c.digest) for c in pinned}, mirrored.stat().st_size)
     with replacing(destination) as temporary:
         with temporary.open("wb") as out:
-            for data in chunks(found):
+            for data in chunks(mirrored):
                 out.write(data)
                 digests.update(data)
         candidate = next((c for c in candidates if _is(c, digests)), None)
         if candidate is None:
             other = next((c for c in pinned if _is(c, digests)), None)
-            raise _stranger(wanted, found, digests, candidates, other)
+            raise _wrong_file(wanted, mirrored, digests, candidates, other)
     return candidate, digests
 
 
 def _is(candidate: Candidate, digests: Digests) -> bool:
-    """Whether bytes are the candidate's: by size, then by digest, where these are registered."""
+    """Return whether size and digest match those of the candidate that are registered."""
     if candidate.size not in (None, digests.bytes):
         return False
     return candidate.digest is None or digests.of(kind(candidate.digest)) == candidate.digest
 
 
-def _stranger(
+def _wrong_file(
     wanted: SourceFile,
-    found: Path,
+    mirrored: Path,
     digests: Digests,
     allowed: Iterable[Candidate],
     other: Candidate | None,
 ) -> BadInput:
-    """The error for a mirror's file that is no allowed candidate; ``other`` is the variant that it is."""
+    """Return the error for a mirror's file that is no allowed candidate; ``other`` is its variant, if any."""
     if other:
         return BadInput(
             f"this is the variant {other.variant!r} of {wanted.name}, which this run may not use",
-            where=str(found),
+            where=str(mirrored),
         )
-    if seen := looks(found):
-        what, do = f"this is {seen}, and not {wanted.name}", "put the published file in its place"
-        return BadInput(what, where=str(found), do=do)
+    if kind_of_file := _no_data(mirrored):
+        what, do = f"this is {kind_of_file}, and not {wanted.name}", "put the published file in its place"
+        return BadInput(what, where=str(mirrored), do=do)
     sizes = [c.size for c in wanted.candidates if c.variant in PUBLISHED and c.size]
     if sizes and digests.bytes < min(sizes):
         what = f"{digests.bytes:,} bytes, where {wanted.name} as published has {min(sizes):,}"
-        return BadInput(what, where=str(found), do="copy or fetch it again")
+        return BadInput(what, where=str(mirrored), do="copy or fetch it again")
     known = ", ".join(c.pin for c in allowed)
     return BadInput(
         f"{digests.bytes:,} bytes with digest {digests.of('sha256')} are none of those registered for"
         f" {wanted.name} ({known})",
-        where=str(found),
+        where=str(mirrored),
         do="replace the file by the published one, or declare a variant in the registry",
     )
 
@@ -258,40 +271,42 @@ def _from_addresses(
     release: Candidate,
     destination: Path,
     mirrors: Sequence[str | Path],
-    room: Callable[[int], None],
+    check_space: Callable[[int], None],
     client: Client,
     say: Callable[[str], None],
 ) -> tuple[str, Digests]:
-    """Bring the release from the first address that has it; return that address."""
-    part, faults = Part.of(destination), {}
+    """Download from the first address that has the file; return this address and the digests."""
+    part, failures = Part.of(destination), {}
     kinds = {kind(release.digest)} if release.digest else set()
     size = f"{release.size:,} bytes" if release.size is not None else "size not known"
     for address in wanted.addresses:
         say(f"{wanted.name}: {size} from {address}")
         try:
-            digests = download(address, part, size=release.size, kinds=kinds, room=room, client=client)
+            digests = download(
+                address, part, size=release.size, kinds=kinds, check_space=check_space, client=client
+            )
             if release.digest and (got := digests.of(kind(release.digest))) != release.digest:
-                raise OtherBytes(f"sent bytes with digest {got} where the registry has {release.digest}")
-        except Refused as fault:
-            if isinstance(fault, OtherBytes):
-                part.forget()
-            faults[address] = fault
-            say(f"{wanted.name}: {address} {fault}")
+                raise WrongContent(f"sent bytes with digest {got} where the registry has {release.digest}")
+        except DownloadFailed as failure:
+            if isinstance(failure, WrongContent):
+                part.remove()
+            failures[address] = failure
+            say(f"{wanted.name}: {address} {failure}")
         else:
             os.replace(part.path, destination)
             return address, digests
-    reasons = ", and ".join(f"{address} {fault}" for address, fault in faults.items())
+    reasons = ", and ".join(f"{address} {failure}" for address, failure in failures.items())
     what = f"{wanted.name} could not be fetched: {reasons}"
-    if any(isinstance(fault, OtherBytes) for fault in faults.values()):
+    if any(isinstance(failure, WrongContent) for failure in failures.values()):
         do = f"see {wanted.homepage}, and correct the registry only if the publication has changed"
         raise BadInput(what, do=do)
     place = f"put the file at <folder>/{wanted.name} and set mirror to that folder"
-    do = misplaced(wanted.source, wanted.file, mirrors) or f"try again later, or {place}"
-    raise NotNow(what, do=do)
+    do = _misplaced(wanted.source, wanted.file, mirrors) or f"try again later, or {place}"
+    raise BadInput(what, do=do)
 
 
 def _state_licence(wanted: SourceFile, destination: Path, say: Callable[[str], None]) -> None:
-    """Say a source's licence and citation when its first file has come, and leave them in its folder."""
+    """Report a source's licence and citation once and write them to its folder."""
     folder = destination.parents[len(PurePosixPath(wanted.file).parts) - 1]
     text = f"{wanted.title}\nLicence: {wanted.licence}\nPlease cite: {wanted.citation}\n{wanted.homepage}\n"
     try:
@@ -300,3 +315,28 @@ def _state_licence(wanted: SourceFile, destination: Path, say: Callable[[str], N
     except FileExistsError:
         return
     say(text.rstrip())
+
+
+def _no_data(path: Path) -> str:
+    """Describe a file that holds no data by its first bytes; return "" for any other file."""
+    with path.open("rb") as file:
+        start = file.read(512).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if not start:
+        return "an empty file"
+    return next((kind_of_file for mark, kind_of_file in NO_DATA.items() if start.startswith(mark)), "")
+
+
+def _misplaced(source: str, file: str, mirrors: Sequence[str | Path]) -> str:
+    """Return a hint if a mirror seems to have ``<source>/<file>`` in another place or unpacked, else ""."""
+    name = Path(file).name
+    for mirror in map(Path, mirrors):
+        if (mirror / source / file).is_dir():
+            return f"{mirror / source / file} is a folder: put the file itself there, as it was published"
+        for place in (mirror / name, mirror.parent / source / name):
+            if place.is_file():
+                return f"{place} has its name: move it to {mirror / source / file}"
+        folder = mirror / source
+        siblings = sorted(folder.iterdir()) if folder.is_dir() else []
+        if similar := [path for path in siblings if path.suffix == Path(name).suffix and path.is_file()]:
+            return f"rename {similar[0]} to {name} if it is that"
+    return ""

@@ -1,7 +1,7 @@
-"""The registry of sources: what was published where, how large it is, and what its digest is.
+"""The registry of sources: addresses, sizes and digests of the published files.
 
-``resources/sources.yaml`` maps a source to a `Source`.  `load` reads and checks it; `resolve` returns
-one file of it as a `SourceFile`, with every pattern filled in, which is all that fetching needs.
+``resources/sources.yaml`` maps source names to `Source` entries.  `load` reads and checks it; `resolve`
+returns one file as a `SourceFile`, with patterns filled in.
 """
 
 import re
@@ -18,7 +18,7 @@ from lextables.pipeline.redaction import redacted
 from lextables.pipeline.registry import content
 
 RELEASE = "release"
-# What an address gives where no digest is registered: nothing tells these bytes from any others.
+# The variant of bytes from an address without a registered digest: they cannot be verified.
 UNVERIFIED = "unverified"
 PUBLISHED = (RELEASE, UNVERIFIED)
 SAMPLE = "sample"
@@ -27,7 +27,7 @@ Digest = Annotated[str, Field(pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|g
 Address = Annotated[str, Field(pattern=r"^https?://[^\s/@]+(/\S*)?$")]
 Text = Annotated[str, Field(min_length=1)]
 SourceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-STEP = r"([\w-]|\{[a-z]+\})([\w.-]|\{[a-z]+\})*"  # a file or folder; none that starts with a dot
+STEP = r"([\w-]|\{[a-z]+\})([\w.-]|\{[a-z]+\})*"  # a file or folder name; no leading dot
 FileName = Annotated[str, Field(pattern=f"^{STEP}(/{STEP})*$")]
 
 FIELD_VALUE = "[A-Za-z0-9-]+"
@@ -35,13 +35,13 @@ NAMES = "name files by letters, digits, '_', '-', '.', '{field}' and '/', and so
 
 
 class Entry(BaseModel):
-    """A mapping of the registry: no unknown keys, no coercion, no changes after loading."""
+    """A mapping of the registry: no unknown keys, no type conversion, immutable."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Variant(Entry):
-    """Bytes that may stand in for the published ones, and whether numbers from them are comparable."""
+    """Bytes that may replace the published ones, and whether results from them are comparable."""
 
     comparable: bool = Field(description="true where numbers may be compared with the paper's, else false")
     note: Text = Field(description="a sentence that says how these bytes differ from the published ones")
@@ -59,13 +59,13 @@ class Variant(Entry):
 
 
 class Gated(Entry):
-    """Data that no program can fetch."""
+    """Data that must be downloaded manually."""
 
     instructions: Text = Field(description="what a person does to get the file")
 
 
 class File(Entry):
-    """One published file, or, with fields such as ``{volume}`` in its name, a pattern of files."""
+    """A published file, or a pattern of files if its name has fields such as ``{volume}``."""
 
     addresses: list[Address] = Field([], description="a list of http(s) addresses, tried in order")
     size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
@@ -79,7 +79,7 @@ class File(Entry):
 
     @property
     def released(self) -> bool:
-        """Whether the file itself was published; one derived from published files has variants only."""
+        """Whether the file itself was published; a derived file has variants only."""
         return bool(self.digest or self.unpinned)
 
     @model_validator(mode="after")
@@ -101,7 +101,7 @@ class File(Entry):
 
 
 class Source(Entry):
-    """One publisher's data under one licence."""
+    """A publisher's data under one licence."""
 
     title: Text = Field(description="a title")
     licence: Text = Field(description="the licence as the source states it")
@@ -125,10 +125,10 @@ ADAPTER = TypeAdapter(Registry)
 
 @dataclass(frozen=True)
 class Candidate:
-    """Bytes that a file may have: the published ones, or a declared variant.
+    """Possible bytes of a file: the published ones or a declared variant.
 
-    The published ones are the ``release`` where a digest tells them, and else ``unverified``: a file of
-    that name, which may be anything, so that no number from it is comparable.
+    Published bytes with a digest are the ``release``.  Without one they are ``unverified``, and results from
+    them are not comparable.
     """
 
     variant: str
@@ -140,13 +140,13 @@ class Candidate:
 
     @property
     def pin(self) -> str:
-        """The variant and what pins it, as a person reads it."""
+        """The variant and its digest, for messages."""
         return f"{self.variant} {self.digest or 'without a digest'}"
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of one source, with no pattern left in it."""
+    """A file of a source, with its pattern filled in."""
 
     source: str
     file: str
@@ -160,70 +160,71 @@ class SourceFile:
 
     @property
     def name(self) -> str:
-        """``<source>/<file>``, which is also its place in a mirror."""
+        """``<source>/<file>``, which is also the path in a mirror."""
         return f"{self.source}/{self.file}"
 
     def among(self, variants: Iterable[str]) -> tuple[Candidate, ...]:
-        """The candidates that ``variants`` allows, pinned ones first: they alone can be told apart."""
+        """Return the candidates of ``variants``, those with a digest first: only they can be identified."""
         allowed = set(variants)
         return tuple(
             sorted((c for c in self.candidates if c.variant in allowed), key=lambda c: c.digest is None)
         )
 
     def variants_for(self, data: str) -> list[str]:
-        """The variants that a run with ``data: sample`` or ``data: release`` may use."""
+        """Return the variants that a run with ``data: sample`` or ``data: release`` may use."""
         return [c.variant for c in self.candidates if (c.variant == SAMPLE) == (data == SAMPLE)]
 
 
 def load(path: str | Path, *papers: str | Path) -> Registry:
-    """Read and check the registry at ``path``, and what ``papers`` bring under the key `sources`.
+    """Read and check the registry at ``path`` and the key `sources` of the files ``papers``.
 
-    Raises `BadInput` naming the file, the key, the value and what is allowed there, or the source that two
-    files name.
+    Raises `BadInput` with file, key, value and the allowed values, or with a source that two files define.
     """
-    found = _entries(path, content(path))
-    named_in = dict.fromkeys(found, path)
+    registry = _entries(path, content(path))
+    defined_in = dict.fromkeys(registry, path)
     for paper in papers:
-        held = content(paper)
-        own = held.get("sources") if isinstance(held, dict) else None
+        mapping = content(paper)
+        own = mapping.get("sources") if isinstance(mapping, dict) else None
         for name, entry in _entries(paper, own or {}).items():
-            if name in found:
-                raise BadInput(f"the source {name!r} is in {Path(named_in[name]).name} too", where=str(paper))
-            found[name], named_in[name] = entry, paper
-    return found
+            if name in registry:
+                raise BadInput(
+                    f"the source {name!r} is in {Path(defined_in[name]).name} too", where=str(paper)
+                )
+            registry[name], defined_in[name] = entry, paper
+    return registry
 
 
-def _entries(path: str | Path, held: Any) -> Registry:
+def _entries(path: str | Path, mapping: Any) -> Registry:
     try:
-        return ADAPTER.validate_python(held)
+        return ADAPTER.validate_python(mapping)
     except ValidationError as error:
         raise _sentence(error, path) from error
 
 
 def _sentence(invalid: ValidationError, path: str | Path) -> BadInput:
-    """The first fault of ``invalid`` in one sentence."""
-    fault = invalid.errors()[0]
-    steps = [str(step) for step in fault["loc"] if step != "[key]"]
+    """Return the first error of ``invalid``."""
+    first = invalid.errors()[0]
+    steps = [str(step) for step in first["loc"] if step != "[key]"]
     where = ", ".join([str(path), " > ".join(steps)] if steps else [str(path)])
-    entry, what = _entry_at(steps), f"{redacted(repr(fault['input'])):.80} is not allowed"
-    if fault["loc"][-1:] == ("[key]",):
+    entry, what = _entry_at(steps), f"{redacted(repr(first['input'])):.80} is not allowed"
+    if first["loc"][-1:] == ("[key]",):
         return BadInput(f"the name {what}", where=where, do=NAMES)
-    match fault["type"]:
+    match first["type"]:
         case "value_error":
-            return BadInput(str(fault["ctx"]["error"]), where=where)
+            return BadInput(str(first["ctx"]["error"]), where=where)
         case "extra_forbidden":
             known = ", ".join(entry.model_fields)
             return BadInput(f"the key {steps[-1]!r} is not known", where=where, do=f"use one of {known}")
         case "missing":
             wanted = entry.model_fields[steps[-1]].description
             return BadInput(f"the key {steps[-1]!r} is missing", where=where, do=f"give {wanted}")
-    # A fault below a key, such as one address of a list, is answered by what the key takes.
+    # For an error below a key, such as an address in a list, the allowed values are those of the key.
     keys = [entry.model_fields[step] for step in steps[:-3:-1] if step in entry.model_fields]
     return BadInput(what, where=where, do=f"give {keys[0].description if keys else 'a mapping'}")
 
 
 def _entry_at(steps: list[str]) -> type[Entry]:
-    """The model whose key the path ``steps`` ends in, or ends below."""
+    """Return the model that has the last key of the path ``steps``."""
     match steps:
         case [_, "files", _, "variants", _, _, *_]:
             return Variant
@@ -237,21 +238,21 @@ def _entry_at(steps: list[str]) -> type[Entry]:
 def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFile:
     """Return ``file`` of ``source``, with the fields of its pattern filled in.
 
-    Raises `BadInput` naming what there is when the registry has no such source or file.
+    Raises `BadInput` with the known names if the registry has no such source or file.
     """
     if source not in registry:
         raise BadInput(f"there is no source {source!r}", do=f"use one of {', '.join(registry)}")
     entry = registry[source]
-    # An exact name goes before a pattern that it would fit as well.
+    # An exact name has priority over a matching pattern.
     for name in sorted(entry.files, key=lambda name: name != file):
         if match := re.fullmatch(file_regex(name, named=True), file):
             break
     else:
         known = ", ".join(entry.files)
         raise BadInput(f"the source {source!r} has no file {file!r}", do=f"use one of {known}")
-    found, values = entry.files[name], match.groupdict()
-    variant, comparable, note = _published(found)
-    published = Candidate(variant, file, found.size, found.digest, comparable, note)
+    entry_file, values = entry.files[name], match.groupdict()
+    variant, comparable, note = _published(entry_file)
+    published = Candidate(variant, file, entry_file.size, entry_file.digest, comparable, note)
     return SourceFile(
         source=source,
         file=file,
@@ -259,9 +260,9 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         licence=entry.licence,
         citation=entry.citation,
         homepage=entry.homepage,
-        addresses=tuple(address.format(**values) for address in found.addresses),
-        instructions=found.gated.instructions.strip() if found.gated else None,
-        candidates=(published,) * found.released
+        addresses=tuple(address.format(**values) for address in entry_file.addresses),
+        instructions=entry_file.gated.instructions.strip() if entry_file.gated else None,
+        candidates=(published,) * entry_file.released
         + tuple(
             Candidate(
                 variant,
@@ -271,27 +272,27 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
                 v.comparable,
                 v.note,
             )
-            for variant, v in found.variants.items()
+            for variant, v in entry_file.variants.items()
             if not v.digests or file in v.digests
         ),
     )
 
 
 def _published(file: File) -> tuple[str, bool, str]:
-    """The variant of the bytes that are published, whether they are comparable, and the note on them.
+    """Return variant, comparability and note of the published bytes.
 
-    Without a digest nothing says that they are what the paper had; of some it is known that they are not.
+    They are comparable if they have a digest and are not known to differ from the paper's data.
     """
     pinned = file.digest is not None
     note = file.unpinned or file.differs or ""
     return RELEASE if pinned else UNVERIFIED, pinned and not file.differs, note
 
 
-def words(registry: Mapping[str, Source], names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return what the registry says of the sources ``names`` and of their files' variants, as plain values.
+def registry_texts(registry: Mapping[str, Source], names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the texts of the sources ``names`` that pages show.
 
-    {`<source>`: its title, licence, citation and homepage; `<source>/<file>`: {variant: its `comparable` and
-    `note`}}: what pages show, and no other result hangs on.
+    {``<source>``: its title, licence, citation and homepage; ``<source>/<file>``: {variant: its
+    ``comparable`` and ``note``}}.
     """
     texts = {"title", "licence", "citation", "homepage"}
     return {source: registry[source].model_dump(include=texts) for source in names} | {
@@ -307,23 +308,23 @@ def words(registry: Mapping[str, Source], names: Iterable[str]) -> dict[str, dic
     }
 
 
-def reworded(
-    records: Iterable[Mapping[str, Any]], said: Mapping[str, Mapping[str, Any]]
+def with_registry_texts(
+    records: Iterable[Mapping[str, Any]], texts: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return provenance ``records`` in the registry's words of today, `words`, where it has any for them."""
-    found = []
+    """Return provenance ``records`` updated with the registry's current ``texts`` (`registry_texts`)."""
+    updated = []
     for record in records:
         place = f"{record['source']}/{record['file']}"
         name = min(
-            (n for n in said if re.fullmatch(file_regex(n), place)), key=lambda n: n != place, default=""
+            (n for n in texts if re.fullmatch(file_regex(n), place)), key=lambda n: n != place, default=""
         )
-        of_source, of_file = said.get(record["source"], {}), said.get(name, {})
-        found.append(dict(record) | of_source | of_file.get(record["variant"], {}))
-    return found
+        source, variants = texts.get(record["source"], {}), texts.get(name, {})
+        updated.append(dict(record) | source | variants.get(record["variant"], {}))
+    return updated
 
 
 def file_regex(name: str, named: bool = False) -> str:
-    """The regular expression of a file name or pattern; ``named`` gives each field a group."""
+    """Return the regular expression of a file name or pattern; ``named`` makes each field a named group."""
     parts = []
     for text, field, _, _ in string.Formatter().parse(name):
         parts.append(re.escape(text))

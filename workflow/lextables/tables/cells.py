@@ -1,4 +1,4 @@
-"""From computed cells to a table: each published cell beside ours, with a verdict and a reason.
+"""From computed cells to the lines of a table: published and reproduced values, verdicts and reasons.
 
 Verdicts: **match** (equal at the published precision, or the same words), **off** (different; ``difference``
 is ours less the published value), **not run** (with the reason).  Trained or sampled rows are compared with
@@ -8,11 +8,11 @@ verdict: it is computed on the same test units as the published score, so it wou
 clearly worse systems.  Cells without a published counterpart, and all cells from data that are not comparable
 with the paper's, are in ``ours`` without a verdict.
 
-``reason`` holds whatever else explains a cell: a prediction interval too wide to tell published values apart,
-the cell's own reason, and why it is off.
+``reason`` explains a cell: a prediction interval too wide to tell published values apart, the cell's own
+reason, and why it is off.
 
 ``baselines`` names the baselines of the table that score at least as high as a published value.  It describes
-the published value and is no part of the verdict: an exact reproduction of such a value is a full match.
+the published value and does not affect the verdict.
 """
 
 import csv
@@ -41,19 +41,19 @@ NOTHING = "a model that answers nothing"
 
 @dataclass(frozen=True)
 class Score:
-    """Which score of its runs a cell shows, and in which contest (`comparison`).
+    """A score of a system's runs, and how systems are compared by it (`comparison`).
 
-    ``contest`` names the measure that systems are compared by, and ``system`` the system, both as the reader
-    sees them.  ``metric`` and ``group`` are as in `units.UNITS`; their values times ``scale`` are in the
-    table's unit.  ``units`` is the kind of test unit, in the plural (`queries`).  ``lower``: a lower score is
-    better.
+    ``measure`` is what systems are compared by and ``system`` the system, both named as in the table.
+    ``metric`` and ``group`` are as in `scores.parquet` and `units.parquet`; their values times ``scale`` are
+    in the table's unit.  ``units`` is the kind of test unit, in the plural (`queries`).  ``lower``: a lower
+    score is better.
     """
 
-    contest: str
+    measure: str
     system: str
     metric: str
-    group: str
-    units: str
+    group: str = "all"
+    units: str = "examples"
     scale: float = 1
     lower: bool = False
 
@@ -118,13 +118,13 @@ def build(
     comparable: bool,
     why_off: Callable[[str, str], str] = lambda row, column: "",
 ) -> list[Line]:
-    """Set computed cells beside published ones: the paper's rows in its order, then our own.
+    """Return the lines of a table: the paper's rows in its order, then additional rows.
 
-    ``comparable`` says whether the data are the paper's, where a cell does not say it of its own; if not,
-    values go to `ours` without a verdict.  ``why_off`` explains a (row, column) that is off.
+    ``comparable`` says whether the data are the paper's (a cell may override it); if not, values go to `ours`
+    without a verdict.  ``why_off`` returns the explanation of a (row, column) that is off.
 
-    A table may not leave out what the paper printed: raises BadInput for a published cell that is not
-    computed, and ValueError for one with neither a value nor a reason, or when two cells have one place.
+    Raises BadInput for a published cell that is not computed, and ValueError for one with neither a value nor
+    a reason, and for two computed cells at the same row and column.
     """
     computed: dict[tuple[str, str], Cell] = {}
     for cell in cells:
@@ -132,18 +132,18 @@ def build(
             raise ValueError(f"two computed cells at row {cell.row!r}, column {cell.column!r}")
     decimals = {cell.column: cell.decimals for cell in reversed(published) if cell.decimals is not None}
     places = {(cell.row, cell.column) for cell in published}
-    # A cell of our own in a printed row, such as a stricter reading, stands right after the printed one.
+    # An additional cell of a published row, such as a strict reading, follows the published cell.
     following: dict[tuple[str, str], list[Cell]] = {}
-    own: list[Cell] = []
-    group, row = own, ""
+    additional: list[Cell] = []
+    group, row = additional, ""
     for place, cell in computed.items():
         if place in places:
             group, row = following.setdefault(place, []), cell.row
         elif cell.row != row:
-            group, row = own, cell.row
+            group, row = additional, cell.row
         if place not in places:
             group.append(cell)
-    rivals = _rivals(published, computed)
+    numbers = _published_numbers(published, computed)
     baselines = [
         cell for cell in computed.values() if cell.baseline and cell.measure and _is_number(cell.value)
     ]
@@ -155,50 +155,48 @@ def build(
             raise _not_computed(printed, computed)
         if cell.value is None and not cell.reason:
             raise ValueError(f"no value and no reason for row {printed.row!r}, column {printed.column!r}")
-        the_papers = comparable if cell.comparable is None else cell.comparable
-        lines.append(
-            _beside(printed, cell, rivals[_contest(cell)], baselines, why_off)
-            if the_papers
-            else _apart(printed, cell)
-        )
-        lines += [_own(cell, decimals) for cell in following[place]]
-    return lines + [_own(cell, decimals) for cell in own]
+        if comparable if cell.comparable is None else cell.comparable:
+            line = _compared_line(printed, cell, numbers[_compared_by(cell)], baselines, why_off)
+        else:
+            line = _line_of_other_data(printed, cell)
+        lines += [line, *(_additional_line(cell, decimals) for cell in following[place])]
+    return lines + [_additional_line(cell, decimals) for cell in additional]
 
 
 def _not_computed(printed: PublishedCell, computed: Iterable[tuple[str, str]]) -> BadInput:
-    """Say which rows, or which columns of the row, there are, those most like the published one first."""
+    """The error for a published cell that is not computed; it names the most similar rows or columns."""
     columns = [column for row, column in computed if row == printed.row]
     kind, name = ("column", printed.column) if columns else ("row", printed.row)
-    known = list(dict.fromkeys(columns or (row for row, _ in computed)))
-    known = difflib.get_close_matches(name, known, n=MAX_NAMED, cutoff=0)
+    names = list(dict.fromkeys(columns or (row for row, _ in computed)))
+    names = difflib.get_close_matches(name, names, n=MAX_NAMED, cutoff=0)
     of = f" of row {printed.row!r}" if columns else ""
     return BadInput(
         f"{printed.table} computes no {kind} {name!r}{of}",
         where="published values",
-        do=f"write one of its {kind}s, such as {', '.join(map(repr, known))}"
-        if known
+        do=f"write one of its {kind}s, such as {', '.join(map(repr, names))}"
+        if names
         else "check the `rows` of its entry",
     )
 
 
-def _contest(cell: Cell) -> tuple[bool, str]:
-    """What a printed cell is compared with others in: its measure, or its column where it is no score."""
+def _compared_by(cell: Cell) -> tuple[bool, str]:
+    """What published values are compared by: the measure, or the column of values that are no scores."""
     return (True, cell.measure) if cell.measure else (False, cell.column)
 
 
-def _rivals(
+def _published_numbers(
     published: Iterable[PublishedCell], computed: Mapping[tuple[str, str], Cell]
 ) -> dict[tuple[bool, str], list[float]]:
-    """{contest: the numbers printed in it}."""
-    found: dict[tuple[bool, str], list[float]] = defaultdict(list)
+    """{measure or column (`_compared_by`): its published numbers}."""
+    numbers: dict[tuple[bool, str], list[float]] = defaultdict(list)
     for printed in published:
         cell = computed.get((printed.row, printed.column))
         if cell is not None and printed.number is not None:
-            found[_contest(cell)].append(printed.number)
-    return found
+            numbers[_compared_by(cell)].append(printed.number)
+    return numbers
 
 
-def _own(cell: Cell, decimals: Mapping[str, int]) -> Line:
+def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
     places = cell.decimals if cell.decimals is not None else decimals.get(cell.column, DECIMALS)
     return Line(
         cell.row, cell.column, "", "", written(cell.value, places), *_intervals(cell, places),
@@ -207,8 +205,8 @@ def _own(cell: Cell, decimals: Mapping[str, int]) -> Line:
     )  # fmt: skip
 
 
-def _apart(published: PublishedCell, cell: Cell) -> Line:
-    """A published cell beside ours from other data than the paper's."""
+def _line_of_other_data(published: PublishedCell, cell: Cell) -> Line:
+    """The line of a published cell whose computed value is from data that are not the paper's."""
     places = published.decimals
     return Line(
         published.row, published.column, published.value, "", written(cell.value, places),
@@ -217,15 +215,15 @@ def _apart(published: PublishedCell, cell: Cell) -> Line:
     )  # fmt: skip
 
 
-def _beside(
+def _compared_line(
     published: PublishedCell,
     cell: Cell,
-    rivals: Sequence[float],
+    numbers: Sequence[float],
     baselines: Iterable[Cell],
     why_off: Callable[[str, str], str],
 ) -> Line:
     places = published.decimals
-    outcome, difference, evidence = verdict(published, cell, rivals)
+    outcome, difference, evidence = verdict(published, cell, numbers)
     why = why_off(published.row, published.column) if outcome == "off" else ""
     return Line(
         published.row, published.column, published.value, written(cell.value, places), "",
@@ -251,10 +249,10 @@ def _joined(*clauses: str) -> str:
     return "; ".join(clause for clause in clauses if clause)
 
 
-def verdict(published: PublishedCell, cell: Cell, rivals: Sequence[float] = ()) -> tuple[Verdict, str, str]:
-    """Return the verdict on a computed cell, its difference if it is off by a number, and the evidence.
+def verdict(published: PublishedCell, cell: Cell, numbers: Sequence[float] = ()) -> tuple[Verdict, str, str]:
+    """Return the verdict on a computed cell, its difference if it is off, and the reason.
 
-    Text is compared by `same_words`.  ``rivals`` are the paper's values for the same measure.
+    Text is compared by `same_words`.  ``numbers`` are the paper's values of the same measure.
     """
     number, value = published.number, cell.value
     if not cell.judged:
@@ -273,7 +271,7 @@ def verdict(published: PublishedCell, cell: Cell, rivals: Sequence[float] = ()) 
     if cell.seeds is None:
         return ("match", "", "") if equal else ("off", difference, "")
     low, high = _prediction(cell)
-    evidence = _too_wide(number, low, high, rivals)
+    evidence = _too_wide(number, low, high, numbers)
     if equal:
         return "match", "", evidence
     return ("near", "", evidence) if low <= number <= high else ("off", difference, evidence)
@@ -299,7 +297,7 @@ def _finite(seeds: Iterable[float]) -> list[float]:
 
 
 def _too_few(seeds: Sequence[float]) -> str:
-    """Why these seeds are too few for a verdict; empty where they are not."""
+    """Why these seeds are too few for a verdict; empty if they are enough."""
     finite = len(_finite(seeds))
     if finite >= MIN_SEEDS:
         return ""
@@ -312,12 +310,12 @@ def _prediction(cell: Cell) -> tuple[float, float]:
     return prediction_interval(_finite(cell.seeds), cell.averages)
 
 
-def _too_wide(number: float, low: float, high: float, rivals: Iterable[float]) -> str:
-    """Whether an interval holds what is printed for other systems too, or is as wide as the value itself."""
-    others = [value for value in rivals if value != number]
-    held = sum(low <= value <= high for value in others)
-    if held:
-        return f"too wide to tell the printed value from {held} of the {len(others)} others printed for it"
+def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) -> str:
+    """Whether an interval contains published values of other systems, or is as wide as the value itself."""
+    others = [value for value in numbers if value != number]
+    inside = sum(low <= value <= high for value in others)
+    if inside:
+        return f"too wide to tell the printed value from {inside} of the {len(others)} others printed for it"
     if not others and (high - low) / 2 > abs(number) / 2:
         return "too wide to say much: it reaches further than half the printed value either way"
     return ""
@@ -344,12 +342,12 @@ def _is_number(value: float | str | None) -> bool:
 
 
 def rounded(value: float, decimals: int) -> float:
-    """Return a number as it stands printed with this many decimals."""
+    """Return a number rounded as it is printed with this many decimals."""
     return float(f"{value:.{decimals}f}")
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts are the same words and numbers, whatever their case, quotes, hyphens and blanks."""
+    """Whether two texts have the same words and numbers; case, quotes, hyphens and blanks are ignored."""
     return _words(one) == _words(other)
 
 
@@ -370,9 +368,10 @@ def written(value: float | str | None, decimals: int | None) -> str:
 
 
 def to_csv(lines: Iterable[Line], note: str = "") -> str:
-    """The table as csv text with the fixed columns.
+    """Return the table as csv text.
 
-    A ``note`` on the data ends the reason of each value that is ours: a row may be read without its table.
+    A ``note`` on the data is appended to the reason of each value in `ours`, since rows are read on their
+    own.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -386,7 +385,7 @@ def to_csv(lines: Iterable[Line], note: str = "") -> str:
 
 
 def from_csv(text: str, note: str = "") -> list[Line]:
-    """Read back what `to_csv` wrote, without the ``note`` on the data."""
+    """Read the text of `to_csv`; the ``note`` on the data is removed."""
     return [
         Line(
             **row

@@ -234,7 +234,7 @@ def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def _logarithmic(axes: Axes, found: Sequence[float]) -> None:
-    """A logarithmic axis with room for these values, its steps as plain numbers."""
+    """A logarithmic axis for these values, with plain numbers."""
     axes.set_xscale("log")
     # Not mathematical text, which the svg would hold as its source.
     steps = [step * 10**power for power in range(10) for step in (1, 3)]
@@ -353,14 +353,14 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
             continue
         printed = next((line.published for line in cells if line.published), "")
         label = textwrap.fill(f"{printed} {row}".strip(), LABEL, break_on_hyphens=True)
-        room = max(len(values), (label.count("\n") + 1) * 1.05)  # a bar is about as high as a line of text
-        first = at + (room - len(values)) / 2
+        height = max(len(values), (label.count("\n") + 1) * 1.05)  # a bar is about as high as a line of text
+        first = at + (height - len(values)) / 2
         for n, (column, text, number) in enumerate(values):
             axes.barh(first + n, number, height=0.8, **looks[column])
             axes.annotate(text, (number, first + n), (3, 0), textcoords="offset points", va="center")
-        middles.append(at + (room - 1) / 2)
+        middles.append(at + (height - 1) / 2)
         names.append(label)
-        at += room + 0.5
+        at += height + 0.5
     axes.set_yticks(middles, names)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(at - 1, -0.7)

@@ -1,4 +1,4 @@
-"""What a room's tables are made from."""
+"""The inputs of a paper's tables."""
 
 import json
 import math
@@ -12,8 +12,7 @@ from typing import Any
 from lextables.papers.registry import Paper, TableEntry
 from lextables.pipeline import not_run
 from lextables.pipeline.dataset import Row, read
-from lextables.sources.registry import reworded
-from lextables.tables.cells import Score
+from lextables.sources.registry import with_registry_texts
 from lextables.tables.published import PublishedCell
 
 Scores = Mapping[tuple[str, str], tuple[float, int]]
@@ -22,11 +21,13 @@ Units = Mapping[tuple[str, str], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Inputs:
-    """The data sets' folder, the rows of `plan.Plan.rows`, the folder that run folders lie in, and the print.
+    """The inputs of one table.
 
-    ``published`` are the cells of one table, ``name`` its id; ``paper`` is the paper's registry entry.
-    ``beside`` are the other data sets that the table shows, with whether they are the paper's; ``absent`` are
-    those of them that are not here, with the reason.  ``file`` is the user's file that the table shows.
+    ``data`` is the folder of its data set, ``root`` that of the results, and ``rows`` are its
+    `plan.Plan.rows`. ``published`` are its published cells, ``name`` its id, and ``paper`` the registry entry
+    of its paper. ``beside`` are the other data sets that it shows, with whether they are the paper's;
+    ``absent`` are those that are not available, with the reason.  ``file`` is a user's file that the table
+    shows.
     """
 
     data: Path
@@ -51,7 +52,7 @@ class Inputs:
         return {folder: by_name(read(self.root / folder / "scores.parquet")) for folder in sorted(folders)}
 
     def units(self, folder: str) -> Units:
-        """{(metric, group): {unit: what it adds}} of one run."""
+        """{(metric, group): {unit: its contribution}} of one run."""
         found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
         for row in read(self.root / folder / "units.parquet"):
             found[row["metric"], row["group"]][row["unit"]] = row["value"]
@@ -76,8 +77,8 @@ def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[st
 
 
 def provenance(census: Path, words: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The sources in a data set's census, in the registry's words of today (`sources.registry.words`)."""
-    return reworded(json.loads(census.read_text(encoding="utf-8"))["sources"], words)
+    """The sources in a data set's census, in the registry's words of today (`registry_texts`)."""
+    return with_registry_texts(json.loads(census.read_text(encoding="utf-8"))["sources"], words)
 
 
 def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
@@ -88,16 +89,3 @@ def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
 def by_name(rows: Iterable[Row]) -> Scores:
     """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN over nothing."""
     return {(row["metric"], row["group"]): (row["value"] if row["n"] else math.nan, row["n"]) for row in rows}
-
-
-def about(system: Mapping[str, Any], measure: str, name: str, score: Score | None = None) -> dict[str, Any]:
-    """What a score's cell says of the system called ``name``, which a plan's row describes.
-
-    ``measure`` is what systems are compared by, and ``score`` by what a test compares them; see `cells.Cell`.
-    """
-    return {
-        "averages": system["averages"],
-        "measure": measure,
-        "score": score,
-        "baseline": name if system["baseline"] and not system["lenient"] else "",
-    }

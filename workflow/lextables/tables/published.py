@@ -1,6 +1,5 @@
-"""What a paper printed, cell by cell, as ``resources/published/<paper>.csv`` records it."""
+"""Published values, cell by cell, from ``resources/published/<paper>.csv``."""
 
-import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lextables.pipeline.errors import BadInput
+from lextables.sources import records
 
 COLUMNS = ("table", "row", "column", "value", "decimals", "where")
 
@@ -61,15 +61,14 @@ def number(value: str) -> float | None:
 def load(path: str | Path) -> list[PublishedCell]:
     """Return the cells of ``path``, a csv with the columns ``COLUMNS``, in the file's order.
 
-    Raises ``BadInput``, which names the file and the row as an editor counts lines, where a column is missing
-    or unknown, a field is empty or padded with spaces, ``decimals`` is less than ``value`` shows, or
-    more than any value of its table shows, or the same (table, row, column) stands twice.
+    Raises ``BadInput`` with the file and row if a column is missing or unknown, a field is empty or padded
+    with spaces, ``decimals`` is less than ``value`` shows or more than any value of its table shows, or the
+    same (table, row, column) occurs twice.
     """
     path = Path(path)
     cells: list[PublishedCell] = []
-    first: dict[tuple[str, str, str], int] = {}
-    for line, record in _records(path):
-        where = f"{path}, row {line}"
+    places: dict[tuple[str, str, str], str] = {}
+    for where, record in _records(path):
         for name in COLUMNS:
             if name != "decimals" and not record[name].strip():
                 raise BadInput(f"the {name} is empty", where=where, do=f"write the {name}")
@@ -82,21 +81,19 @@ def load(path: str | Path) -> list[PublishedCell]:
             record["table"], record["row"], record["column"], record["value"], decimals, record["where"]
         )
         key = (cell.table, cell.row, cell.column)
-        if key in first:
+        if key in places:
             raise BadInput(
-                f"the cell {cell.table} / {cell.row!r} / {cell.column!r} stands already in row {first[key]}",
+                f"the cell {cell.table} / {cell.row!r} / {cell.column!r} is also at {places[key]}",
                 where=where,
                 do="keep one of the two",
             )
-        first[key] = line
+        places[key] = where
         cells.append(cell)
-    _check_more_decimals(cells, first, path)
+    _check_more_decimals(cells, places)
     return cells
 
 
-def _check_more_decimals(
-    cells: Iterable[PublishedCell], lines: Mapping[tuple[str, str, str], int], path: Path
-) -> None:
+def _check_more_decimals(cells: Iterable[PublishedCell], places: Mapping[tuple[str, str, str], str]) -> None:
     """A value has more decimals than it shows only where another value of its table shows as many."""
     shown: dict[str, set[int]] = defaultdict(set)
     more = []
@@ -110,38 +107,23 @@ def _check_more_decimals(
         if cell.decimals not in shown[cell.table]:
             raise BadInput(
                 f"decimals is {cell.decimals}, but no value of {cell.table} shows {cell.decimals} decimals",
-                where=f"{path}, row {lines[cell.table, cell.row, cell.column]}",
+                where=places[cell.table, cell.row, cell.column],
                 do=f"write {_shown_decimals(cell.value)}, the decimals of {cell.value!r}",
             )
 
 
-def _records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line on which each record begins, and the record by column."""
+def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the place of each record (file and row) and the record by column."""
     try:
-        # utf-8-sig, because spreadsheet programs put a byte order mark before the first column's name.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            header = next(reader, [])
+        with path.open("rb") as file:
+            rows = records.csv_rows(file, str(path))
+            _, header = next(rows)
             _check_header(header, path)
-            begins = reader.line_num + 1
-            for fields in reader:
-                if len(fields) != len(header):
-                    raise BadInput(
-                        f"{len(fields)} fields, and the header has {len(header)}",
-                        where=f"{path}, row {begins}",
-                        do="quote the fields that hold a comma, and leave no line blank",
-                    )
-                yield begins, dict(zip(header, fields, strict=True))
-                begins = reader.line_num + 1
+            for where, fields in rows:
+                yield where, dict(zip(header, fields, strict=True))
     except FileNotFoundError as error:
         raise BadInput(
             "no such file", where=str(path), do="give the path of a file of published values"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise BadInput("the file is not UTF-8", where=str(path), do="save it as UTF-8") from error
-    except csv.Error as error:
-        raise BadInput(
-            f"the file is no csv ({error})", where=f"{path}, row {reader.line_num}", do="check the quotes"
         ) from error
 
 

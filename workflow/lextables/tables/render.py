@@ -1,8 +1,7 @@
-"""A table for its reader, as Markdown and as HTML: the printed value and ours in one cell.
+"""Tables as Markdown and HTML: the published and the reproduced value in one cell.
 
-Both forms come from `pivot` and `shown`, so they say the same.  The HTML needs no network and no
-script; it reads on a phone, in print, in grey and on a dark screen.  What is made of other data than the
-paper's is no answer to the printed value, which then stands beneath it and points nowhere.
+Both formats are made from `pivot` and `shown`.  The HTML needs no network and no script.  A value from data
+that are not the paper's is shown above the published value, without an arrow.
 """
 
 import re
@@ -19,44 +18,42 @@ from lextables.tables.cells import Line, count
 
 MARKS = {"match": "✓", "near": "≈", "off": "✗", "not run": "–"}
 KEY = (
-    "Each cell: printed → ours, and the verdict; without the arrow where ours is made of other data, and the "
-    "printed value alone where nothing ran. "
-    "Match: equal at the printed precision, or the same words. "
-    "Off: not; the difference is ours less the printed value. "
-    "A row that is trained is judged by its own seeds, three at least: near says that the printed value lies "
-    "in their 95 % prediction interval, which is named after them. "
-    "In brackets stands the 95 % interval over queries, contracts or examples, the benchmark’s own "
-    "uncertainty; it judges nothing."
+    "Each cell: published value → reproduced value, and the verdict; no arrow if the value comes from other "
+    "data, and the published value alone if nothing was run. "
+    "Match: equal at the published precision, or the same words. "
+    "Off: different, with the reproduced minus the published value. "
+    "Near (trained rows only): the published value lies in the 95 % prediction interval of at least three "
+    "seeds, which is shown after their number. "
+    "In brackets: the 95 % sampling interval over queries, contracts or examples; it decides no verdict."
 )
-MARK = "†"  # of a printed value that a baseline reaches
+MARK = "†"  # at published values that a baseline reaches
 REACHED = (
-    "a baseline of the table scores at least as high as this printed value. "
+    "a baseline of the table scores at least as high as this published value. "
     "The mark describes the benchmark, not the reproduction."
 )
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-SHORT = 15  # letters that fit where a number does
-LONG = 25  # rows from which a table scrolls in its box, under its header
+SHORT = 15  # letters in a column of numbers
+LONG = 25  # rows from which a table scrolls under its header
 
 Rows = Mapping[str, Mapping[str, Line]]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows that share columns, as {row: {column: line}}: the paper's rows, and rows of our own."""
+    """Rows that share columns, as {row: {column: line}}: the paper's rows, and additional rows."""
 
     columns: tuple[str, ...]
     paper: Rows
-    own: Rows
+    additional: Rows
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a cell says.
+    """The texts of a cell.
 
-    ``seeds`` are how many there are and their prediction interval; ``interval`` is the sampling interval;
-    ``note`` is the number of what else is to be said of it, 0 where there is nothing.  ``apart`` is a value
-    of ours that is made of other data than the printed one.  ``reached`` says that a baseline of the table
-    scores at least as high as the printed value.
+    ``seeds`` is the number of seeds and their prediction interval, ``interval`` the sampling interval, and
+    ``note`` the number of its footnote (0: none).  ``apart``: the value is from other data than the published
+    one.  ``reached``: a baseline of the table scores at least as high as the published value.
     """
 
     printed: str
@@ -94,9 +91,9 @@ def pivot(lines: Iterable[Line]) -> list[Grid]:
 
 def _grid(rows: Rows) -> Grid:
     paper = {row: cells for row, cells in rows.items() if any(line.published for line in cells.values())}
-    own = {row: cells for row, cells in rows.items() if row not in paper}
-    columns = dict.fromkeys(column for part in (paper, own) for cells in part.values() for column in cells)
-    return Grid(tuple(columns), paper, own)
+    additional = {row: cells for row, cells in rows.items() if row not in paper}
+    columns = dict.fromkeys(column for row in (*paper, *additional) for column in rows[row])
+    return Grid(tuple(columns), paper, additional)
 
 
 def reasons(lines: Iterable[Line]) -> dict[str, int]:
@@ -115,7 +112,7 @@ def _prediction(line: Line) -> str:
 
 
 def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
-    """Return what the cell of ``line`` says; a text that is printed word for word is not said twice."""
+    """Return the texts of the cell of ``line``; a text that equals the published one is not repeated."""
     value = line.reproduced or line.ours
     mark, word = MARKS.get(line.verdict, ""), line.verdict
     if line.verdict == "not run":
@@ -135,7 +132,7 @@ def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
 
 
 def key(lines: Iterable[Line]) -> str:
-    """Say how to read the cells of a table: `KEY`, and which baselines mark published values."""
+    """Return the key of a table: `KEY`, and the baselines that mark published values."""
     names = dict.fromkeys(name for line in lines for name in filter(None, line.baselines.split("; ")))
     return f"{KEY} {MARK}: {REACHED} Here: {'; '.join(names)}." if names else KEY
 
@@ -197,8 +194,8 @@ def _markdown_grid(grid: Grid, numbers: Mapping[str, int]) -> Iterable[str]:
     yield _markdown_row("", *(_noted(_plain(column["name"]), column["note"]) for column in columns))
     yield _markdown_row("---", *("---" if column["kind"] else "---:" for column in columns))
     for body in table["bodies"]:
-        if body["own"]:
-            yield _markdown_row("**Ours**", *[""] * len(columns))
+        if body["additional"]:
+            yield _markdown_row("**Additional rows**", *[""] * len(columns))
         for row in body["rows"]:
             cells = (_markdown_cell(cell) if cell else "" for cell in row["cells"])
             yield _markdown_row(_noted(_plain(row["name"]), row["note"]), *cells)
@@ -230,7 +227,9 @@ def _plain(text: str) -> str:
 
 def _is_text(grid: Grid, column: str) -> bool:
     """Whether a column holds texts to read and not values to compare."""
-    cells = (cells[column] for part in (grid.paper, grid.own) for cells in part.values() if column in cells)
+    cells = (
+        cells[column] for part in (grid.paper, grid.additional) for cells in part.values() if column in cells
+    )
     return any(len(text) > SHORT for line in cells for text in (line.published, line.reproduced, line.ours))
 
 
@@ -273,7 +272,7 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
     """Return a grid for the macros of `MACROS`; what is said of a whole row or column is said there."""
     rows = {
         row: [shown(cells[column], numbers) if column in cells else None for column in grid.columns]
-        for part in (grid.paper, grid.own)
+        for part in (grid.paper, grid.additional)
         for row, cells in part.items()
     }
     row_notes = {row: _shared(cells) or _why_not_run(cells) for row, cells in rows.items()}
@@ -287,10 +286,10 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
         ]
     bodies = [
         {
-            "own": own,
+            "additional": additional,
             "rows": [{"name": row, "note": row_notes[row], "cells": rows[row]} for row in part],
         }
-        for own, part in ((False, grid.paper), (True, grid.own))
+        for additional, part in ((False, grid.paper), (True, grid.additional))
         if part
     ]
     return {

@@ -1,13 +1,13 @@
-# What the rules of answers read, by their wildcards.
+# Input functions and params of the rules of answers.
 
 
 def answers_names(wildcards):
-    """What the data set calls the tables and the column that the task reads."""
+    """Param: the data set's names of the tables and the column that the task reads."""
     return ANSWERS[wildcards.dataset].names.model_dump()
 
 
 def answers_tables(*tables):
-    """What gives the files of these tables of the task."""
+    """Input function: these tables of the task."""
 
     def files(wildcards):
         names = answers_names(wildcards)
@@ -17,11 +17,11 @@ def answers_tables(*tables):
 
 
 def highlights_scored(wildcards):
-    """What people marked, for a run that marks; nothing for others."""
+    """Input: the human highlights, for a run that marks paragraphs; empty for others."""
     return answers_tables("highlights")(wildcards) if wildcards.experiment == "mark" else []
 
 
 def answered_by(experiment, *kinds):
-    """The pattern of the models whose runs of this experiment are of these kinds."""
-    found = (run for run, spec in SPECS.items() if run.experiment == experiment and run.paper in ANSWERS)
-    return any_of({re.escape(run.model) for run in found if SPECS[run].settings["kind"] in kinds})
+    """The pattern of the models of these kinds in an experiment."""
+    runs = (run for run, spec in SPECS.items() if run.experiment == experiment and run.paper in ANSWERS)
+    return any_of({re.escape(run.model) for run in runs if SPECS[run].settings["kind"] in kinds})

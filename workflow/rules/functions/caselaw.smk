@@ -1,16 +1,16 @@
-# What the rules of case law ask of the registry.
+# Params of the rules of case law.
 
 
 def volume_content(wildcards):
-    """Which bytes of a shard's volumes stand now, as one digest."""
+    """Param: the digest of the current content of a shard's volumes."""
     record = record_of(Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")) or {"volumes": []}
     fetched = {entry["file"]: entry for entry in record["volumes"]}
     files = [f"{volume}.zip" for volume in VOLUMES[wildcards.shard]]
-    words = "".join(f"{file} {standing_bytes('caselaw', file, fetched.get(file))}\n" for file in files)
+    words = "".join(f"{file} {source_key('caselaw', file, fetched.get(file))}\n" for file in files)
     return hashlib.sha256(words.encode()).hexdigest()
 
 
 def volume_pins(wildcards):
-    """What a shard's volumes are checked against."""
+    """Param: the registered digests of a shard's volumes."""
     wanted = [sources.resolve(SOURCES, "caselaw", f"{volume}.zip") for volume in VOLUMES[wildcards.shard]]
     return [c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))]

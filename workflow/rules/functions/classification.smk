@@ -6,16 +6,12 @@ def examples_and_heads(wildcards):
     return data(wildcards.dataset, "examples", CLASSIFICATION[wildcards.dataset].names.heads)
 
 
-def tokens_of(experiment):
-    """Input function: the tokens that a run reads, one file for each maximum length, in ascending order."""
-
-    def files(wildcards):
-        settings = spec(run_of(wildcards, experiment=experiment)).settings
-        lengths = sorted({reading["max_length"] for reading in settings.get("readings", [settings])})
-        model = settings["tokenizer"]["model"]
-        return [TOKENS.format(dataset=wildcards.dataset, model=model, length=length) for length in lengths]
-
-    return files
+def tokens_of(wildcards):
+    """Input: the tokens that a run reads, one file for each maximum length, in ascending order."""
+    settings = spec(run_of(wildcards)).settings
+    lengths = sorted({reading["max_length"] for reading in settings.get("readings", [settings])})
+    model = settings["tokenizer"]["model"]
+    return [TOKENS.format(dataset=wildcards.dataset, model=model, length=length) for length in lengths]
 
 
 def readers_of(wildcards):

@@ -1,8 +1,8 @@
-# What the target fetch fetches beside files.
+# Params of the target fetch.
 
 
 def hub_weights():
-    """The settings of the weights that the hub gives, each once; not of those that are made here of them."""
+    """Param: the settings of all weights from the hub, each once."""
     planned = [spec.settings for spec in SPECS.values()] + FETCHED_WEIGHTS
     keys = ("model", "weights", "revision", "max_length")
     named = {

@@ -1,17 +1,17 @@
-# What LawngNLI's construction goes by.
+# Params of LawngNLI's construction.
 
 
 def parser_settings(wildcards):
-    """The parser, with the digest of its model."""
+    """Param: the parser, with the digest of its model."""
     model = LAWNGNLI.parser["model"]
     return LAWNGNLI.parser | ({"content": CONTENTS.folder(place(model))} if model else {})
 
 
 def bulk_content(wildcards):
-    """The digest of the bulk export that the config names."""
+    """Param: the digest of the bulk export in the config."""
     if not CONFIG.bulk_export:
         return ""
-    # Imported here: it loads pandas, which few plans need.
+    # Imported here because it loads pandas.
     from lextables.papers.lawngnli.released_dataset import bulk_files
 
     folder = Path(CONFIG.bulk_export)

@@ -6,7 +6,7 @@ import re
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.common import LogEvent
 from lextables.pipeline.version import snakemake_path
-from lextables.models.limits import Limits
+from lextables.models.spending import Limits
 from lextables.models.spending import cost, load_prices, price_of
 from lextables.sources.fetch import in_mirror
 
@@ -60,7 +60,7 @@ def downloads_of(specs):
         if (
             str(settings.get("found", "")).startswith("hub")
             and place.count("/") == 1
-            and place not in WEIGHTS_HERE
+            and place not in WEIGHT_PATHS
         ):
             model = MODELS.get(settings.get("model", ""))
             found[place] = WEIGHT_BYTES * model.parameters if model and model.parameters else None

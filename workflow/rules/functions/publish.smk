@@ -1,10 +1,10 @@
-# Which bundles there are, and what each is made from.
+# The bundles, and their inputs and params.
 
 
 def bundles():
-    """{bundle: its paper and its data sets}: one for each paper, and one for each data set that stands alone.
+    """{bundle: its paper and its data sets}: one for each paper, and one for each data set published separately.
 
-    Data sets that are auxiliary are other people's, which a paper's models are trained on first.
+    Auxiliary data sets are left out: others published them.
     """
     found = {}
     for paper in CONFIG.papers:
@@ -17,30 +17,27 @@ def bundles():
     return found
 
 
-# What the forms of a data set go by of its task.
+# The fields of a task that the formats of its data set depend on.
 HANDED_ON_BY = {"task", "names", "forms", "training", "validation", "test", "pool", "views"}
 
 
 def bundle_about(wildcards):
-    """What the paper's file says that a bundle shows."""
+    """Param: the parts of the paper's file that a bundle shows."""
     name, sets = BUNDLES[wildcards.bundle]
     paper = PAPERS[name]
-    told = paper.model_dump(mode="json", include={"title", "citation", "publish"})
+    about = paper.model_dump(mode="json", include={"title", "citation", "publish"})
     tasks = {one: paper.tasks[one] for one in sets if one in paper.tasks}
     by_task = {one: task.model_dump(mode="json", include=HANDED_ON_BY) for one, task in tasks.items()}
-    return told | {"tasks": by_task}
+    return about | {"tasks": by_task}
 
 
 def bundle_census(wildcards):
-    """The census of each data set of a bundle, beside which its tables lie."""
+    """Input: the census of each data set of a bundle."""
     return [f"{RESULTS}/data/{name}/census.json" for name in BUNDLES[wildcards.bundle][1]]
 
 
 def bundle_rows(bundle):
-    """{folder of a run: the rows that it fills} of those on the data sets of a bundle.
-
-    Without the runs of predictions that a user gave: they are not ours to hand on.
-    """
+    """{run folder: the rows that it fills} for the data sets of a bundle, without submitted predictions."""
     paper, names = BUNDLES[bundle]
     found = {}
     for row in (row for rows in PLANS[paper].rows.values() for row in rows if not row["given"]):
@@ -51,5 +48,5 @@ def bundle_rows(bundle):
 
 
 def bundle_files(file):
-    """What gives a file of each run whose predictions a bundle holds."""
+    """Input function: a file of each run in a bundle."""
     return lambda wildcards: [f"{RESULTS}/{folder}/{file}" for folder in bundle_rows(wildcards.bundle)]

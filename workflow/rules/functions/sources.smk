@@ -1,34 +1,34 @@
-# What the rules of sources ask of the registry.
+# Params of the rules of sources.
 
 
 def source_variants(wildcards):
-    """The variants that this run may use of a source file."""
+    """Param: the variants of a source file that the configuration allows."""
     return sources.resolve(SOURCES, wildcards.source, wildcards.file).variants_for(CONFIG.data)
 
 
 def source_pins(wildcards):
-    """What the file is checked against: a new digest in the registry fetches it again."""
+    """Param: the registered digests of a source file; a new digest fetches it again."""
     wanted = sources.resolve(SOURCES, wildcards.source, wildcards.file)
     return [candidate.pin for candidate in wanted.among(wanted.variants_for(CONFIG.data))]
 
 
 def source_content(wildcards):
-    """Which bytes of a source file stand now: other ones in a mirror's first place are fetched."""
+    """Param: the current content of a source file; other content in a mirror is fetched again."""
     file = Path(f"{RESULTS}/sources/{wildcards.source}/{wildcards.file}")
     provenance = file.with_name(f"{file.name}.json")
     fetched = record_of(provenance) if file.is_file() else None
-    return standing_bytes(wildcards.source, wildcards.file, fetched)
+    return source_key(wildcards.source, wildcards.file, fetched)
 
 
 def record_of(provenance):
-    """What a record of fetching says; None where it is not there, or was cut short since."""
+    """The record of a download; None if it does not exist or is truncated."""
     try:
         return json.loads(provenance.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
 
 
-def standing_bytes(source, file, fetched):
+def source_key(source, file, fetched):
     """The pin or digest of a source file, given the provenance of the one that was fetched."""
     wanted = sources.resolve(SOURCES, source, file)
-    return standing(wanted, CONFIG.mirrors(ROOT), wanted.variants_for(CONFIG.data), fetched, CONTENTS.file)
+    return content_key(wanted, CONFIG.mirrors(ROOT), wanted.variants_for(CONFIG.data), fetched, CONTENTS.file)

@@ -9,11 +9,11 @@ def windows(part, folder=WINDOWS):
     return [f"{folder}/{part}/{name}" for name in files]
 
 
-def windows_of(part, experiment):
+def windows_of(part):
     """Input function: the files of one part of the windows that a run reads."""
 
     def files(wildcards):
-        settings = spec(run_of(wildcards, experiment=experiment)).settings
+        settings = spec(run_of(wildcards)).settings
         cut = {"length": settings["max_length"], "step": settings["step"]}
         return expand(windows(part), dataset=wildcards.dataset, model=wildcards.model, **cut)
 
@@ -68,3 +68,8 @@ def pretraining_texts(wildcards):
     if CONFIG.data == "release":
         return edgar_contracts(wildcards)
     return data(wildcards.dataset, "contracts")
+
+
+def release_settings(wildcards):
+    """Param: the settings of the authors' weights."""
+    return settings(wildcards, experiment="release", condition="as-released")

@@ -1,8 +1,8 @@
-# What the rule of given predictions reads, by its wildcards.
+# Inputs and params of the rule of submitted predictions.
 
 
 def given_data(wildcards):
-    """The files of the data set that predictions are checked against."""
+    """Input: the tables that predictions are checked against."""
     tables = {
         "retrieval": collection,
         "spans": lambda wildcards: data(wildcards.dataset, "contracts", "questions"),
@@ -12,15 +12,15 @@ def given_data(wildcards):
     return tables[TASKS[wildcards.dataset].task](wildcards)
 
 
-# What the check depends on of the registry's task, whichever it is.
+# The fields of a task that the check depends on.
 GIVEN_BY = {"task", "names", "test", "n_best", "linear", "loss", "multi_label", "heads"}
 
 
 def given_task(wildcards):
-    """The task as the check reads it."""
+    """Param: the task for the check."""
     return TASKS[wildcards.dataset].model_dump(mode="json", include=GIVEN_BY)
 
 
 def given_code(wildcards):
-    """The code of the check, in which each task has a part of its own."""
-    return code("submitted.py", f"lextables.tasks.{TASKS[wildcards.dataset].task}.submitted")
+    """Param: `code` of the check, which has a module for each kind of task."""
+    return fingerprint_of("submitted.py", f"lextables.tasks.{TASKS[wildcards.dataset].task}.submitted")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lextables.pipeline.errors import BadInput
-from lextables.sources.fetch import NoRoom, fetch, kept
+from lextables.sources.fetch import DiskFull, fetch, fetched_before
 from lextables.sources.registry import Source, resolve
 from lextables.sources.transfer import CLIENT, Client
 
@@ -35,13 +35,13 @@ def fetch_volumes(
         file = resolve(registry, "caselaw", f"{volume}.zip")
         destination, variants = Path(folder, f"{volume}.zip"), file.variants_for(data)
         try:
-            provenance = None if _is_in(mirrors, file.name) else kept(file, destination, variants)
+            provenance = None if _is_in(mirrors, file.name) else fetched_before(file, destination, variants)
             if provenance is None:
                 provenance = fetch(
                     file, destination, mirrors=mirrors, variants=variants, client=current_client, say=say
                 )
                 current_client = client
-        except NoRoom:
+        except DiskFull:
             raise
         except BadInput as fault:
             if not skip:

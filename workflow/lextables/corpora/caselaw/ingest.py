@@ -11,7 +11,7 @@ from lextables.corpora.caselaw.volume import read_volume
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput
-from lextables.sources.bounded import BOUNDS, Bounds
+from lextables.sources.archives import BOUNDS, Bounds
 
 _PAGE = pa.struct([pa.field("label", pa.string(), False), pa.field("offset", pa.int32(), False)])
 

@@ -14,7 +14,7 @@ import orjson
 from lextables.corpora.caselaw import casebody
 from lextables.corpora.caselaw.casebody import CONTROL, Casebody, Part, Unreadable
 from lextables.corpora.caselaw.opinion import MAJORITY, Fault, Opinion, Page
-from lextables.sources.bounded import BOUNDS, Bounds, OverBounds, check_volume, lines, read_member
+from lextables.sources.archives import BOUNDS, Bounds, OverBounds, check_volume, lines, read_member
 
 METADATA = "metadata/CasesMetadata.json"
 # Repeated or misprinted labels are dropped; above this share of them, all pages are.

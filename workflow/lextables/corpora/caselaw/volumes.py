@@ -2,7 +2,8 @@
 
 A range is `<reporter>:<first>-<last>` or `<reporter>:<volume>`.  It is expanded with
 static.case.law's list of volumes if a mirror has the list or it was fetched before; otherwise every number
-in the range is taken. `all` is every volume of the list.
+in the range is taken. A reporter alone is all of its volumes in the list, or without a list in the mirrors.
+`all` is every volume of the list.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,11 +30,12 @@ class Collection:
     """The collection: its reporters, and the volumes of the listed ones.
 
     ``listed`` maps a reporter to the names of its volumes by number; a number may have several (`138`
-    and `138-2`).  Without a list it is empty.
+    and `138-2`).  Without a list it is empty.  ``mirrored`` has the same for the volumes in the mirrors.
     """
 
     reporters: frozenset[str]
     listed: Mapping[str, Volumes] = field(default_factory=dict)
+    mirrored: Mapping[str, Volumes] = field(default_factory=dict)
 
     def expanded(self, ranges: Iterable[str]) -> Iterator[str]:
         """Yield the ranges; `all` becomes one range per listed reporter.
@@ -56,6 +58,8 @@ class Collection:
         not listed: any reporter) has.
         """
         reporter, _, span = text.partition(":")
+        if not span:
+            return self._whole(text)
         start, _, end = span.partition("-")
         first, last = int(start), int(end or start)
         if last < first:
@@ -78,6 +82,19 @@ class Collection:
             raise _fault(text, f"names no volume that {reporter} has", "name those that there are")
         return in_range
 
+    def knows(self, reporter: str) -> bool:
+        """Return whether the volumes of a reporter are known, from the list or from a mirror."""
+        return reporter in self.listed or reporter in self.mirrored
+
+    def _whole(self, reporter: str) -> Volumes:
+        if self.knows(reporter):
+            return self.listed.get(reporter) or self.mirrored[reporter]
+        raise _fault(
+            reporter,
+            f"needs the volumes of {reporter!r} in a mirror, or the collection's {LIST}",
+            f"name a range such as {reporter}:1-100, or fetch the list, by config.yaml's command",
+        )
+
 
 def _fault(text: str, what: str, do: str) -> BadInput:
     return BadInput(f"caselaw = {text!r} {what}", where="config", do=do)
@@ -92,16 +109,18 @@ def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
     lists = (folder / LIST for folder in folders)
     path = next((path for path in lists if path.is_file()), None)
     listed = _listed(path) if path else {}
+    mirrored: dict[str, dict[int, list[str]]] = {}
     reporters = set(REPORTERS.read_text(encoding="utf-8").splitlines()[1:]) | set(listed)
     for folder in folders[:-1]:
         for inner in sorted(folder.iterdir()) if folder.is_dir() else ():
             numbers = [file.stem for file in inner.glob("*.zip") if file.stem.isdecimal()]
             if numbers:
                 reporters.add(inner.name)
-            if inner.name in listed:
-                for name in numbers:
+            for name in numbers:
+                mirrored.setdefault(inner.name, {})[int(name)] = [name]
+                if inner.name in listed:
                     listed[inner.name].setdefault(int(name), [name])
-    return Collection(frozenset(reporters), listed)
+    return Collection(frozenset(reporters), listed, mirrored)
 
 
 def _listed(path: Path) -> dict[str, dict[int, list[str]]]:

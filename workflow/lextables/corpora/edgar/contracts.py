@@ -1,22 +1,45 @@
-"""The contracts of a quarter: from the index and the submissions to rows of text."""
+"""The contracts of a quarter: from EDGAR's full index and the submissions to rows of text.
+
+The index is read from ``master.idx``, whose five fields are separated by bars.  The columns of ``form.idx``
+have changed width over the years and run together when a name is long.
+"""
 
 import hashlib
 import logging
+import re
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from tqdm import tqdm
 
-from lextables.corpora.edgar.faults import Faults
-from lextables.corpora.edgar.index import FORMS, Filing, Quarter, filings
+from lextables.corpora.edgar.exhibits import (
+    EXHIBITS,
+    CutShort,
+    Document,
+    NoText,
+    contract_text,
+    documents,
+    in_families,
+)
 from lextables.corpora.edgar.pages import Gone, Pages
-from lextables.corpora.edgar.submission import EXHIBITS, CutShort, Document, documents, in_families
-from lextables.corpora.edgar.text import NoText, contract_text
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
+
+# The five most frequent forms in the titles of CUAD's contracts.  S-1/A is included because companies that
+# go public mostly file agreements with an amendment.  Forms must match completely: "8-K" is not "8-K/A".
+FORMS = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
+FIRST = (1993, 1)
+SHOWN = 20  # errors of a kind that are listed in the report
+
+_HEADER = "CIK|Company Name|Form Type|Date Filed|File"
+_SUBMISSION = re.compile(r"edgar/data/\d{1,10}/(\d{10}-\d{2}-\d{6})\.txt")
+_QUARTER = re.compile(r"(\d{4})-QTR([1-4])")
 
 # Row groups are small because rows are long.
 TABLE = Table(
@@ -44,6 +67,149 @@ TABLE = Table(
 )
 
 _log = logging.getLogger("lextables.corpora.edgar")
+
+
+class Faults:
+    """Errors that do not stop a run, counted by kind; all go to the log, the first `SHOWN` to the report."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.sentences: defaultdict[str, list[str]] = defaultdict(list)
+
+    def add(self, kind: str, where: str, what: str) -> None:
+        """Count and log an error of ``kind``."""
+        sentence = f"{where}: {what}."
+        self.counts[kind] += 1
+        if self.counts[kind] <= SHOWN:
+            self.sentences[kind].append(sentence)
+        _log.info("%s: %s", kind, sentence)
+
+    def record(self) -> dict[str, Any]:
+        """``{kind: {"count": n, "sentences": [the first ones]}}``, kinds in alphabetical order."""
+        return {
+            kind: {"count": self.counts[kind], "sentences": self.sentences[kind]}
+            for kind in sorted(self.counts)
+        }
+
+
+@dataclass(frozen=True, order=True)
+class Quarter:
+    """A quarter of a year, written ``2020-QTR1``."""
+
+    year: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.year}-QTR{self.number}"
+
+    @property
+    def path(self) -> str:
+        """Where the index lies below the archive's base address."""
+        return f"edgar/full-index/{self.year}/QTR{self.number}/master.idx"
+
+    @property
+    def last_day(self) -> date:
+        """The quarter's last day."""
+        after = date(self.year + self.number // 4, self.number % 4 * 3 + 1, 1)
+        return after - timedelta(days=1)
+
+
+def quarter(text: str, today: date) -> Quarter:
+    """Read ``2020-QTR1``.
+
+    Raises `BadInput` for another form, a quarter before EDGAR's first, and one that is not over on ``today``:
+    its index still grows, so the same run would give other contracts tomorrow.
+    """
+    match = _QUARTER.fullmatch(text)
+    if match is None:
+        raise BadInput(f"{text!r} is not a quarter", where="edgar_quarters", do="write it as 2020-QTR1")
+    parsed = Quarter(int(match[1]), int(match[2]))
+    if (parsed.year, parsed.number) < FIRST:
+        raise BadInput(
+            f"EDGAR has no {parsed}", where="edgar_quarters", do="choose quarters from 1993-QTR1 on"
+        )
+    if parsed.last_day >= today:
+        raise BadInput(f"{parsed} is not over", where="edgar_quarters", do="choose quarters that have ended")
+    return parsed
+
+
+@dataclass(frozen=True, order=True)
+class Filing:
+    """One filing; filings sort by date, then accession number.
+
+    ``path`` is that of the full submission text below the archive's base address.  A filing of several
+    companies has a line for each in the index, all with one text: ``cik`` and ``filer`` are the
+    lowest-numbered company's, ``co_filers`` the other CIKs in ascending order.
+    """
+
+    date_filed: date
+    accession: str
+    cik: int
+    filer: str
+    form: str
+    path: str
+    co_filers: tuple[int, ...] = ()
+
+
+def filings(
+    lines: Iterable[bytes], forms: Collection[str], where: str, faults: Faults, limit: int = 0
+) -> list[Filing]:
+    """Return the filings of ``forms`` in an index, each once, by date and accession number.
+
+    With a ``limit``, that many filings are drawn by the hash of their accession numbers: always the same
+    ones, spread over the quarter.  A line that does not parse is counted as ``index line``.  Raises
+    `BadInput` if ``lines`` have no index header.
+    """
+    by_accession: dict[str, Filing] = {}
+    started = False
+    for row, raw in enumerate(lines, 1):
+        line = _decoded(raw).strip()
+        if not started or not line or not line.strip("-"):
+            started = started or line.startswith(_HEADER)
+            continue
+        filing = _filing(line)
+        if filing is None:
+            faults.add("index line", f"{where}, row {row}", f"the line does not parse ({line[:80]!r})")
+        elif filing.form in forms:
+            other = by_accession.get(filing.accession)
+            by_accession[filing.accession] = filing if other is None else _merged(other, filing)
+    if not started:
+        raise BadInput(
+            "the page is not an index of EDGAR",
+            where=where,
+            do="check edgar_base, and remove the cached page",
+        )
+    chosen = sorted(
+        by_accession.values(), key=lambda f: hashlib.sha256(f.accession.encode()).digest() if limit else b""
+    )
+    return sorted(chosen[:limit] if limit else chosen)
+
+
+def _filing(line: str) -> Filing | None:
+    fields = [field.strip() for field in line.split("|")]
+    if len(fields) != 5:
+        return None
+    cik, filer, form, filed, path = fields
+    address = _SUBMISSION.fullmatch(path)
+    if address is None or not re.fullmatch(r"[0-9]{1,10}", cik) or not form:
+        return None
+    try:
+        return Filing(date.fromisoformat(filed), address[1], int(cik), filer, form, path)
+    except ValueError:
+        return None
+
+
+def _merged(left: Filing, right: Filing) -> Filing:
+    first, second = sorted((left, right), key=lambda f: f.cik)
+    others = {*left.co_filers, *right.co_filers, second.cik} - {first.cik}
+    return replace(first, co_filers=tuple(sorted(others)))
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", "replace")
 
 
 def collect(
@@ -162,7 +328,7 @@ def _hashed(lines: Iterable[bytes], digest: Any) -> Iterator[bytes]:
 
 def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> None:
     """Report, before the first request, how many filings to fetch and the minimum time."""
-    missing = sum(not pages.kept(filing.path).exists() for filing in chosen)
+    missing = sum(not pages.cache_path(filing.path).exists() for filing in chosen)
     seconds = round(missing / pages.pace.per_second)
     least = (
         f"{seconds // 3600} h {seconds // 60 % 60} min"

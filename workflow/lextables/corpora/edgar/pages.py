@@ -1,21 +1,30 @@
-"""Pages of the archive, fetched once within EDGAR's rate limit and cached by address."""
+"""Pages of the archive, fetched once within EDGAR's rate limit and cached by address.
 
+EDGAR allows ten requests per second.  The limit for all jobs of one machine uses a locked file.  A Snakemake
+resource would count jobs instead of requests, and is not shared with other Snakemake processes, checkouts or
+scripts.  The file has the time of the next free slot.  A process waits for that slot and advances the time;
+after a refusal it advances it further, so that all processes wait.  On a cluster the rule runs on the machine
+of the Snakemake process, because EDGAR counts by network address.
+"""
+
+import fcntl
 import gzip
 import logging
+import os
 import re
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import requests
 import urllib3
 
-from lextables.corpora.edgar.pace import LONGEST_HOLD, Pace, locked
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
-from lextables.sources.bounded import OverBounds
+from lextables.sources.archives import OverBounds
 from lextables.sources.transfer import retry_after
 
 BASE = "https://www.sec.gov/Archives/"
@@ -23,6 +32,11 @@ BASE = "https://www.sec.gov/Archives/"
 TRIES = 11
 FIRST_WAIT = 1.0
 TIMEOUT = (30, 120)
+# EDGAR allows ten and counts arrivals.  Requests sent a tenth of a second apart can arrive eleven in a
+# second, so the pace leaves a tenth of a second for what the network adds.
+PER_SECOND = 9.0
+# The longest wait that a refusal may ask for.  A time further ahead comes from a clock that was set back.
+LONGEST_HOLD = 3600.0
 LARGEST = 1 << 30  # bytes of a page; the largest filings have some hundred million
 
 _CHUNK = 1 << 18
@@ -33,6 +47,67 @@ _GONE = re.compile(rb"<Code>(?:AccessDenied|NoSuchKey)</Code>")
 _WEB_PAGE = re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE)
 
 _log = logging.getLogger("lextables.corpora.edgar")
+
+
+def default_file() -> Path:
+    """The file that all jobs of a user share, outside any checkout."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "lextables" / "edgar.pace"
+
+
+class Pace:
+    """Slots for requests, shared through ``path`` by every process and thread that names it."""
+
+    def __init__(self, path: str | Path, per_second: float = PER_SECOND) -> None:
+        self.path, self.per_second = Path(path), per_second
+
+    def wait(self) -> None:
+        """Take the next free slot when it comes."""
+        apart = 1 / self.per_second
+        while True:
+            with locked(self.path) as file:
+                now = time.time()
+                ahead = _next(file, now) - now
+                if ahead <= apart:
+                    # Sleep under the lock: a process that wakes late delays the slots of the others too.
+                    time.sleep(max(0.0, ahead))
+                    _store(file, time.time() + apart)
+                    return
+            time.sleep(ahead)
+
+    def hold(self, seconds: float) -> None:
+        """Let no process send a request for ``seconds``."""
+        until = time.time() + min(seconds, LONGEST_HOLD)
+        with locked(self.path) as file:
+            _store(file, max(_next(file, time.time()), until))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Lock ``path`` and yield its descriptor; the file is created if needed.
+
+    The kernel releases the lock of a killed process.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+    finally:
+        os.close(file)
+
+
+def _next(file: int, now: float) -> float:
+    try:
+        stored = float(os.pread(file, 64, 0))
+    except ValueError:
+        return now
+    return stored if stored <= now + 2 * LONGEST_HOLD else now
+
+
+def _store(file: int, moment: float) -> None:
+    # One write of fixed width: a kill leaves the old time or the new one.
+    os.pwrite(file, b"%020.6f" % moment, 0)
 
 
 class Gone(Exception):
@@ -98,8 +173,8 @@ class Pages:
         """The address of the page at ``path`` below the base."""
         return self.base + quote(path)
 
-    def kept(self, path: str) -> Path:
-        """The cache path of a page, whether or not it exists."""
+    def cache_path(self, path: str) -> Path:
+        """The path of a page in the cache, whether or not it exists."""
         parts = urlsplit(self.address(path))
         place = Path(
             quote(parts.netloc, safe=""), *(part for part in parts.path.split("/") if part.strip("."))
@@ -118,34 +193,34 @@ class Pages:
                 yield from page
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise BadInput(
-                f"the kept page is damaged ({error})", where=str(file), do="remove it, and run again"
+                f"the cached page is damaged ({error})", where=str(file), do="remove it, and run again"
             ) from error
 
     def fetch(self, path: str) -> Path:
         """Fetch the page unless it is cached, and return its path."""
-        kept = self.kept(path)
-        if kept.exists():
-            return kept
-        with locked(self.folder / ".locks" / f"{zlib.crc32(str(kept).encode()) % 256:02x}"):
-            if kept.exists():
-                return kept
-            for stale in kept.parent.glob(f".{kept.name}.*.part"):
+        cached = self.cache_path(path)
+        if cached.exists():
+            return cached
+        with locked(self.folder / ".locks" / f"{zlib.crc32(str(cached).encode()) % 256:02x}"):
+            if cached.exists():
+                return cached
+            for stale in cached.parent.glob(f".{cached.name}.*.part"):
                 stale.unlink()  # left by a killed process: a live one would hold the lock
-            self._fetch(self.address(path), kept)
-        return kept
+            self._fetch(self.address(path), cached)
+        return cached
 
-    def _fetch(self, address: str, kept: Path) -> None:
+    def _fetch(self, address: str, cached: Path) -> None:
         for attempt in range(1, self.tries + 1):
             self.pace.wait()
             try:
-                self._ask(address, kept)
+                self._ask(address, cached)
                 return
             except _Again as again:
                 if attempt == self.tries or again.after > LONGEST_HOLD:
                     raise BadInput(
-                        f"the page cannot be had now ({again}, try {attempt})",
+                        f"the page is not available now ({again}, try {attempt})",
                         where=address,
-                        do="run again later; what is fetched is kept",
+                        do="run again later; pages fetched before are cached",
                     ) from again
                 wait = max(self.first_wait * 2 ** (attempt - 1), again.after)
                 _log.info(
@@ -160,11 +235,11 @@ class Pages:
                 else:
                     time.sleep(wait)
 
-    def _ask(self, address: str, kept: Path) -> None:
+    def _ask(self, address: str, cached: Path) -> None:
         try:
             with self.session.get(address, stream=True, timeout=TIMEOUT, allow_redirects=False) as answer:
                 if answer.status_code == 200:
-                    _keep(answer, kept)
+                    _keep(answer, cached)
                     return
                 beginning = answer.raw.read(2048, decode_content=True) or b""
                 status, after = (
@@ -186,12 +261,12 @@ class Pages:
         raise BadInput(f"EDGAR answers with status {status}", where=address, do="check edgar_base")
 
 
-def _keep(answer: requests.Response, kept: Path) -> None:
+def _keep(answer: requests.Response, cached: Path) -> None:
     encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("gzip", "x-gzip", "identity", ""):
         raise _Again(f"the page is encoded as {encoding!r}, which was not asked for")
     received = 0
-    with replacing(kept) as part:
+    with replacing(cached) as part:
         # Gzip answers are stored as received, others are compressed to about a fifth.
         with part.open("wb") if "gzip" in encoding else gzip.open(part, "wb", compresslevel=6) as out:
             for chunk in answer.raw.stream(_CHUNK, decode_content=False):

@@ -13,7 +13,7 @@ from typing import IO
 
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import member, opened
-from lextables.sources.json_records import RESTORE, Record, of_array, of_lines, value, whole
+from lextables.sources.records import RESTORE, Record, json_array, json_lines, json_object, value
 
 ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = "entail", "neutral", "contradict", "not entail"
 # The labels of a data set, in order.
@@ -39,7 +39,7 @@ class Form:
     hypothesis: str
     label: str
     spelt: Mapping[str, str | None]
-    records: Records = of_lines
+    records: Records = json_lines
 
     def pairs(self, stream: IO[bytes], name: str) -> Iterator[Pair]:
         """Yield the pairs of a file. Raises `BadInput` with the place of the first fault."""
@@ -62,7 +62,7 @@ def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
     The records have the keys text, hypothesis and choice. Only a document's first annotation set is used, as
     in the authors' code; the published files have one each.
     """
-    content = whole(stream, name)
+    content = json_object(stream, name)
     hypotheses = {
         key: value(label, "hypothesis", str, f"{name}, label {key}")
         for key, label in value(content, "labels", dict, name).items()
@@ -100,7 +100,7 @@ DOCNLI = Form(
     hypothesis="hypothesis",
     label="label",
     spelt={"entailment": ENTAIL, "not_entailment": NOT_ENTAIL},
-    records=of_array,
+    records=json_array,
 )
 CONTRACT_NLI = Form(
     premise="text",

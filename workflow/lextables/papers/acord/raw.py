@@ -1,12 +1,11 @@
-"""From ACORD's released zip to rows: every file is checked before anything is built from it.
+"""Read and check ACORD's released zip.
 
-The release (Appendix C.5) is BEIR with explicit zeros: `corpus.jsonl`, `queries.jsonl`,
-`qrels/{train,valid,test}.tsv` (tab-separated, csv-quoted, scores 0 to 4), and two supplements: the
-queries in three lengths, and a workbook of mean ratings.
+The release (Appendix C.5) has BEIR's format with explicit zeros: `corpus.jsonl`, `queries.jsonl`,
+`qrels/{train,valid,test}.tsv` (tab-separated, csv-quoted, scores 0 to 4).  Two supplements have the queries
+in three lengths and mean ratings (a workbook).
 """
 
 import io
-import json
 import re
 import zipfile
 from collections import Counter, defaultdict
@@ -19,7 +18,7 @@ import openpyxl
 
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
-from lextables.sources import archives, strict_csv
+from lextables.sources import archives, records
 
 SPLITS = ("train", "valid", "test")
 _FORMATS = "supplemental materials/acord query (short_medium_long).tsv"
@@ -28,7 +27,7 @@ _RATINGS = "supplemental materials/ACORD 2-5 Star Clause Pairs.xlsx"
 
 @dataclass(frozen=True)
 class Release:
-    """The rows of the four data sets, sorted by their keys, and what was counted on the way."""
+    """The rows of the four tables, sorted by their keys, and counts of irregularities."""
 
     clauses: list[Row]
     queries: list[Row]
@@ -38,22 +37,21 @@ class Release:
 
 
 def read(name: str, published: Published) -> Rows:
-    """Return the data set ``name``, which is the release's."""
-    given = published.given
-    release = read_release(published.file("release"), given["categories"], given["query_aliases"])
+    """Return the rows of the data set."""
+    settings = published.given
+    release = read_release(published.file("release"), settings["categories"], settings["query_aliases"])
     return Rows(vars(release), release.notes)
 
 
 def read_release(path: str | Path, categories: Mapping[str, str], aliases: Mapping[str, str]) -> Release:
     """Read and check the zip at ``path``.
 
-    ``categories`` maps the release's category names to the printed ones; ``aliases`` maps a query
-    title in the supplements to the query id it stands for, where the two differ.  Raises `BadInput`
-    with file and row for the first fault.
+    ``categories`` maps released to printed category names; ``aliases`` maps a query's title in the
+    supplements to its id where they differ.  Raises `BadInput` with file and row for the first error.
     """
     with archives.opened(path) as archive:
         files = _Members(archive)
-        clauses = list(_clauses(files))
+        clauses = _clauses(files)
         clause_ids = {clause["clause_id"] for clause in clauses}
         declared = _declared_queries(files, categories)
         judgements = _judgements(files, declared, clause_ids)
@@ -63,7 +61,7 @@ def read_release(path: str | Path, categories: Mapping[str, str], aliases: Mappi
 
 
 class _Members:
-    """The files of the archive by the end of their path: the top folder's name is not part of the format."""
+    """The files of the archive, by the end of their paths: the top folder may have any name."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive = archive
@@ -71,74 +69,54 @@ class _Members:
     def read(self, suffix: str) -> bytes:
         return self.archive.read(archives.member(self.archive, suffix))
 
-    def lines(self, suffix: str) -> Iterator[tuple[int, str]]:
-        """Yield (1-based row, text) of a UTF-8 file, naming the row of a byte that is not UTF-8."""
-        for number, line in enumerate(self.read(suffix).split(b"\n"), 1):
-            try:
-                yield number, line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise BadInput(
-                    f"byte {error.start + 1} of the line, 0x{line[error.start]:02x}, is not UTF-8",
-                    where=f"{suffix}, row {number}",
-                    do="restore the file from the release",
-                ) from None
-
-    def records(self, suffix: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield (place, object) for each JSON line."""
-        for number, line in self.lines(suffix):
-            if line.strip():
-                where = f"{suffix}, row {number}"
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise BadInput(f"not a JSON object ({error})", where=where) from None
-                yield where, record
+    def json_lines(self, suffix: str) -> Iterator[tuple[str, records.Record]]:
+        return records.json_lines(io.BytesIO(self.read(suffix)), suffix)
 
     def rows(self, suffix: str, header: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-        """Yield (place, cells) for each row under the expected header of a tab-separated file."""
-        found = strict_csv.rows(io.BytesIO(self.read(suffix)), suffix, delimiter="\t")
-        where, first = next(found)
+        """Yield (place, cells) for each row of a tab-separated file with this header."""
+        rows = records.csv_rows(io.BytesIO(self.read(suffix)), suffix, delimiter="\t")
+        where, first = next(rows)
         if tuple(first) != header:
             raise BadInput(f"the header is not {', '.join(header)}", where=where)
-        yield from found
+        yield from rows
 
 
-def _clauses(files: _Members) -> Iterator[Row]:
-    seen: dict[str, Row] = {}
-    for where, record in files.records("corpus.jsonl"):
+def _clauses(files: _Members) -> list[Row]:
+    clauses: dict[str, Row] = {}
+    for where, record in files.json_lines("corpus.jsonl"):
         clause_id, text = record.get("_id"), record.get("text")
         if not clause_id or not isinstance(text, str):
             raise BadInput("a clause needs _id and text", where=where)
         if not text.strip():
             raise BadInput(f"clause {clause_id} has an empty text", where=where, do="restore its text")
-        if clause_id in seen:
+        if clause_id in clauses:
             raise BadInput(f"clause {clause_id} appears twice", where=where, do="drop one of the two")
-        seen[clause_id] = {"clause_id": clause_id, "text": text, "words": len(text.split())}
-    return iter([seen[clause_id] for clause_id in sorted(seen)])
+        clauses[clause_id] = {"clause_id": clause_id, "text": text, "words": len(text.split())}
+    return [clauses[clause_id] for clause_id in sorted(clauses)]
 
 
 def _declared_queries(files: _Members, categories: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     declared: dict[str, dict[str, Any]] = {}
-    for where, record in files.records("queries.jsonl"):
-        query_id, text, about = record.get("_id"), record.get("text"), record.get("metadata", {})
+    for where, record in files.json_lines("queries.jsonl"):
+        query_id, text, metadata = record.get("_id"), record.get("text"), record.get("metadata", {})
         if not query_id or not isinstance(text, str) or not text.strip():
             raise BadInput("a query needs _id and text", where=where)
         if query_id in declared:
             raise BadInput(f"query {query_id!r} appears twice", where=where, do="drop one of the two")
-        if about.get("split") not in SPLITS:
+        if metadata.get("split") not in SPLITS:
             raise BadInput(
                 f"query {query_id!r} is in no split", where=where, do=f"set its split to {', '.join(SPLITS)}"
             )
-        if about.get("category") not in categories:
+        if metadata.get("category") not in categories:
             raise BadInput(
-                f"query {query_id!r} has the unknown category {about.get('category')!r}", where=where
+                f"query {query_id!r} has the unknown category {metadata.get('category')!r}", where=where
             )
         declared[query_id] = {
             "query_id": query_id,
             "short": text,
-            "category": categories[about["category"]],
-            "split": about["split"],
-            "origin": about.get("type", ""),
+            "category": categories[metadata["category"]],
+            "split": metadata["split"],
+            "origin": metadata.get("type", ""),
         }
     return declared
 
@@ -186,14 +164,16 @@ def _judgements(files: _Members, queries: Mapping[str, Row], clause_ids: set[str
     return sorted(judgements, key=lambda row: (row["query_id"], row["clause_id"]))
 
 
-def words(text: str) -> str:
-    """Return ``text`` as lower-case words alone: titles differ in case, quotes and blanks."""
+def _normalized(text: str) -> str:
+    """Return the lower-case words of ``text``: titles differ in case, quotes and white space."""
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def _by_title(queries: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, str]:
-    titles = {words(query_id): query_id for query_id in queries}
-    return titles | {words(title): query_id for title, query_id in aliases.items() if query_id in queries}
+    titles = {_normalized(query_id): query_id for query_id in queries}
+    return titles | {
+        _normalized(title): query_id for title, query_id in aliases.items() if query_id in queries
+    }
 
 
 def _with_formats(
@@ -202,9 +182,9 @@ def _with_formats(
     titles = _by_title(declared, aliases)
     queries: list[Row] = []
     for where, (title, medium, long) in files.rows(_FORMATS, ("ACORD Query", "Medium Format", "Long Format")):
-        query_id = titles.pop(words(title), None)
+        query_id = titles.pop(_normalized(title), None)
         if query_id is None:
-            raise BadInput(f"{title!r} is no query of queries.jsonl, or stands here twice", where=where)
+            raise BadInput(f"{title!r} is no query of queries.jsonl, or is listed twice", where=where)
         queries.append(
             declared[query_id] | {"number": len(queries) + 1, "medium": medium.strip(), "long": long.strip()}
         )
@@ -217,14 +197,14 @@ def _with_formats(
 def _ratings(
     files: _Members, queries: list[Row], judgements: list[Row], clauses: list[Row], aliases: Mapping[str, str]
 ) -> tuple[list[Row], dict[str, int]]:
-    """Read the workbook, whose columns come in pairs: a clause under its query's title, then its rating."""
+    """Read the workbook.  Its columns come in pairs: clauses under their query's title, and their ratings."""
     titles = _by_title({query["query_id"]: query for query in queries}, aliases)
     judged: dict[str, set[str]] = defaultdict(set)
     for judgement in judgements:
         judged[judgement["query_id"]].add(judgement["clause_id"])
     by_text: dict[str, list[str]] = defaultdict(list)
     for clause in clauses:
-        by_text[words(clause["text"])].append(clause["clause_id"])
+        by_text[_normalized(clause["text"])].append(clause["clause_id"])
 
     rows: list[Row] = []
     notes: Counter[str] = Counter(ratings_without_a_number=0, ratings_without_a_judged_clause=0)
@@ -237,7 +217,7 @@ def _ratings(
                 "no row of the first four is headed 'Rating'", where=f"{_RATINGS}, sheet {sheet.title}"
             )
         for at in (i for i, cell in enumerate(cells[head]) if _text(cell) == "Rating"):
-            query_id = titles.get(words(_text(cells[head][at - 1])))
+            query_id = titles.get(_normalized(_text(cells[head][at - 1])))
             if query_id is None:
                 raise BadInput(
                     f"column {at} is headed {_text(cells[head][at - 1])!r}, which is no query",
@@ -253,7 +233,9 @@ def _ratings(
                 if not isinstance(rating, int | float):
                     notes["ratings_without_a_number"] += 1
                     continue
-                clause_id = min((i for i in by_text[words(text)] if i in judged[query_id]), default=None)
+                clause_id = min(
+                    (i for i in by_text[_normalized(text)] if i in judged[query_id]), default=None
+                )
                 notes["ratings_without_a_judged_clause"] += clause_id is None
                 rows.append(
                     {

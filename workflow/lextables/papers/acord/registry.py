@@ -1,4 +1,4 @@
-"""What ACORD's file in the registry holds beside what every paper's does."""
+"""ACORD's keys in the registry of papers."""
 
 from collections.abc import Mapping
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from lextables.metrics import STRICT
 from lextables.metrics.intervals import mean_interval
-from lextables.metrics.ranking import STRICT
 from lextables.papers.acord.registry import Acord
 from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score
-from lextables.tables.inputs import Inputs, about
+from lextables.tables.inputs import Inputs
+from lextables.tables.scored import score_cell, strict_cells
 
 STARS = (3, 4, 5)
 METRICS = ("NDCG@5", "NDCG@10", *(f"{stars}-star precision@5" for stars in STARS))
@@ -161,33 +162,26 @@ def _metric_cells(
     results: Results, system: Mapping[str, Any], row: str, columns: Mapping[str, str], *,
     group: str = "all", style: str = "short", scale: float = 1, strict: bool = True, name: str = "",
 ) -> list[Cell]:  # fmt: skip
-    """One cell a metric for one system; the strict reading beside it where it differs.
+    """One cell per metric for one system, and its strict reading where it differs.
 
-    ``name`` is what the table calls the system, where the row says more.  A single query has no contest.
+    ``name`` is the system's name in comparisons, if the row says more.  Single queries are not compared.
     """
-    folders = tuple(system["runs"].get(style, ()))
+    runs = tuple(system["runs"].get(style, ()))
+    kind, _, member = group.partition(": ")
+    single_query = kind == "query"
     cells = []
     for metric, column in columns.items():
-        _, _, member = group.partition(": ")
-        contest = f"{column}, {member}" if member else column
-        score = Score(contest, name or row, metric, group, "queries", scale)
-        if group.startswith("query: "):
-            score = None
-        said = about(system, f"{metric}, {group}, {style}", system["retriever"], score)
-        if not folders:
-            cells.append(Cell(row, column, None, reason=system["reason"], **said))
-            continue
-        queries = results.by_query(folders, metric, group).values()
-        low, high = mean_interval([value * scale for value in queries], (0, scale)) or (None, None)
-        values = [value * scale for value in results.values(folders, metric, group)]
-        value, seeds = statistics.fmean(values), tuple(values) if system["tuned"] else None
-        cells.append(Cell(row, column, value, low, high, runs=folders, seeds=seeds, **said))
-        if strict and (metric + STRICT, group) in results.scores[folders[0]]:
-            exact = statistics.fmean(results.values(folders, metric + STRICT, group)) * scale
-            if not math.isclose(exact, value) and not math.isnan(exact):
-                cells.append(
-                    Cell(row, column + STRICT, exact, decimals=1 if scale == 100 else 3, runs=folders)
-                )
+        measure = ", ".join(filter(None, (column, member, style if single_query else "")))
+        score = Score(measure, name or row, metric, group, "queries", scale)
+        interval = None
+        if runs:
+            queries = results.by_query(runs, metric, group).values()
+            interval = mean_interval([value * scale for value in queries], (0, scale))
+        cell = score_cell(
+            results, system, row, column, score, runs=runs, interval=interval, trained=system["tuned"],
+            compared=not single_query, baseline=system["retriever"],
+        )  # fmt: skip
+        cells += [cell, *(strict_cells(results, cell, score) if strict else [])]
     return cells
 
 

@@ -1,6 +1,6 @@
-"""The text of a contract that a user brings: plain text, PDF or Word.
+"""The text of a user's contract: plain text, PDF or Word.
 
-Nothing is recognised from pictures.  What a file holds that was not read is said in `Contract.notes`.
+There is no text recognition (OCR).  `Contract.notes` lists what was not read.
 """
 
 import logging
@@ -16,22 +16,22 @@ from pypdf import PasswordType, PdfReader
 from pypdf.errors import DependencyError
 
 from lextables.pipeline.errors import BadInput
-from lextables.sources.bounded import Bounds, OverBounds, check_members
+from lextables.sources.archives import Bounds, OverBounds, check_members
 
 LIMIT = 5_000_000  # characters
 BYTES_A_CHARACTER = 4  # at most, in UTF-8
-# A Word file is a zip of XML, whose elements take thirty times their bytes in memory.
+# A Word file is a zip of XML, which takes thirty times its size in memory.
 WORD = Bounds(member=64 << 20, volume=128 << 20)
-BINARY = 0.01  # the share of control characters from which bytes are taken for something else than text
+BINARY = 0.01  # minimum share of control characters in binary data
 
-# Control characters but tab, line ends and page breaks: no text file needs them.
+# Control characters other than tab, line ends and page breaks: they do not occur in text files.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _LINE_END = re.compile("\r\n|[\r\v\f\x85]")
-# HTML and parquet take neither control characters nor the lone surrogates that PDF fonts can give.
+# Invalid in HTML and parquet: control characters and lone surrogates, which PDF fonts can produce.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _MAGIC = {
-    b"%PDF-": ("a PDF", "give it the ending .pdf"),
-    b"PK\x03\x04": ("a zip or a Word file", "give a Word file the ending .docx"),
+    b"%PDF-": ("a PDF", "change its suffix to .pdf"),
+    b"PK\x03\x04": ("a zip or a Word file", "change a Word file's suffix to .docx"),
     b"\xd0\xcf\x11\xe0": ("an old Word file", "save it as .docx or as plain text"),
     b"{\\rtf": ("rich text", "save it as .docx or as plain text"),
     b"\xff\xfe": ("UTF-16 text", "save it as UTF-8"),
@@ -43,23 +43,23 @@ log = logging.getLogger("lextables")
 
 @dataclass(frozen=True)
 class Contract:
-    """A contract's text, with ``\\n`` as the only line end, and sentences on what was not read."""
+    """A contract's text, with ``\\n`` as the only line end, and notes on what was not read."""
 
     text: str
     notes: tuple[str, ...] = ()
 
 
 def read_contract(path: str | Path) -> Contract:
-    """Return the text of a ``.txt``, ``.md``, ``.pdf`` or ``.docx`` file; the notes also go to the log.
+    """Return the text of a ``.txt``, ``.md``, ``.pdf`` or ``.docx`` file; the notes are also logged.
 
-    Line ends and page breaks become ``\\n``, and other control characters a space; all else is kept.
-    Raises `BadInput` if the file is missing, of another type, damaged, encrypted or a scan, if it holds no
-    text, or more than `LIMIT` characters.
+    Line ends and page breaks become ``\\n``, other control characters become spaces.  Raises `BadInput` if
+    the file is missing, of another type, damaged, encrypted or a scan, or if it has no text or more than
+    `LIMIT` characters.
     """
     path = Path(path)
     try:
         return _read(path)
-    except OSError as error:  # no right to read it, a name that is too long
+    except OSError as error:  # for example missing permission, or a name that is too long
         raise BadInput(
             f"the file cannot be read ({error.strerror})",
             where=str(path),
@@ -80,16 +80,16 @@ def _read(path: Path) -> Contract:
             where=str(path),
             do=f"save the contract as {', '.join(list(READERS)[:-1])} or {list(READERS)[-1]}",
         )
-    found = read(path)
-    text = _UNPRINTABLE.sub(" ", _LINE_END.sub("\n", found.text))
+    contract = read(path)
+    text = _UNPRINTABLE.sub(" ", _LINE_END.sub("\n", contract.text))
     if not text.strip():
         raise BadInput("the file holds no text", where=str(path))
     if len(text) > LIMIT:
         raise _too_long(path)
     log.info("%s: %d characters", path, len(text))
-    for note in found.notes:
+    for note in contract.notes:
         log.warning("%s: %s", path, note)
-    return Contract(text, found.notes)
+    return Contract(text, contract.notes)
 
 
 def _too_long(path: Path) -> BadInput:
@@ -130,7 +130,7 @@ def _binary(path: Path) -> BadInput:
 def _read_pdf(path: Path) -> Contract:
     try:
         reader = PdfReader(path)
-        # The empty password opens a PDF that only forbids printing or changes.
+        # The empty password opens a PDF that only restricts printing or changes.
         if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
             raise _encrypted(path)
         pages, size = [], 0
@@ -142,31 +142,31 @@ def _read_pdf(path: Path) -> Contract:
         fields = (reader.get_fields() or {}).values()
     except (BadInput, OSError):
         raise
-    except DependencyError as error:  # AES asks for a library of its own
+    except DependencyError as error:  # AES needs another library
         raise _encrypted(path) from error
-    except Exception as error:  # a damaged PDF can fail in any way; the log has the traceback
+    except Exception as error:  # pypdf raises many types for damaged files; the log has the traceback
         raise BadInput(
             f"the PDF is damaged ({type(error).__name__}: {error})",
             where=str(path),
-            do="save it anew, or as plain text",
+            do="save it again, or as plain text",
         ) from error
     blank = [number for number, page in enumerate(pages, 1) if not page.strip()]
     if len(blank) == len(pages):
         raise BadInput(
             "the PDF has no text, only pictures of pages",
             where=str(path),
-            do="run text recognition (OCR) over it first",
+            do="run text recognition (OCR) on it first",
         )
     notes = []
     if blank:
         notes.append(f"No text was found on page{'s' * (len(blank) > 1)} {_ranges(blank)} of {len(pages)}.")
     if any(field.get("/V") not in (None, "", "/Off") for field in fields):
-        notes.append("What was filled into form fields was not read.")
+        notes.append("The content of form fields was not read.")
     return Contract("\n\n".join(pages), tuple(notes))
 
 
 def _encrypted(path: Path) -> BadInput:
-    return BadInput("the PDF is encrypted", where=str(path), do="save a copy of it that is not protected")
+    return BadInput("the PDF is encrypted", where=str(path), do="save a copy without protection")
 
 
 def _ranges(numbers: list[int]) -> str:
@@ -180,7 +180,7 @@ def _ranges(numbers: list[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-# Word's elements, by local name.  Tracked insertions are read as accepted, deletions as gone.
+# Word's elements, by local name.  Tracked changes are read as accepted.
 _SKIPPED = {"del", "moveFrom", "Fallback", "instrText", "pPr", "rPr", "sdtPr", "tblPr", "sectPr"}
 _LITERAL = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _UNREAD = {
@@ -209,26 +209,26 @@ def _read_docx(path: Path) -> Contract:
         with zipfile.ZipFile(path) as package:
             check_members(package, WORD)
         body = docx.Document(str(path)).element.body
-        # python-docx's own paragraphs leave out tracked insertions, content controls and text boxes.
+        # python-docx's paragraphs omit tracked insertions, content controls and text boxes.
         text = "".join(_pieces(body))
     except OSError:
         raise
     except OverBounds as error:
         raise BadInput(str(error), where=str(path), do="save it without pictures, or as plain text") from None
-    except Exception as error:  # a damaged package can fail in any way; the log has the traceback
+    except Exception as error:  # python-docx raises many types for damaged files; the log has the traceback
         raise BadInput(
             f"the Word file is damaged ({type(error).__name__})",
             where=str(path),
-            do="save it anew as .docx, or as plain text",
+            do="save it again as .docx, or as plain text",
         ) from error
     names = {_name(element) for element in body.iter(etree.Element)}
-    unread = list(dict.fromkeys(words for name, words in _UNREAD.items() if name in names))
-    notes = (f"Of the Word file these were not read: {', '.join(unread)}.",) if unread else ()
+    unread = list(dict.fromkeys(content for name, content in _UNREAD.items() if name in names))
+    notes = (f"Not read from the Word file: {', '.join(unread)}.",) if unread else ()
     return Contract(re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n", notes)
 
 
 def _pieces(element: etree._Element) -> Iterator[str]:
-    """Yield an element's text in reading order: a blank line after a paragraph, a table row on one line."""
+    """Yield an element's text in reading order: blank lines between paragraphs, a line for a table row."""
     name = _name(element)
     if name in _SKIPPED:
         return

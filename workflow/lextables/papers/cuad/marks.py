@@ -1,7 +1,6 @@
-"""What a model would mark in the test contracts, by the rule of a review, and how much of it is right.
+"""Precision and recall of a review's marks, measured on the annotated test contracts.
 
-A model's own probability says little to a reader; how often a mark of this category was right in contracts
-that people had annotated says more.
+A review shows them by category and confidence, because a model's probabilities are hard to interpret.
 """
 
 from collections import defaultdict
@@ -17,7 +16,7 @@ from lextables.metrics.spans import check_questions, gold, nbest_rows, strict_ma
 from lextables.pipeline.dataset import Column, Row, Table
 
 ALL = "all"
-CONFIDENCES = (0.2, 0.4, 0.6, 0.8)  # where one band of confidence ends and the next begins
+CONFIDENCES = (0.2, 0.4, 0.6, 0.8)  # limits between bands of confidence
 
 MARKS = Table(
     "marks",
@@ -45,18 +44,18 @@ class Marks:
 
     @property
     def precision(self) -> float | None:
-        """The share of marks that are right; None where nothing is marked."""
+        """The share of marks that are right; None if nothing is marked."""
         return self.right / self.marked if self.marked else None
 
     @property
     def recall(self) -> float | None:
-        """The share of annotated passages that are found; None where there are none."""
+        """The share of annotated passages that are found; None if there are none."""
         return self.found / self.annotated if self.annotated else None
 
 
 @dataclass(frozen=True)
 class Band:
-    """Of the ``marked`` passages with a confidence above ``low`` and up to ``high``, ``right`` are right."""
+    """``right`` of the ``marked`` passages with a confidence above ``low`` and up to ``high`` are right."""
 
     low: float
     high: float
@@ -64,40 +63,40 @@ class Band:
     right: int
 
 
-def taken(rows: Iterable[Mapping[str, Any]], minimum: float) -> list[Mapping[str, Any]]:
+def marked_spans(rows: Iterable[Mapping[str, Any]], minimum: float) -> list[Mapping[str, Any]]:
     """Return the spans of one question that a review marks, rows of `spans.schema.NBEST`.
 
-    From the most probable down to ``minimum`` (itself left out), except those that overlap one before.
+    These are the spans above ``minimum``, most probable first, that do not overlap an earlier one.
     """
-    found: list[Mapping[str, Any]] = []
+    spans: list[Mapping[str, Any]] = []
     for row in sorted(rows, key=lambda row: (-row["probability"], row["rank"])):
-        free = all(row["end"] <= other["start"] or other["end"] <= row["start"] for other in found)
+        free = all(row["end"] <= other["start"] or other["end"] <= row["start"] for other in spans)
         if row["start"] >= 0 and row["probability"] > minimum and free:
-            found.append(row)
-    return found
+            spans.append(row)
+    return spans
 
 
 def count(
     predictions: Iterable[Row], questions: Iterable[Row], answers: Iterable[Row], relaxed: str | None,
     minimum: float,
 ) -> list[Row]:  # fmt: skip
-    """Return rows of `MARKS`, sorted: above ``minimum`` and above each of `CONFIDENCES` that is greater.
+    """Return sorted rows of `MARKS`: above ``minimum`` and above each greater one of `CONFIDENCES`.
 
-    ``predictions`` are rows of `spans.schema.NBEST` on ``questions`` (rows of `squad.QUESTIONS`, those of one
-    split), and ``relaxed`` is the category in which a mark may hold the answer.
+    ``predictions`` are rows of `spans.schema.NBEST`; ``questions`` are rows of `squad.QUESTIONS` of one
+    split; ``relaxed`` is the category in which a mark may contain the answer.
     """
     rows_of: dict[str, list[Row]] = defaultdict(list)
     for row in predictions:
         rows_of[row["question_id"]].append(row)
     asked = gold(questions, answers)
-    # The empty prediction stays, so that a question without marks is no missing one.
-    kept = {name: taken(rows, minimum) for name, rows in rows_of.items()}
+    # With the empty prediction, a question without marks is not a missing question.
+    spans = {name: marked_spans(rows, minimum) for name, rows in rows_of.items()}
     empty = {name: [row for row in rows if row["start"] < 0][:1] for name, rows in rows_of.items()}
-    found = nbest_rows(row for name in kept for row in (*kept[name], *empty[name]))
-    check_questions(found, asked)
-    matches = strict_matches(found, asked, relaxed)
+    nbest = nbest_rows(row for name in spans for row in (*spans[name], *empty[name]))
+    check_questions(nbest, asked)
+    matches = strict_matches(nbest, asked, relaxed)
     place = {name: at for at, name in enumerate(asked.question_ids)}
-    marked = [(place[name], row["probability"]) for name, rows in kept.items() for row in rows]
+    marked = [(place[name], row["probability"]) for name, rows in spans.items() for row in rows]
     mark_question = np.array([question for question, _ in marked], dtype=np.int64)
     mark_confidence = np.array([confidence for _, confidence in marked])
     category = np.array(asked.categories)
@@ -122,14 +121,14 @@ def count(
 
 
 def by_category(rows: Iterable[Row], minimum: float) -> dict[str, Marks]:
-    """Return what is marked above ``minimum`` in each category, from rows of `MARKS`."""
+    """Return {category: marks above ``minimum``} from rows of `MARKS`."""
     wanted = (row for row in rows if row["above"] == minimum and row["category"] != ALL)
     names = ("marked", "right", "annotated", "found")
     return {row["category"]: Marks(*(row[name] for name in names)) for row in wanted}
 
 
 def bands(rows: Iterable[Row]) -> list[Band]:
-    """Return how much is right by confidence, all categories together, the least sure first."""
+    """Return the marks of all categories by confidence, lowest band first."""
     counted = sorted((row for row in rows if row["category"] == ALL), key=lambda row: row["above"])
     nothing: Row = {"above": 1.0, "marked": 0, "right": 0}
     return [

@@ -1,9 +1,10 @@
-"""From CUAD's released files to rows: every file is checked before anything is built from it.
+"""Read and check CUAD's released files.
 
 ``data.zip`` has the contracts and spans in SQuAD form: ``CUADv1.json`` (all), ``test.json``, and
-``train_separate_questions.json`` (one answer an example, Section 4.1).  ``CUAD_v1.zip`` has the clause table
-``master_clauses.csv``: a column of clauses and one of answers for each category; and the PDFs, whose folders
-are the contracts' types.  ``category_descriptions.csv`` describes the categories.
+``train_separate_questions.json`` (one answer per example, Section 4.1).  ``CUAD_v1.zip`` has the clause table
+``master_clauses.csv``, with columns of clauses and answers for each category, and the PDFs
+``full_contract_pdf/Part_I/Consulting Agreements/<title>.pdf``, whose folders are the contract types (Table 3)
+and differ in spelling between parts.  ``category_descriptions.csv`` describes the categories.
 """
 
 import ast
@@ -11,21 +12,26 @@ import io
 import logging
 import re
 import unicodedata
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from lextables.papers.cuad.released_pdfs import Pdf, read_pdfs
+from pypdf import PdfReader
+
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
-from lextables.sources import archives, strict_csv
+from lextables.sources import archives
+from lextables.sources.records import csv_rows
 from lextables.tasks.spans.squad import Document, answer_rows, example_row, question_rows, read_squad
 
 ALL, TEST, TRAIN = "CUADv1.json", "test.json", "train_separate_questions.json"
 CLAUSE_TABLE = "master_clauses.csv"
 OMITTED = "<omitted>"
+_UTF_8 = 0x800  # flag of a zip entry with a UTF-8 name; without it Python decodes the name as cp437
+_MACOS = "__MACOSX"  # folder of macOS metadata
 _DESCRIPTIONS = {
     "Category (incl. context and answer)": "Category: ",
     "Description": "Description: ",
@@ -38,15 +44,14 @@ log = logging.getLogger("lextables")
 
 @dataclass(frozen=True)
 class Release:
-    """The rows of the seven data sets, sorted by their keys, and what was odd, counted.
+    """The rows of the seven tables, sorted by their keys, and counts of irregularities.
 
-    The notes: rows of the clause table whose file name is not the contract's title; clauses that skip text;
-    pieces of clauses that are no answer of their question; questions answered in the JSON and not in the
-    clause table, or the other way round; answers with the same text as another of their question;
-    supplementary answers (other than No) without a clause; categories of a contract that have clauses and
-    no such answer; contracts without a PDF of their own, whose type and pages are those on record; PDFs whose
-    pages cannot be counted, with the pages on record; PDFs of no contract; and PDFs of another folder or with
-    other pages than on record.
+    The notes count rows of the clause table whose file name differs from the contract's title; clauses that
+    skip text; pieces of clauses that are no answer of their question; questions answered in only one of JSON
+    and clause table; answers with the same text as another of their question; supplementary answers (other
+    than No) without a clause; clauses without a supplementary answer; contracts without a PDF, whose type and
+    pages are the recorded ones; PDFs whose pages cannot be counted; PDFs of no contract; and PDFs whose
+    folder or pages differ from the record.
     """
 
     contracts: list[Row]
@@ -60,7 +65,7 @@ class Release:
 
 
 def read(name: str, published: Published) -> Rows:
-    """Return the data set ``name``, which is the release's."""
+    """Return the rows of the data set."""
     files = [published.file(file) for file in ("release", "clauses", "categories")]
     release = read_release(*files, published.facts["recorded"], published.given["contract_types"])
     return Rows(vars(release), release.notes)
@@ -76,8 +81,8 @@ def read_release(
     """Read and check the three files.
 
     ``contract_types`` maps the release's folders to the types of Table 3.  ``recorded_csv`` has folder and
-    pages by title, for the contracts whose PDF the zip has not.  Raises `BadInput` with the file, and the row
-    or the key, for the first fault.
+    pages by title, for contracts without a PDF in the zip.  Raises `BadInput` with the file, and the row or
+    the key, for the first error.
     """
     described = _descriptions(Path(category_descriptions_csv))
     documents = _contracts(Path(data_zip), described)
@@ -86,7 +91,9 @@ def read_release(
     examples = _training_examples(Path(data_zip), documents, test, described)
     titles = _Titles(documents)
     recorded = _recorded(Path(recorded_csv))
-    types, filed = _types(_pdfs(Path(cuad_v1_zip)), titles, recorded, contract_types, Path(cuad_v1_zip).name)
+    with archives.opened(cuad_v1_zip) as archive:
+        pdfs = list(_pdfs(archive))
+    types, pdf_notes = _types(pdfs, titles, recorded, contract_types, Path(cuad_v1_zip).name)
     clauses, supplementary, renamed = _clause_table(Path(cuad_v1_zip), titles, names)
     ordered = [documents[title] for title in sorted(documents)]
     return Release(
@@ -119,7 +126,9 @@ def read_release(
         training_examples=examples,
         clauses=clauses,
         supplementary=supplementary,
-        notes={"file_names_unlike_their_title": renamed} | filed | _oddities(ordered, clauses, supplementary),
+        notes={"file_names_unlike_their_title": renamed}
+        | pdf_notes
+        | _irregularities(ordered, clauses, supplementary),
     )
 
 
@@ -129,11 +138,11 @@ def _member(path: Path, name: str) -> bytes:
 
 
 def _rows(content: bytes, name: str) -> Iterator[tuple[str, list[str]]]:
-    return strict_csv.rows(io.BytesIO(content), name)
+    return csv_rows(io.BytesIO(content), name)
 
 
 def _descriptions(path: Path) -> dict[str, Row]:
-    """The categories' title, description, answer format and group by their title in lower case."""
+    """Return {title in lower case: title, description, answer format and group} of the categories."""
     rows = _rows(path.read_bytes(), path.name)
     where, header = next(rows)
     if header != list(_DESCRIPTIONS):
@@ -160,12 +169,12 @@ def _descriptions(path: Path) -> dict[str, Row]:
 
 
 def _category(where: str, described: Mapping[str, Row]) -> Callable[[str, str], str]:
-    """What `read_squad` asks for a question's category: the id less the contract's title.
+    """Return a function from a question's id and contract to its category.
 
-    An example's id goes on with its number among the question's.
+    An id is the contract's title, two underscores and the category; an example's id also has a number.
     """
 
-    def category(question_id: str, contract_id: str) -> str:
+    def category_of(question_id: str, contract_id: str) -> str:
         name = question_id.removeprefix(f"{contract_id}__")
         if where == TRAIN:
             name = re.sub(r"_\d+$", "", name)
@@ -177,26 +186,26 @@ def _category(where: str, described: Mapping[str, Row]) -> Callable[[str, str], 
             )
         return name
 
-    return category
+    return category_of
 
 
 def _contracts(data_zip: Path, described: Mapping[str, Row]) -> dict[str, Document]:
-    """All contracts by title; each has one question for each category, worded as everywhere else."""
+    """Return {title: contract}; each contract has a question for each category, with the same wording."""
     documents: dict[str, Document] = {}
     wordings: dict[str, tuple[str, str]] = {}
     for document in read_squad(_member(data_zip, ALL), ALL, _category(ALL, described)):
         asked = set()
         for question in document.questions:
-            folded, wording = question.category.casefold(), (question.category, question.question)
-            if wordings.setdefault(folded, wording) != wording:
+            key, wording = question.category.casefold(), (question.category, question.question)
+            if wordings.setdefault(key, wording) != wording:
                 raise BadInput(
-                    "the question is spelled or worded otherwise than the first of its category",
+                    "the category or the wording differs from the first question of its category",
                     where=f"{ALL}, question {question.question_id!r}",
                     do="give each category one name and one wording",
                 )
-            asked.add(folded)
-        for folded, category in described.items():
-            if folded not in asked:
+            asked.add(key)
+        for key, category in described.items():
+            if key not in asked:
                 raise BadInput(
                     f"has no question of the category {category['title']!r}",
                     where=f"{ALL}, contract {document.contract_id!r}",
@@ -209,15 +218,15 @@ def _contracts(data_zip: Path, described: Mapping[str, Row]) -> dict[str, Docume
 
 
 def _test(data_zip: Path, documents: Mapping[str, Document], described: Mapping[str, Row]) -> set[str]:
-    """The titles of the test contracts, which must be what `ALL` has under these titles."""
+    """Return the titles of the test contracts, which must be the same as in `ALL`."""
     titles = set()
     for document in read_squad(_member(data_zip, TEST), TEST, _category(TEST, described)):
-        whole = _whole(document, documents, TEST)
-        there = {question.question_id: question for question in whole.questions}
+        complete = _same_contract(document, documents, TEST)
+        expected = {question.question_id: question for question in complete.questions}
         for question in document.questions:
             where = f"{TEST}, question {question.question_id!r}"
-            same = there.pop(question.question_id, None)
-            # The order of the answers inside a question carries no meaning.
+            same = expected.pop(question.question_id, None)
+            # The order of answers has no meaning.
             if same is None or (question.question, sorted(question.answers)) != (
                 same.question,
                 sorted(same.answers),
@@ -225,7 +234,7 @@ def _test(data_zip: Path, documents: Mapping[str, Document], described: Mapping[
                 raise BadInput(
                     f"differs from the question in {ALL}", where=where, do="take both from one release"
                 )
-        for question_id in there:
+        for question_id in expected:
             raise BadInput(
                 f"the question {question_id!r} of {ALL} is missing",
                 where=f"{TEST}, contract {document.contract_id!r}",
@@ -238,7 +247,7 @@ def _test(data_zip: Path, documents: Mapping[str, Document], described: Mapping[
 def _training_examples(
     data_zip: Path, documents: Mapping[str, Document], test: set[str], described: Mapping[str, Row]
 ) -> list[Row]:
-    """The rows of the training examples, which must be the answers that `ALL` has for the other contracts."""
+    """Return the training examples, which must be the answers in `ALL` for all other contracts."""
     rows, titles = [], set()
     for document in read_squad(_member(data_zip, TRAIN), TRAIN, _category(TRAIN, described)):
         if document.contract_id in test:
@@ -247,7 +256,7 @@ def _training_examples(
                 where=f"{TRAIN}, contract {document.contract_id!r}",
                 do="keep it in one of the two",
             )
-        whole = _whole(document, documents, TRAIN)
+        complete = _same_contract(document, documents, TRAIN)
         examples = defaultdict(list)
         for example in document.questions:
             if len(example.answers) > 1:
@@ -257,10 +266,10 @@ def _training_examples(
                     do="give each answer an example",
                 )
             examples[f"{document.contract_id}__{example.category}"].append(example)
-        for question in whole.questions:
+        for question in complete.questions:
             parts = examples.pop(question.question_id, [])
-            found = sorted(answer for part in parts for answer in part.answers)
-            if len(parts) != max(1, len(found)) or found != sorted(question.answers):
+            answers = sorted(answer for part in parts for answer in part.answers)
+            if len(parts) != max(1, len(answers)) or answers != sorted(question.answers):
                 raise BadInput(
                     f"its {len(parts)} examples do not hold the {len(question.answers)} answers of {ALL},"
                     " once each",
@@ -270,7 +279,7 @@ def _training_examples(
             for part in parts:
                 if part.question != question.question:
                     raise BadInput(
-                        f"is worded otherwise than in {ALL}",
+                        f"has another wording than in {ALL}",
                         where=f"{TRAIN}, question {part.question_id!r}",
                         do="take both from one release",
                     )
@@ -287,19 +296,19 @@ def _training_examples(
     return sorted(rows, key=itemgetter("example_id"))
 
 
-def _whole(document: Document, documents: Mapping[str, Document], name: str) -> Document:
-    """The contract of `ALL` with this title, whose text must be the same."""
+def _same_contract(document: Document, documents: Mapping[str, Document], name: str) -> Document:
+    """Return the contract of `ALL` with this title, which must have the same text."""
     where = f"{name}, contract {document.contract_id!r}"
-    whole = documents.get(document.contract_id)
-    if whole is None:
+    same = documents.get(document.contract_id)
+    if same is None:
         raise BadInput(f"the contract is not in {ALL}", where=where, do="take both from one release")
-    if whole.text != document.text:
+    if same.text != document.text:
         raise BadInput(f"the text differs from that in {ALL}", where=where, do="take both from one release")
-    return whole
+    return same
 
 
 class _Titles:
-    """The contracts' titles, found by the names of their files, which may differ in signs and in case."""
+    """Finds contract titles by file names, which may differ in punctuation and case."""
 
     def __init__(self, documents: Iterable[str]) -> None:
         self.all = frozenset(documents)
@@ -308,13 +317,13 @@ class _Titles:
             self._by_letters[_letters(title)].append(title)
 
     def of(self, name: str) -> list[str]:
-        """The titles that a file's name, without its ending, may stand for."""
+        """Return the titles that match a file name without its suffix."""
         return [name] if name in self.all else self._by_letters[_letters(name)]
 
 
 @dataclass(frozen=True)
-class _Filed:
-    """Where the release files a contract's PDF, and how many pages it has."""
+class _PdfFacts:
+    """Folder and number of pages of a contract's PDF."""
 
     folder: str
     pages: int
@@ -323,115 +332,146 @@ class _Filed:
         return f"the folder {self.folder} with {self.pages} pages"
 
 
-def _recorded(path: Path) -> dict[str, _Filed]:
-    """Folder and pages on record by title."""
+def _recorded(path: Path) -> dict[str, _PdfFacts]:
+    """Return {title: recorded folder and pages}."""
     rows = _rows(path.read_bytes(), path.name)
     where, header = next(rows)
     if header != ["title", "release_folder", "pdf_pages"]:
         raise BadInput("the header is not title, release_folder, pdf_pages", where=where)
-    recorded: dict[str, _Filed] = {}
+    recorded: dict[str, _PdfFacts] = {}
     for where, (title, folder, pages) in rows:
         if title in recorded:
             raise BadInput(f"the contract {title!r} appears twice", where=where, do="drop one of the two")
         if not pages.isascii() or not pages.isdigit() or not int(pages):
-            raise BadInput(f"pdf_pages is {pages!r} and no number of pages", where=where)
-        recorded[title] = _Filed(folder, int(pages))
+            raise BadInput(f"pdf_pages is {pages!r}, not a number of pages", where=where)
+        recorded[title] = _PdfFacts(folder, int(pages))
     return recorded
 
 
-def _pdfs(cuad_v1_zip: Path) -> list[Pdf]:
-    with archives.opened(cuad_v1_zip) as archive:
-        return list(read_pdfs(archive))
+@dataclass(frozen=True)
+class _Pdf:
+    """A PDF of the release: path in the zip, name without suffix, folder, and pages if countable."""
+
+    member: str
+    name: str
+    folder: str
+    pages: int | None
+
+
+def _pdfs(archive: zipfile.ZipFile) -> Iterator[_Pdf]:
+    """Yield the PDFs of the release, sorted by path, with one in memory at a time."""
+    for entry in sorted(archive.infolist(), key=lambda entry: entry.filename):
+        path = PurePosixPath(_entry_name(entry))
+        if path.suffix.casefold() == ".pdf" and not entry.is_dir() and _MACOS not in path.parts:
+            yield _Pdf(str(path), path.stem, path.parent.name, _count_pages(archive.read(entry), path))
+
+
+def _entry_name(entry: zipfile.ZipInfo) -> str:
+    """Return an entry's name; some tools write UTF-8 without the flag."""
+    if not entry.flag_bits & _UTF_8:
+        try:
+            return entry.filename.encode("cp437").decode("utf-8")
+        except UnicodeError:
+            pass
+    return entry.filename
+
+
+def _count_pages(content: bytes, path: PurePosixPath) -> int | None:
+    try:
+        return len(PdfReader(io.BytesIO(content)).pages) or None
+    except Exception as error:  # a damaged PDF can fail in any way
+        log.warning("%s: the pages cannot be counted (%s: %s)", path, type(error).__name__, error)
+        return None
 
 
 def _types(
-    pdfs: Iterable[Pdf],
+    pdfs: Iterable[_Pdf],
     titles: _Titles,
-    recorded: Mapping[str, _Filed],
+    recorded: Mapping[str, _PdfFacts],
     contract_types: Mapping[str, str],
     where: str,
 ) -> tuple[dict[str, Row], dict[str, int]]:
-    """The type and the pages of each contract by its title, and what of the PDFs was odd, counted.
+    """Return {title: contract type and pages}, and counts of irregular PDFs.
 
-    What the PDFs do not say is taken from the record.
+    Missing facts are taken from the record.
     """
     notes = Counter(
         contracts_without_a_pdf=0, pdfs_of_no_contract=0, pdfs_unlike_the_record=0, pdfs_without_pages=0
     )
-    found = defaultdict(list)
+    pdfs_of = defaultdict(list)
     for pdf in pdfs:
-        like = titles.of(pdf.name)
-        if len(like) == 1:
-            found[like[0]].append(pdf)
+        matches = titles.of(pdf.name)
+        if len(matches) == 1:
+            pdfs_of[matches[0]].append(pdf)
         else:
             notes["pdfs_of_no_contract"] += 1
-            log.warning("%s: named like %d contracts of %s", pdf.member, len(like), ALL)
+            log.warning("%s: the name matches %d contracts of %s", pdf.member, len(matches), ALL)
     types: dict[str, Row] = {}
     for title in sorted(titles.all):
-        on_record, own = recorded.get(title), found.get(title, [])
+        on_record, own = recorded.get(title), pdfs_of.get(title, [])
         if len(own) == 1:
             (pdf,) = own
             notes["pdfs_without_pages"] += pdf.pages is None
             pages = pdf.pages or (on_record.pages if on_record else None)
             if pages is None:
                 raise BadInput(
-                    f"the pages of {pdf.member} cannot be counted, and none are on record",
+                    f"the pages of {pdf.member} cannot be counted and are not recorded",
                     where=where,
                     do="fetch the zip again",
                 )
-            filed = _Filed(pdf.folder, pages)
-            if on_record not in (filed, None):
+            facts = _PdfFacts(pdf.folder, pages)
+            if on_record not in (facts, None):
                 notes["pdfs_unlike_the_record"] += 1
-                log.warning("%s: %d pages, where on record is %s", pdf.member, pages, on_record)
+                log.warning("%s: %d pages, but recorded is %s", pdf.member, pages, on_record)
         elif on_record:
             notes["contracts_without_a_pdf"] += 1
-            # Of a zip without any the number says it.
-            if found:
+            # If the zip has no PDF at all, the count is enough.
+            if pdfs_of:
                 log.warning("%s: %d PDFs of %r", where, len(own), title)
-            filed = on_record
+            facts = on_record
         else:
             raise BadInput(
                 f"has {len(own)} PDFs of the contract {title!r} where there should be one, and its"
-                " type is not on record",
+                " type is not recorded",
                 where=where,
                 do="take the whole zip of the release",
             )
-        if filed.folder not in contract_types:
+        if facts.folder not in contract_types:
             raise BadInput(
-                f"the folder {filed.folder!r} of the contract {title!r} has no contract type",
+                f"the folder {facts.folder!r} of the contract {title!r} has no contract type",
                 where=where,
                 do="add it to contract_types of the paper's registry",
             )
-        types[title] = {"contract_type": contract_types[filed.folder], "pages": filed.pages}
+        types[title] = {"contract_type": contract_types[facts.folder], "pages": facts.pages}
     return types, dict(notes)
 
 
 def _clause_table(cuad_v1_zip: Path, titles: _Titles, names: list[str]) -> tuple[list[Row], list[Row], int]:
-    """The rows of clauses and of answers, and how many file names are not their contract's title."""
+    """Return the rows of clauses and of answers, and how many file names differ from the title."""
     rows = _rows(_member(cuad_v1_zip, CLAUSE_TABLE), CLAUSE_TABLE)
     columns = _columns(*next(rows), names)
     clauses, supplementary = [], []
-    met: dict[str, str] = {}
+    first: dict[str, str] = {}
     renamed = 0
     for where, cells in rows:
-        # One of the released names ends in a quote instead of a dot's extension: "….PDF'".
+        # One released name has a quote after the suffix: "….PDF'".
         name = re.sub(r"\.pdf\W*$", "", cells[0], flags=re.IGNORECASE)
-        found = titles.of(name)
-        if len(found) != 1:
-            like = f"{len(found)} contracts" if found else "no contract"
+        matches = titles.of(name)
+        if len(matches) != 1:
+            number = f"{len(matches)} contracts" if matches else "no contract"
             raise BadInput(
-                f"the file {cells[0]!r} is named like {like} of {ALL}",
+                f"the name of the file {cells[0]!r} matches {number} of {ALL}",
                 where=where,
                 do="give it the contract's title",
             )
-        title = found[0]
-        if title in met:
+        title = matches[0]
+        if title in first:
             raise BadInput(
-                f"the contract {title!r} appears twice (first at {met[title]})",
+                f"the contract {title!r} appears twice (first at {first[title]})",
                 where=where,
                 do="drop one of the two",
             )
-        met[title] = where
+        first[title] = where
         renamed += title != name
         for category, (clause_column, answer_column) in columns.items():
             clauses += [
@@ -440,7 +480,7 @@ def _clause_table(cuad_v1_zip: Path, titles: _Titles, names: list[str]) -> tuple
             ]
             answer = cells[answer_column].strip()
             supplementary.append({"contract_id": title, "category": category, "answer": answer})
-    for title in sorted(titles.all - met.keys()):
+    for title in sorted(titles.all - first.keys()):
         raise BadInput(f"the contract {title!r} has no row", where=CLAUSE_TABLE, do="restore its row")
     clauses.sort(key=itemgetter("contract_id", "category", "index"))
     supplementary.sort(key=itemgetter("contract_id", "category"))
@@ -448,8 +488,8 @@ def _clause_table(cuad_v1_zip: Path, titles: _Titles, names: list[str]) -> tuple
 
 
 def _columns(where: str, header: list[str], names: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """For each category the columns of its clauses and of its answer."""
-    # One released header has a blank before "Answer".
+    """Return {category: (column of clauses, column of the answer)}."""
+    # One released header has a space before "Answer".
     places: dict[str, int] = {}
     for number, cell in enumerate(header):
         places.setdefault(re.sub(r"-\s*Answer$", "-Answer", cell.strip()), number)
@@ -469,7 +509,7 @@ def _columns(where: str, header: list[str], names: Iterable[str]) -> dict[str, t
 
 
 def _clauses(cell: str, where: str) -> list[str]:
-    """The clauses of a cell, which is a list of strings as Python writes it."""
+    """Return the clauses of a cell, a list of strings in Python's notation."""
     try:
         clauses = ast.literal_eval(cell)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -482,13 +522,15 @@ def _clauses(cell: str, where: str) -> list[str]:
 
 
 def _letters(title: str) -> str:
-    """A title's letters and digits in lower case, without accents: names of files differ in the rest."""
+    """Return a title's letters and digits in lower case, without accents; file names differ in the rest."""
     plain = unicodedata.normalize("NFKD", title).casefold()
     return "".join(letter for letter in plain if letter.isalnum())
 
 
-def _oddities(documents: list[Document], clauses: list[Row], supplementary: list[Row]) -> dict[str, int]:
-    """What of the clause table and the JSON does not agree, counted; see `Release`."""
+def _irregularities(
+    documents: list[Document], clauses: list[Row], supplementary: list[Row]
+) -> dict[str, int]:
+    """Count disagreements of clause table and JSON, see `Release`."""
     notes: Counter[str] = Counter(
         dict.fromkeys(
             (
@@ -509,16 +551,16 @@ def _oddities(documents: list[Document], clauses: list[Row], supplementary: list
     for document in documents:
         for question in document.questions:
             texts = {answer.text for answer in question.answers}
-            found = labelled[document.contract_id, question.category]
-            notes["questions_answered_in_one_place_only"] += bool(texts) != bool(found)
+            clause_texts = labelled[document.contract_id, question.category]
+            notes["questions_answered_in_one_place_only"] += bool(texts) != bool(clause_texts)
             notes["answers_with_the_text_of_another"] += len(question.answers) - len(texts)
-            for clause in found:
+            for clause in clause_texts:
                 pieces = [clause] if clause in texts else clause.split(OMITTED)
                 notes["clause_pieces_that_are_no_answer"] += sum(
                     piece.strip() not in texts for piece in pieces if piece.strip()
                 )
     for row in supplementary:
-        found = labelled[row["contract_id"], row["category"]]
-        notes["clauses_without_a_supplementary_answer"] += bool(found) and not row["answer"]
-        notes["supplementary_answers_without_a_clause"] += not found and row["answer"] not in ("", "No")
+        has_clause = bool(labelled[row["contract_id"], row["category"]])
+        notes["clauses_without_a_supplementary_answer"] += has_clause and not row["answer"]
+        notes["supplementary_answers_without_a_clause"] += not has_clause and row["answer"] not in ("", "No")
     return dict(sorted(notes.items()))

@@ -1,17 +1,17 @@
-"""What CUAD's file in the registry holds beside what every paper's does."""
+"""CUAD's keys in the registry of papers."""
 
 from collections.abc import Mapping
 
 from lextables.papers.registry import Paper
 
-DATA = "cuad"  # the data set whose models read a user's contract
+DATA = "cuad"  # the data set whose models review a user's contract
 
 
 class Cuad(Paper):
     """`resources/papers/cuad.yaml`.
 
-    ``review`` are the models that read a user's contract, best first; ``review_minimum`` is the least
-    probability that is shown.
+    ``review``: models that review a user's contract, best first.  ``review_minimum``: spans with this
+    probability or less are not shown.
     """
 
     contract_types: Mapping[str, str]

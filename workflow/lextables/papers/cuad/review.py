@@ -1,4 +1,4 @@
-"""A contract read by a trained model: from n-best predictions to findings, as a page and as csv."""
+"""The review of a user's contract: findings from n-best predictions, as an HTML page and as csv."""
 
 import csv
 import io
@@ -7,22 +7,21 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from lextables.papers.cuad import marks
-from lextables.papers.cuad.asking import LINEAR
 from lextables.papers.cuad.marks import Band, Marks
+from lextables.papers.cuad.reviewer import LINEAR
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput
 from lextables.tables import render
 
-MINIMUM = 0.1  # the probability above which a span is shown
-SURE = 0.5  # the probability from which a span is shaded
+MINIMUM = 0.1  # spans above this probability are shown
+SURE = 0.5  # spans of at least this probability are shaded
 
-# The paper divides its labels into three kinds by example only (Section 3.1); the six here are our own.
+# The paper has three kinds of labels, defined by examples only (Section 3.1); these six groups are ours.
 GROUPS = {
     "general": (
         "General information",
@@ -98,16 +97,16 @@ GROUPS = {
 }
 OTHER = ("other", "Other")
 _GROUP_OF = {category: group for group, (_, categories) in GROUPS.items() for category in categories}
-# The release writes abbreviations as words.
+# The release capitalizes abbreviations like words.
 _ABBREVIATION = re.compile(r"\b(?:Ip|Rofr|Rofo|Rofn)\b")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A span of the contract that belongs to a category; or, with start and end -1, that none was found.
+    """A span of a category in the contract; start and end are -1 if there is none.
 
-    ``start`` and ``end`` are characters, half-open.  ``probability`` is the model's own; that of a category
-    without a span is the probability of the empty prediction.
+    ``start`` and ``end`` are characters, half-open.  ``probability`` is the model's; for a category without a
+    span it is that of the empty prediction.
     """
 
     category: str
@@ -124,12 +123,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class About:
-    """What a reader must know beside the findings.
+    """Facts about the model and the reading that the page shows.
 
-    ``model`` names the model in words.  ``scores`` maps metrics on the test contracts to shares of one,
-    ``categories`` a category to its AUPR there, and ``marks`` one to what is marked there at `MINIMUM`;
-    ``bands`` are the same of all categories by confidence.  ``warning`` is a sentence that stands above
-    everything, ``unread`` are sentences on what was not read.
+    ``model`` describes the model.  ``scores``, ``categories`` and ``marks`` are from the test contracts:
+    metric to score (0 to 1), category to AUPR, and category to marks above `MINIMUM`; ``bands`` are the marks
+    of all categories by confidence.  ``warning`` is shown at the top; ``unread`` are notes on what was not
+    read.
     """
 
     model: str
@@ -145,25 +144,24 @@ class About:
 def findings(
     predictions: Iterable[Mapping[str, Any]], categories: Mapping[str, str], minimum: float = MINIMUM
 ) -> list[Finding]:
-    """Return what was found in a contract, sorted by category in the order of ``categories``, then by place.
+    """Return the findings of a contract, in the order of ``categories`` and then of the text.
 
-    ``predictions`` are rows of `spans.schema.NBEST` on one contract; ``categories`` maps a question id to
-    its category.  Spans are taken from the most probable down to ``minimum`` (itself left out), except those
-    that overlap one of the same category that was taken before.  A category without any gets a `Finding` that
-    says so.  Raises `BadInput` if a question has no predictions.
+    ``predictions`` are rows of `spans.schema.NBEST` for one contract; ``categories`` maps question ids to
+    categories.  Spans are chosen by `marks.marked_spans`; a category without spans has an empty `Finding`.
+    Raises `BadInput` if a question has no predictions.
     """
     candidates = defaultdict(list)
     for row in predictions:
         candidates[row["question_id"]].append(row)
-    found = []
+    result = []
     for question, category in categories.items():
         if question not in candidates:
             raise BadInput("this question has no predictions", where=question)
-        taken = marks.taken(candidates[question], minimum)
-        spans = [Finding(category, r["start"], r["end"], r["text"], r["probability"]) for r in taken]
+        chosen = marks.marked_spans(candidates[question], minimum)
+        spans = [Finding(category, r["start"], r["end"], r["text"], r["probability"]) for r in chosen]
         empty = sum(row["probability"] for row in candidates[question] if row["start"] < 0)
-        found += sorted(spans, key=lambda span: span.start) or [Finding(category, -1, -1, "", empty)]
-    return found
+        result += sorted(spans, key=lambda span: span.start) or [Finding(category, -1, -1, "", empty)]
+    return result
 
 
 def scores_of(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, float], dict[str, float]]:
@@ -182,7 +180,7 @@ def scores_of(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, float], dict
     return overall, each
 
 
-# What the page says of the model and of its reading
+# Notes on the model and the reading
 
 SAMPLE = (
     "The model was trained on a few invented contracts, to show that the pipeline runs: "
@@ -191,11 +189,11 @@ SAMPLE = (
 
 
 def model_of(record: Mapping[str, Any]) -> str:
-    """Say which model a run's `run.json` is of, and how far it was trained."""
+    """Describe the model of a run's `run.json` and its training."""
     settings, trained = record["settings"], record.get("trained", {})
     if settings.get("kind") == LINEAR:
-        learnt = f"{trained['answers']:,} annotated passages in {trained['contracts']} training contracts"
-        return f"linear models over the words of a contract, learnt from {learnt} of CUAD"
+        data = f"{trained['answers']:,} annotated passages in {trained['contracts']} training contracts"
+        return f"linear models over the words of a contract, trained on {data} of CUAD"
     name = f"{settings['model']} ({settings['found']})"
     if "updates" not in trained:
         return f"{name}, as it was released"
@@ -208,12 +206,12 @@ def model_of(record: Mapping[str, Any]) -> str:
 
 
 def unread_windows(most: int | None, windows: int) -> tuple[str, ...]:
-    """Say how many of a contract's windows each question left out, where ``most`` caps those it reads."""
+    """Return a note if a question read at most ``most`` of a contract's windows."""
     if most is None or windows <= most:
         return ()
     return (
-        f"The contract was cut into {windows} overlapping windows, and for each category only the {most} "
-        "were read that a linear model over their words finds likeliest to hold it.",
+        f"The contract was cut into {windows} overlapping windows. For each category only the {most} most "
+        "likely ones were read, chosen by a linear model over words.",
     )
 
 
@@ -222,23 +220,22 @@ def unread_windows(most: int | None, windows: int) -> tuple[str, ...]:
 FIELDS = ("category", "group", "found", "probability", "start", "end", "text", "precision", "recall")
 
 
-def to_csv(found: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
-    """Return a line a finding, and one with ``found`` no for a category without any.
+def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
+    """Return a line for each finding, and a line with ``found`` = no for a category without findings.
 
-    ``marked`` is what is marked of each category in the test contracts, whose precision and recall stand in
-    the last columns, where they are known.
+    The last columns are precision and recall of the category's marks in the test contracts (``marked``).
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
-    for x in found:
+    for x in items:
         place = (x.start, x.end) if x.found else ("", "")
         group = _title(_group(x.category))
-        known = marked.get(x.category)
-        shares = (known.precision, known.recall) if known else (None, None)
-        told = ("" if share is None else f"{share:.4f}" for share in shares)
-        found_ = "yes" if x.found else "no"
-        row = (x.category, group, found_, f"{x.probability:.4f}", *place, x.text, *told)
+        of_category = marked.get(x.category)
+        shares = (of_category.precision, of_category.recall) if of_category else (None, None)
+        formatted = ("" if share is None else f"{share:.4f}" for share in shares)
+        has_span = "yes" if x.found else "no"
+        row = (x.category, group, has_span, f"{x.probability:.4f}", *place, x.text, *formatted)
         writer.writerow(map(spreadsheet.cell, row))
     return out.getvalue()
 
@@ -248,7 +245,7 @@ def to_csv(found: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
 
 @dataclass(frozen=True)
 class Passage:
-    """A finding on the page: its number in the text's order, and its lane, the depth of its underline."""
+    """A finding on the page: its number in the order of the text, and its lane (level of underline)."""
 
     number: int
     lane: int
@@ -256,17 +253,17 @@ class Passage:
 
     @property
     def classes(self) -> str:
-        """The classes of its marks."""
+        """The CSS classes of its marks."""
         sure = "" if self.finding.probability >= SURE else " faint"
         return f"{_group(self.finding.category)} l{min(self.lane, LANES - 1)} f{self.number}{sure}"
 
     @property
-    def words(self) -> str:
-        """Category and confidence, for a tooltip."""
+    def tooltip(self) -> str:
+        """Category and confidence."""
         return f"{shown(self.finding.category)} {percent(self.finding.probability)}"
 
 
-LANES = 4  # underlines that can be told apart below each other
+LANES = 4  # levels of underlines
 
 
 def shown(category: str) -> str:
@@ -275,18 +272,18 @@ def shown(category: str) -> str:
 
 
 def percent(probability: float) -> str:
-    """Return a probability in per cent; only certainty is 100 and only the impossible 0."""
-    whole = round(100 * probability)
-    if whole == 100 and probability < 1:
+    """Return a probability in per cent, with 100 % only for 1 and 0 % only for 0."""
+    rounded = round(100 * probability)
+    if rounded == 100 and probability < 1:
         return ">99 %"
-    if whole == 0 and probability > 0:
+    if rounded == 0 and probability > 0:
         return "<1 %"
-    return f"{whole} %"
+    return f"{rounded} %"
 
 
-def passages(found: Iterable[Finding]) -> list[Passage]:
-    """Number the spans in the order of the text, and give overlapping ones different lanes."""
-    ordered = sorted((x for x in found if x.found), key=lambda x: (x.start, -x.end, x.category))
+def passages(items: Iterable[Finding]) -> list[Passage]:
+    """Number the spans in the order of the text, with different lanes for overlapping ones."""
+    ordered = sorted((x for x in items if x.found), key=lambda x: (x.start, -x.end, x.category))
     ends: list[int] = []
     placed = []
     for number, finding in enumerate(ordered, 1):
@@ -312,18 +309,18 @@ def segments(length: int, placed: Sequence[Passage]) -> Iterator[tuple[int, int,
 
 
 def marked(text: str, placed: Sequence[Passage]) -> Markup:
-    """Return the contract's text as HTML, each passage marked, with a note where it begins.
+    """Return the contract's text as HTML with marked passages, each with a note at its start.
 
-    Where passages overlap, their marks lie inside each other, so that each draws its own line.
+    The marks of overlapping passages are nested, so that each has its own underline.
     """
     pieces: list[str] = []
     for start, end, over in segments(len(text), placed):
         pieces += [
-            _NOTE.format(x.number, x.classes, _slug(x.finding.category), escape(x.words), _label(x))
+            _NOTE.format(x.number, x.classes, _slug(x.finding.category), escape(x.tooltip), _label(x))
             for x in sorted(over, key=lambda x: x.number)
             if x.finding.start == start
         ]
-        title = f' title="{escape(chr(10).join(x.words for x in over))}"'
+        title = f' title="{escape(chr(10).join(x.tooltip for x in over))}"'
         for x in over:
             pieces.append(f'<mark class="{x.classes}"{title}>')
             title = ""
@@ -440,8 +437,8 @@ _PAGE = render.TEMPLATES.from_string("""\
 <p class="warning">{{ about.warning }}</p>
 {% endif %}
 <p>{{ found }} of CUAD’s {{ total }} categories were found in this contract, in {{ placed|length }}
-passage{{ "" if placed|length == 1 else "s" }}. A model marked them, and no person checked: it misses clauses
-and marks wrong ones. This is not legal advice.</p>
+passage{{ "" if placed|length == 1 else "s" }}. A model marked them, and nobody checked them: it misses
+clauses and marks wrong ones. This is not legal advice.</p>
 <p class="small soft">Model: {{ about.model }}.
 {% if about.scores %}
 On the test contracts of its data set it has
@@ -542,18 +539,20 @@ class _Group:
     none: Sequence[Finding]
 
 
-def to_html(text: str, found: Sequence[Finding], title: str, about: About) -> str:
-    """Return the contract with its findings as one page that needs no other file.
+def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> str:
+    """Return the contract with its findings as a self-contained page.
 
-    Raises `ValueError` if a finding's text is not what stands at its place.
+    Raises `ValueError` if a finding's text is not at its offsets.
     """
-    for x in found:
+    for x in items:
         if x.found and (x.text != text[x.start : x.end] or not x.text):
-            raise ValueError(f"{x.category}: at {x.start} the contract does not say {x.text!r}")
-    placed = passages(found)
-    groups = list(_groups(found, placed))
-    # The marks of a passage light up when its note is reached, by link or by keyboard.
-    reached = ",".join(f":root:has(#f{x.number}:is(:target, :focus-visible)) .f{x.number}" for x in placed)
+            raise ValueError(f"{x.category}: the contract does not have {x.text!r} at {x.start}")
+    placed = passages(items)
+    groups = list(_groups(items, placed))
+    # The marks of a passage are highlighted when its note is the link target or has the focus.
+    highlighted = ",".join(
+        f":root:has(#f{x.number}:is(:target, :focus-visible)) .f{x.number}" for x in placed
+    )
 
     def share(category: str, name: str) -> str:
         value = getattr(about.marks[category], name) if category in about.marks else None
@@ -561,31 +560,26 @@ def to_html(text: str, found: Sequence[Finding], title: str, about: About) -> st
 
     body = _PAGE.render(
         share=share, title=title, about=about, groups=groups, placed=placed, text=marked(text, placed),
-        found=sum(len(group.found) for group in groups), total=len({x.category for x in found}),
+        found=sum(len(group.found) for group in groups), total=len({x.category for x in items}),
         unsure=any(x.probability < SURE for group in groups for x in group.none),
         half=SURE, sure=percent(SURE), minimum=percent(about.minimum),
         percent=percent, shown=shown, slug=_slug, snippet=snippet,
     )  # fmt: skip
-    style = f"{reached} {{ background: rgb(var(--c) / .35); }}\n" if reached else ""
+    style = f"{highlighted} {{ background: rgb(var(--c) / .35); }}\n" if highlighted else ""
     return render.page(title, Markup(body), STYLE + style)
 
 
-def _groups(found: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
-    categories = list(dict.fromkeys(x.category for x in found))
+def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
+    categories = list(dict.fromkeys(x.category for x in items))
     for key in (*GROUPS, OTHER[0]):
         own = [category for category in categories if _group(category) == key]
         if own:
             spans = {c: [x for x in placed if x.finding.category == c] for c in own}
-            none = [x for x in found if not x.found and x.category in own]
+            none = [x for x in items if not x.found and x.category in own]
             yield _Group(key, _title(key), {c: spans[c] for c in own if spans[c]}, none)
 
 
 def snippet(text: str, length: int = 90) -> str:
-    """Return the beginning of a span on one line."""
+    """Return the beginning of a span as one line."""
     line = " ".join(text[: 2 * length].split())
     return line if len(line) <= length and len(text) <= 2 * length else f"{line[:length].rstrip()} …"
-
-
-def title_of(path: str) -> str:
-    """Return the page's title for a contract file."""
-    return f"Review of {PurePath(path).name}"

@@ -1,4 +1,4 @@
-"""Which model reads a user's contract."""
+"""A review of a user's contract: its name, its questions, and the model that reads the contract."""
 
 import hashlib
 import json
@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from lextables.papers.cuad.asking import LINEAR
 from lextables.papers.cuad.registry import DATA, Cuad
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
@@ -18,19 +17,38 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import WHOLE, Plan
 
-METRIC = "AUPR"  # the score by which one model is better than another
-FILES = ("run.json", "predictions.parquet", "scores.parquet")  # of a run's folder, that the review reads
-READING = "reading"  # how contracts were cut, which a model of windows reads as well
-WEIGHTS = "weights"  # the folder of weights in that of the run which a reading run names
+CONTRACT = "contract"  # id of the user's contract
+LINEAR = "linear"  # `kind` in a linear model's settings, and the condition of its run
+METRIC = "AUPR"  # decides which model is best
+FILES = ("run.json", "predictions.parquet", "scores.parquet")  # read from the run's folder
+READING = "reading"  # how contracts are cut into windows
+WEIGHTS = "weights"  # folder of weights in a run's folder
+
+
+def question_id(category: str) -> str:
+    """Return the id of a category's question about the contract."""
+    return f"{CONTRACT}__{category}"
+
+
+def review_name(path: str) -> str:
+    """Return the name of a contract's review: the file name and eight digits of its SHA-256.
+
+    An unreadable contract has no digits; `contract_text` reports the error.
+    """
+    contract = Path(path)
+    try:
+        return f"{contract.name}-{hashlib.sha256(contract.read_bytes()).hexdigest()[:8]}"
+    except OSError:
+        return contract.name or "contract"
 
 
 @dataclass(frozen=True)
 class Reviewer:
-    """A run that read contracts, and the run whose weights it read; None for a model as it was found.
+    """A run that read contracts, and the run with its weights (None for an off-the-shelf model).
 
-    ``planned`` says that the rules make it under this configuration.  Else it stands in the results from
-    another one and is read as it is, and ``record`` is the digest of its `run.json`.  ``windows`` says that
-    the model reads windows of a contract: a linear one does not.
+    ``planned``: the rules produce the run under this configuration.  Otherwise it is in the results from
+    another configuration, and ``record`` is the digest of its `run.json`.  ``windows``: the model reads
+    windows, which linear models do not.
     """
 
     run: Run
@@ -41,41 +59,41 @@ class Reviewer:
 
     @property
     def files(self) -> Iterator[str]:
-        """What the review reads, below the results."""
+        """Paths that the review reads, relative to the results."""
         yield from (f"{self.run.folder}/{name}" for name in files(self.windows))
         if self.weights_of:
             yield f"{self.weights_of.folder}/{WEIGHTS}"
 
     def weights(self, results: str | Path) -> str:
-        """The folder of the weights in ``results``; empty for a model as it was found."""
+        """Return the folder of the weights in ``results``; "" for an off-the-shelf model."""
         return f"{results}/{self.weights_of.folder}/{WEIGHTS}" if self.weights_of else ""
 
 
 def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Reviewer:
-    """Return the best model that is there, or config's ``review_model``.
+    """Return the best available model, or config's ``review_model``.
 
-    A finished run in ``results`` is taken before one that has yet to be made; of several that with the best
-    AUPR on the test contracts.  Where none is finished, it is the first of the paper's list ``review`` that
-    has a run under this configuration.  Raises `BadInput` when there is no such run either.
+    Of the finished runs in ``results``, the one with the best AUPR on the test contracts is used.  If there
+    is none, it is the first model in the paper's list ``review`` that has a run under this configuration.
+    Raises `BadInput` if there is no such run.
     """
     planned = {
         run.model: run
         for run, spec in sorted(plan.specs.items(), key=itemgetter(0), reverse=True)
-        if _whole(run) and _marks(spec.settings)
+        if _uses_all_training_data(run) and _can_review(spec.settings)
     }
     named = config.review_model != "auto"
-    # A model is named by its key or by its row, whose words a key joins with hyphens.
-    theirs = user_rows.key(config.review_model)
-    wanted = (theirs.removeprefix(user_rows.PREFIX), theirs) if named else paper.review
-    # Where a user's model as it was found lies is known to a configuration that names it, and to no other.
-    there = {
+    # A model is named by its key or by its row.
+    key = user_rows.key(config.review_model)
+    wanted = (key.removeprefix(user_rows.PREFIX), key) if named else paper.review
+    # Only a configuration that lists a user's off-the-shelf model knows the location of its weights.
+    available = {
         reviewer.run: (score, reviewer)
         for score, reviewer in finished(results)
         if (not named or reviewer.run.model in wanted) and (reviewer.weights_of or reviewer.run in plan.specs)
     }
-    if there:
-        best = max(sorted(there), key=lambda run: there[run][0])
-        return _planned(best, plan) if best in plan.specs else there[best][1]
+    if available:
+        best = max(sorted(available), key=lambda run: available[run][0])
+        return _planned(best, plan) if best in plan.specs else available[best][1]
     for key in wanted:
         if key in planned:
             return _planned(planned[key], plan)
@@ -92,30 +110,30 @@ def _planned(run: Run, plan: Plan) -> Reviewer:
 
 
 def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
-    """Return the runs in ``results`` whose model can read a contract, each with its AUPR, sorted by run."""
-    found = []
+    """Return (AUPR, reviewer) of the runs in ``results`` whose model can read a contract, sorted by run."""
+    runs = []
     for record in sorted(Path(results).glob(f"runs/{DATA}/read/*/*/seed*/run.json")):
         folder = record.parent
         run, text = _run(folder), record.read_bytes()
         settings = json.loads(text)["settings"]
         source, windows = _weights_of(run, settings), _reads_windows(settings)
-        there = source is None or (Path(results) / source.folder / WEIGHTS).is_dir()
+        has_weights = source is None or (Path(results) / source.folder / WEIGHTS).is_dir()
         if (
-            _whole(run)
-            and _marks(settings)
-            and there
+            _uses_all_training_data(run)
+            and _can_review(settings)
+            and has_weights
             and all((folder / name).exists() for name in files(windows))
         ):
             scores = pq.read_table(folder / "scores.parquet").to_pylist()
             score = next((x["value"] for x in scores if (x["metric"], x["group"]) == (METRIC, "all")), None)
             if score is not None:
                 digest = hashlib.sha256(text).hexdigest()[:16]
-                found.append((score, Reviewer(run, source, planned=False, record=digest, windows=windows)))
-    return found
+                runs.append((score, Reviewer(run, source, planned=False, record=digest, windows=windows)))
+    return runs
 
 
 def files(windows: bool) -> tuple[str, ...]:
-    """What a review reads of a run's folder, by whether its model reads ``windows``."""
+    """Return the names in a run's folder that a review reads."""
     return (*FILES, READING) if windows else FILES
 
 
@@ -123,19 +141,19 @@ def _reads_windows(settings: Mapping[str, Any]) -> bool:
     return settings.get("kind") != LINEAR
 
 
-def _marks(settings: Mapping[str, Any]) -> bool:
-    """Whether a model marks what a reader looks for, and reads a contract as it is.
+def _can_review(settings: Mapping[str, Any]) -> bool:
+    """Whether a model can review a contract.
 
-    A linear one may mark whole sentences as parties, since the evaluator lets them count, or want vectors.
+    Not linear models that mark whole sentences as parties (the evaluator accepts these) or that need vectors.
     """
     return _reads_windows(settings) or (settings["relaxed"] is None and settings["features"] == "words")
 
 
 def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
-    """The run whose weights another one read, by the settings in its record."""
+    """Return the run with the weights of ``run``, by its recorded settings."""
     if not _reads_windows(settings):
         return replace(run, experiment="train")
-    # Weights that a rule has made lie in a run's folder, wherever the results are.
+    # Weights made by a rule are in a run's folder, under any results folder.
     location = settings.get("weights") or ""
     return _run(Path(location).parent) if f"runs/{DATA}/" in location else None
 
@@ -144,7 +162,7 @@ def _run(folder: Path) -> Run:
     return Run(*folder.parts[-5:-1], int(folder.name.removeprefix("seed")))
 
 
-def _whole(run: Run) -> bool:
-    """Whether a run's model was trained on all training contracts, by us or before."""
+def _uses_all_training_data(run: Run) -> bool:
+    """Whether a run's model was trained on all training contracts, here or elsewhere."""
     released = run.condition in ("as-released", "as-it-is", LINEAR)
     return run.experiment == "read" and (released or run.condition.endswith(f"-p{WHOLE}"))

@@ -10,17 +10,18 @@ import math
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from lextables.metrics import STRICT
 from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score, same_words
-from lextables.tables.inputs import Inputs, Scores, about
-from lextables.tasks.spans.shares import part
+from lextables.tables.inputs import Inputs, Scores
+from lextables.tables.scored import score_cell, strict_cells
+from lextables.tasks.spans.squad import part
 
-STRICT = ", strict"
 WHOLE = "100"  # per cent of the training contracts
 AUPR, AT_80, AT_90 = "AUPR", "precision at 80% recall", "precision at 90% recall"
 COLUMNS = {AUPR: "AUPR", AT_80: "Precision@80% Recall", AT_90: "Precision@90% Recall"}
@@ -204,22 +205,16 @@ def _seeds(system: System, values: Iterable[float]) -> tuple[float, ...] | None:
     return tuple(values) if system["trained"] else None
 
 
-def _score_cells(results: Results, system: System, metric: str, row: str = "") -> Iterator[Cell]:
-    """One score of one system over the test set, with its interval."""
-    row, column, folders = row or system["row"], COLUMNS[metric], _folders(system)
-    # By the precision at a recall nothing is compared: see `metrics.spans_by_contract`.
-    score = Score(column, row, metric, "all", "contracts", 100) if metric == AUPR else None
-    said = about(system, column, system["row"], score)
-    if not folders:
-        yield Cell(row, column, None, reason=system["reason"] or OWN_SHARES, **said)
-        return
-    # Ends of intervals that differ in their seed are averaged, as the scores are.
-    value, low, high = (results.score(folders, metric + end) for end in ("", ", low", ", high"))
-    seeds = _seeds(system, results.values(folders, metric))
-    yield Cell(row, column, value, low, high, runs=folders, seeds=seeds, **said)
-    strict = results.score(folders, metric + STRICT)
-    if not math.isclose(strict, value):
-        yield Cell(row, column + STRICT, strict, decimals=1, runs=folders)
+def _score_cells(results: Results, system: System, metric: str, row: str = "") -> list[Cell]:
+    """One score of one system over the test set, and its strict reading where it differs."""
+    row = row or system["row"]
+    score = Score(COLUMNS[metric], row, metric, "all", "contracts", 100)
+    # The precision at a recall is not compared: see `metrics.spans_by_contract`.
+    cell = score_cell(
+        results, system, row, COLUMNS[metric], score, runs=_folders(system), compared=metric == AUPR,
+        no_runs=OWN_SHARES,
+    )  # fmt: skip
+    return [cell, *strict_cells(results, cell, score)]
 
 
 def figure3(results: Results) -> list[Cell]:
@@ -383,19 +378,10 @@ def figure6(results: Results) -> list[Cell]:
         rows = (_share(cell.row) for cell in results.published)
         printed = {share for model, share in rows if model == system["row"]}
         for share in sorted(printed | system["runs"].keys(), key=int):
-            row, folders = (
-                f"{system['row']} / {share}% of the contracts",
-                tuple(system["runs"].get(share, ())),
-            )
-            contest = f"{AUPR} of {share}%"
-            score = Score(contest, system["row"], AUPR, "all", "contracts", 100)
-            said = about(system, contest, system["row"], score)
-            if folders:
-                value, low, high = (results.score(folders, AUPR + end) for end in ("", ", low", ", high"))
-                seeds = _seeds(system, results.values(folders, AUPR))
-                cells.append(Cell(row, "AUPR", value, low, high, runs=folders, seeds=seeds, **said))
-            else:
-                cells.append(Cell(row, "AUPR", None, reason=system["reason"] or OWN_SHARES, **said))
+            row = f"{system['row']} / {share}% of the contracts"
+            folders = tuple(system["runs"].get(share, ()))
+            score = Score(f"{AUPR} of {share}%", system["row"], AUPR, "all", "contracts", 100)
+            cells.append(score_cell(results, system, row, "AUPR", score, runs=folders, no_runs=OWN_SHARES))
             seeds = [int(folder.rpartition("seed")[2]) for folder in folders] or [0]
             annotations = statistics.fmean(results.annotations(share, seed) for seed in seeds)
             cells.append(Cell(row, "Training annotations", annotations, decimals=0))

@@ -19,6 +19,9 @@ GROUPS = (FROM_NEGATED, FROM_PLAIN, NEUTRALS)
 
 TRAIN, VAL, TEST = SPLITS = ("train", "val", "test")
 VAL_SHARE = TEST_SHARE = 0.05
+# Of a small data set more is held out, or the test could not tell models apart.
+SMALL_TEST_SHARE = 0.3
+MIN_TEST = 300  # test examples, with twins, below which a data set is small
 
 
 def in_analysis(long_premise_tokens: int) -> bool:
@@ -42,21 +45,27 @@ def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
     return {TRAIN: n - val - test, VAL: val, TEST: test}
 
 
-def balance(rows: Iterable[Row], seed: int, test_share: float = TEST_SHARE) -> dict[Any, str]:
+def balance(rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHARE) -> dict[Any, str]:
     """Return the split of each ``example_id`` that is kept (Appendix A.1.8); the others are dropped.
 
     Rows carry ``example_id``, ``label``, ``negated`` and ``analysis``.  Inside the analysis subset and
     inside the rest, each of the three groups is cut by seeded random draw to the size of the smallest,
     and then split: 5 % for validation, ``test_share`` for the test (in the paper 5 % too), the rest for
-    training.  A group with no example at all empties its subset.
+    training.  Without a ``test_share`` it is the paper's, or `SMALL_TEST_SHARE` if that would give fewer than
+    `MIN_TEST` test examples.  A group with no example at all empties its subset.
     """
     cells: dict[tuple[bool, str], list[Any]] = {(a, g): [] for a in (False, True) for g in GROUPS}
     for row in rows:
         cell = bool(row["analysis"]), closed_group(row["label"], row["negated"])
         cells[cell].append(row["example_id"])
     kept: dict[Any, str] = {}
-    for analysis in (False, True):
-        smallest = min(len(cells[analysis, group]) for group in GROUPS)
+    smallest_of = {
+        analysis: min(len(cells[analysis, group]) for group in GROUPS) for analysis in (False, True)
+    }
+    if test_share is None:
+        examples = 2 * len(GROUPS) * sum(smallest_of.values())
+        test_share = TEST_SHARE if examples * TEST_SHARE >= MIN_TEST else SMALL_TEST_SHARE
+    for analysis, smallest in smallest_of.items():
         for group in GROUPS:
             ids = cells[analysis, group]
             ids.sort(key=lambda example_id: (draw(seed, "balance", example_id), example_id))

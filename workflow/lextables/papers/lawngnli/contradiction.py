@@ -3,7 +3,7 @@
 Rules over a constituency tree, one function a rule, tried in the paper's order on one non-compound
 independent clause of one randomly chosen sentence.  They modify the negation of Bilu et al. (2015),
 Section 4.2.  Where the released code differs by an evident mistake it is not followed; the list is in
-docs/lawngnli-contradiction.md.
+docs/lawngnli.md.
 """
 
 import hashlib

@@ -61,7 +61,7 @@ class Shard:
 
 def write_examples(
     shards: Sequence[Shard], encode: Encode, seed: int, examples: str | Path, long_premises: str | Path, *,
-    filtered: bool = True, test_share: float = TEST_SHARE, scratch: str | Path | None = None,
+    filtered: bool = True, test_share: float | None = TEST_SHARE, scratch: str | Path | None = None,
 ) -> dict[str, int]:  # fmt: skip
     """Write the finished data set and its long premises; return the funnel's last steps, in order.
 

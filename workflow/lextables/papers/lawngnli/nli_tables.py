@@ -6,7 +6,7 @@ What a column shows stands in the registry: the condition, `<trained under> > <r
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,9 @@ from lextables.papers.lawngnli.readings import READINGS, load_readings
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.run import loaded
 from lextables.tables.cells import Cell, Score
-from lextables.tables.inputs import Inputs, about
-from lextables.tasks.classification.scoring import ANSWER, GIVEN
+from lextables.tables.inputs import Inputs
+from lextables.tables.scored import score_cell
+from lextables.tasks.classification.scoring import ANSWER, SUBMITTED
 
 PREFIX = {NLI: "Entail/Neutral/Contradict. Chance=1/3 / ", ENTAILMENT: "Entail/Not entail. Chance=1/2 / "}
 P_VALUES = PREFIX[NLI] + "Maximum of p-values versus (6)"
@@ -43,7 +44,7 @@ class Column:
         return ", ".join(part for part in (self.condition, self.group, f"head: {head}") if part)
 
 
-GIVEN_COLUMN = Column("Predictions given", GIVEN, ANALYSIS)
+GIVEN_COLUMN = Column("Predictions given", SUBMITTED, ANALYSIS)
 
 
 class Tested:
@@ -106,23 +107,22 @@ def _folders(system: Mapping[str, Any]) -> tuple[str, ...]:
 def _accuracies(
     inputs: Inputs, system: Mapping[str, Any], row: str, columns: Sequence[Column]
 ) -> Iterator[Cell]:
-    """The cells of one system; of our own rows those that there are."""
+    """The cells of one system; an additional row has those of the conditions that it was read under."""
     folders, head = _folders(system), system["heads"]
     for column in columns:
-        contest = f"{column.name} ({PREFIX[head].partition('.')[0]})"
-        score = Score(contest, row, "accuracy", column.scored(head), "premises")
-        said = about(system, f"accuracy, {column.name}, {head}", system["row"], score)
-        found = [inputs.scores[folder].get(("accuracy", column.scored(head))) for folder in folders]
-        if not folders or None in found:
-            if not system["own"] or not folders:
-                reason = NOT_UNDER if folders else system["reason"]
-                yield Cell(row, column.name, None, reason=reason, decimals=3, **said)
-            continue
-        values = tuple(value for value, _ in found)
-        ends = [exact_share_interval(round(value * n), n) for value, n in found]
-        low, high = map(statistics.fmean, zip(*ends, strict=True)) if all(ends) else (None, None)
-        said |= {"seeds": values if system["trained"] else None, "runs": folders}
-        yield Cell(row, column.name, statistics.fmean(values), low, high, decimals=3, **said)
+        measure = f"{column.name} ({PREFIX[head].partition('.')[0]})"
+        score = Score(measure, row, "accuracy", column.scored(head), "premises")
+        counts = [inputs.scores[folder].get((score.metric, score.group), (0.0, 0)) for folder in folders]
+        ends = [exact_share_interval(round(value * n), n) for value, n in counts]
+        interval = tuple(map(statistics.fmean, zip(*ends, strict=True))) if ends and all(ends) else None
+        cell = score_cell(
+            inputs, system, row, column.name, score, runs=folders, interval=interval, decimals=3,
+            missing=NOT_UNDER,
+        )  # fmt: skip
+        if cell.value is not None or not folders:
+            yield cell
+        elif not system["own"]:
+            yield replace(cell, runs=())
 
 
 def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: str) -> float | None:

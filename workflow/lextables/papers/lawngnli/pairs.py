@@ -16,14 +16,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.balance import TRAIN
 from lextables.papers.lawngnli.labels import ENTAIL, LABELS
 from lextables.papers.lawngnli.readings import pair_name
 from lextables.papers.lawngnli.schema.pairs import HEADS, PAIRS, TEXTS
 from lextables.pipeline import dataset
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.texts import content_id
+from lextables.tasks.classification.schema import content_id
 
 Row = dict[str, Any]
 

@@ -11,6 +11,8 @@ from lextables.papers.lawngnli.registry import Lawngnli
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 
+DEFAULT: tuple[str, ...] = Config.model_fields["caselaw"].default
+
 
 @dataclass(frozen=True)
 class Construction:
@@ -26,10 +28,13 @@ def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
 
     Raises `BadInput` for volumes that there cannot be, and a parser or encoder that is missing.
     """
-    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
     mirrors = config.mirrors(root)
+    collection = known(mirrors, Path(config.results, "sources/caselaw"))
+    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
+    if ranges == DEFAULT and not collection.knows(*DEFAULT):
+        ranges = paper.default_volumes
     return Construction(
-        shards(ranges, config.volumes_a_job, known(mirrors, Path(config.results, "sources/caselaw"))),
+        shards(ranges, config.volumes_a_job, collection),
         _parser(config, paper, models, mirrors),
         _encoder(config, paper, models, mirrors),
     )

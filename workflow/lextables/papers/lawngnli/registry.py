@@ -15,6 +15,7 @@ class Lawngnli(Paper):
 
     seed: int
     sample_volumes: tuple[str, ...]
+    default_volumes: tuple[str, ...]
     encoders: tuple[str, ...]
     pool_encoders: tuple[str, ...]
     parsers: tuple[str, ...]

@@ -24,7 +24,7 @@ from lextables.papers.lawngnli.released_ids import (
 from lextables.papers.lawngnli.schema.columns import STRINGS
 from lextables.pipeline.dataset import Column, Row, Table, write
 from lextables.pipeline.errors import BadInput
-from lextables.sources.bounded import BOUNDS, OverBounds, lines
+from lextables.sources.archives import BOUNDS, OverBounds, lines
 
 # Rows of one cited case stand together more often than not.
 HELD = 64

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from lextables.corpora.caselaw.opinion import MAJORITY
-from lextables.models.paragraph_filter import Paragraphs
+from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.labels import LABELS, NEUTRAL, draw
 from lextables.papers.lawngnli.retrieval_pools import TWIN, Encode, case_of, searched
 from lextables.papers.lawngnli.schema.reranking import EXAMPLES, HEADS, TEXTS
 from lextables.pipeline import dataset
-from lextables.tasks.classification.texts import content_id
+from lextables.tasks.classification.schema import content_id
 
 NLI = "nli"
 CANDIDATES = 100

@@ -1,8 +1,10 @@
 """LawngNLI's tables of retrieval: the first stages (Table 17) and what reorders their hits (Table 6)."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -12,7 +14,8 @@ from lextables.metrics.intervals import exact_share_interval
 from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL
 from lextables.pipeline.dataset import read
 from lextables.tables.cells import Cell, Score
-from lextables.tables.inputs import Inputs, about
+from lextables.tables.inputs import Inputs
+from lextables.tables.scored import run_values, score_cell
 
 CUTOFFS = (1, 10, 100)
 LABELS = {ENTAIL: "Entail hypotheses as queries", CONTRADICT: "Contradict hypotheses as queries"}
@@ -67,19 +70,16 @@ def _recall(
     inputs: Inputs, system: System, folders: tuple[str, ...], label: str, cutoff: int, row: str, column: str
 ) -> Cell:
     """One share of the queries of a label, the mean over runs, with its exact interval."""
-    measure = f"{column}, {label}"
-    score = Score(measure, row, f"Recall@{cutoff}", f"label: {label}", "queries")
-    said = about(system, measure, row, score)
-    if not folders:
-        return Cell(row, column, None, reason=system["reason"], **said)
-    found = [inputs.scores[folder].get((f"Recall@{cutoff}", f"label: {label}")) for folder in folders]
-    if None in found:
-        return Cell(row, column, None, reason=f"no test query is {label}", **said)
-    values = tuple(value for value, _ in found)
-    value, queries = fmean(values), found[0][1]
-    low, high = exact_share_interval(round(value * queries), queries) or (None, None)
-    seeds = values if system["trained"] else None
-    return Cell(row, column, value, low, high, decimals=3, runs=folders, seeds=seeds, **said)
+    score = Score(f"{column}, {label}", row, f"Recall@{cutoff}", f"label: {label}", "queries")
+    interval = None
+    if folders and not math.isnan(value := fmean(run_values(inputs, folders, score))):
+        _, queries = inputs.scores[folders[0]][score.metric, score.group]
+        interval = exact_share_interval(round(value * queries), queries)
+    cell = score_cell(
+        inputs, system, row, column, score, runs=folders, interval=interval, decimals=3, baseline=row,
+        missing=f"no test query is {label}",
+    )  # fmt: skip
+    return cell if cell.value is not None else replace(cell, runs=())
 
 
 def _counted(inputs: Inputs, column: str, cutoff: int, again: bool) -> Iterator[Cell]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli import retrieval_tables
+from lextables.papers.lawngnli import matched, retrieval_tables
 from lextables.papers.lawngnli.funnel import funnel
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.papers.lawngnli.nli_tables import accuracy, balanced_accuracy, by_readings
@@ -213,6 +213,7 @@ TABLES = {
     "table14": accuracy,
     "table15": accuracy,
     "table16": by_readings,
+    "matched": matched.table,
     **retrieval_tables.TABLES,
 }
 

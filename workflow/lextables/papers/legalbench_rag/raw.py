@@ -1,23 +1,21 @@
-"""From published files to rows: queries with the spans that answer them, and files cut into passages.
+"""Read LegalBench-RAG's queries and spans, and cut files into passages.
 
-MAUD's queries are released, as ``{"tests": [{"query", "snippets": [{"file_path", "span", "answer"}]}]}``.
-CUAD's are not to be had here.  They are made from its contracts in SQuAD form as the released generator makes
-them from the clause table, save for the two parts of a query, "Consider the <title>; <question>": a title is
-the contract's marked name and parties, where a language model wrote the released ones, and a question is
-CUAD's own.
+MAUD's queries are released as ``{"tests": [{"query", "snippets": [{"file_path", "span", "answer"}]}]}``.
+CUAD's released queries are not available here.  They are made from its contracts in SQuAD form, as the
+released generator does from the clause table, with two differences in "Consider the <title>; <question>": the
+title is the contract's annotated name and parties (a language model wrote the released titles), and the
+question is CUAD's.
 """
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
-
-from lextables.papers.legalbench_rag.chunking import fixed, recursive
+from lextables.corpora.snippets import Snippet, match_files, read_queries
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
@@ -27,30 +25,9 @@ CONTRACTS = "CUADv1.json"
 Span = tuple[int, int]  # first character, and the one after the last
 
 
-class Snippet(BaseModel):
-    """A marked span of a file, and what stands there."""
-
-    file_path: str
-    span: Span
-    answer: str
-
-
-class Test(BaseModel):
-    """A query and its snippets, which are of one file."""
-
-    query: str = Field(min_length=1)
-    snippets: list[Snippet] = Field(min_length=1)
-
-
-class Benchmark(BaseModel):
-    """A released file of queries."""
-
-    tests: list[Test]
-
-
 @dataclass(frozen=True)
 class Query:
-    """A query of a benchmark, its 1-based number there, and the spans of its file that answer it, sorted."""
+    """A query with its 1-based number in the benchmark, and the sorted spans of its file that answer it."""
 
     benchmark: str
     number: int
@@ -64,20 +41,20 @@ class Query:
 
 
 def read(name: str, published: Published) -> Rows:
-    """Return the data set ``name``, which differ in how files are cut; `BadInput` names the first fault."""
-    given = published.given
+    """Return the rows of the data set ``name``, which determines how files are cut into passages."""
+    settings = published.given
     cut = {
-        "legalbench_rag": partial(fixed, size=given["chunk"]),
-        "legalbench_rag_rcts": partial(recursive, size=given["chunk"], separators=given["separators"]),
+        "legalbench_rag": partial(fixed, size=settings["chunk"]),
+        "legalbench_rag_rcts": partial(recursive, size=settings["chunk"], separators=settings["separators"]),
     }[name]
-    contracts, texts, notes = cuad(published.file("cuad"), given["unasked"], given["titles"])
-    queries = mini(contracts, given["queries"])
-    released, answers = maud(published.file("maud"))
-    queries += mini(released, given["queries"])
+    contracts, texts, notes = cuad(published.file("cuad"), settings["unasked"], settings["titles"])
+    queries = mini(contracts, settings["queries"])
+    released, snippets = maud(published.file("maud"))
+    queries += mini(released, settings["queries"])
     used = {query.file for query in queries}
-    marked = {file: answers[file] for file in sorted(used & answers.keys())}
+    snippets = {file: snippets[file] for file in sorted(used & snippets.keys())}
     texts = {file: text for file, text in texts.items() if file in used}
-    texts |= agreements(published.file("agreements"), marked, published.file("maud").name)
+    texts |= agreements(published.file("agreements"), snippets, published.file("maud").name)
     notes |= {"files": len(texts), "characters": sum(map(len, texts.values()))}
     passages = {file: [*_passages(place, texts[file], cut)] for place, file in enumerate(sorted(texts), 1)}
     queries.sort(key=lambda query: query.query_id)
@@ -97,84 +74,49 @@ def read(name: str, published: Published) -> Rows:
 
 
 def mini(queries: Iterable[Query], most: int) -> list[Query]:
-    """Return the first ``most`` queries of a benchmark by a number that is drawn for each file.
+    """Return LegalBench-RAG-mini: the first ``most`` queries, with files in random order.
 
-    This is LegalBench-RAG-mini: what is left lies in as few files as can be.  The name of the file is the
-    seed, as released, so that the draw is the authors'.
+    The random number of a file has the file's name as seed, as in the released code.
     """
     return sorted(queries, key=lambda query: random.Random(query.file).random())[:most]
 
 
-def maud(path: Path) -> tuple[list[Query], dict[str, dict[Span, str]]]:
-    """Return the released queries, and {file: {span: what stands there}}."""
-    try:
-        tests = Benchmark.model_validate_json(path.read_bytes()).tests
-    except ValidationError as error:
-        fault = error.errors()[0]
-        place = ", ".join(map(str, fault["loc"]))
-        raise BadInput(f"{place}: {fault['msg']}", where=path.name, do="fetch the file again") from None
+def maud(path: Path) -> tuple[list[Query], dict[str, list[Snippet]]]:
+    """Return the released queries, and {file: snippets}."""
     queries: list[Query] = []
-    marked: dict[str, dict[Span, str]] = {}
-    for number, test in enumerate(tests, 1):
-        where, files = f"{path.name}, test {number}", {snippet.file_path for snippet in test.snippets}
-        if len(files) != 1:
-            raise BadInput(f"has spans of {len(files)} files where there should be one", where=where)
-        (file,) = files
-        spans = tuple(sorted(snippet.span for snippet in test.snippets))
+    snippets_of: dict[str, list[Snippet]] = defaultdict(list)
+    for number, (where, text, file, snippets) in enumerate(read_queries(path), 1):
+        spans = tuple(sorted(snippet.span for snippet in snippets))
         if not _apart(spans):
             raise BadInput("has spans that are empty, overlap or touch", where=where)
-        queries.append(Query("maud", number, test.query, file, spans))
-        marked.setdefault(file, {}).update({snippet.span: snippet.answer for snippet in test.snippets})
-    return queries, marked
+        queries.append(Query("maud", number, text, file, spans))
+        snippets_of[file] += snippets
+    return queries, snippets_of
 
 
 def _apart(spans: Sequence[Span]) -> bool:
-    """Whether sorted spans have characters, and others between them."""
+    """Whether sorted spans are not empty and have characters between them."""
     ends = [-1, *(end for _, end in spans)]
     return all(before < start < end for before, (start, end) in zip(ends, spans, strict=False))
 
 
-def agreements(path: Path, marked: Mapping[str, Mapping[Span, str]], spans: str) -> dict[str, str]:
-    """Return {file: its text}: each is the one contract of the zip in which its spans stand where they say.
-
-    ``spans`` is the name of the file that they are from.
-    """
-    found: dict[str, str] = {}
+def agreements(path: Path, snippets: Mapping[str, Sequence[Snippet]], name: str) -> dict[str, str]:
+    """Return {file: its text}, from the contracts of the zip; see `match_files`."""
     with archives.opened(path) as archive:
-        for member in sorted(name for name in archive.namelist() if name.endswith(".txt")):
-            text = _decoded(archive.read(member), member)
-            for file in (file for file, answers in marked.items() if _holds(text, answers)):
-                if file in found:
-                    raise BadInput(f"{file} is not told apart by its spans, also in {member}", where=spans)
-                found[file] = text
-    if missing := sorted(marked.keys() - found.keys()):
-        raise BadInput(
-            f"the spans of {missing[0]} stand in no contract of {path.name}",
-            where=spans,
-            do="take the spans and the contracts from one release",
-        )
-    return found
-
-
-def _decoded(content: bytes, where: str) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"byte {error.start + 1} is not UTF-8", where=where, do="fetch it again") from None
-
-
-def _holds(text: str, answers: Mapping[Span, str]) -> bool:
-    return all(text[start:end] == answer for (start, end), answer in answers.items())
+        members = sorted(member for member in archive.namelist() if member.endswith(".txt"))
+        contracts = ((member, archives.text(archive, member)) for member in members)
+        matched = match_files(snippets, contracts, name)
+        return {file: archives.text(archive, member) for file, member in matched.items()}
 
 
 def cuad(
     path: Path, unasked: Iterable[str], titles: Mapping[str, str]
 ) -> tuple[list[Query], dict[str, str], dict[str, int]]:
-    """Return queries about CUAD's contracts, {file: its text}, and what was left out, counted.
+    """Return queries about CUAD's contracts, {file: its text}, and counts of what was left out.
 
-    As in the released generator a question is left out where one of its answers stands in the contract more
-    than once, and answers that overlap or have one character between them are joined.  Contracts without a
-    name or parties are left out, and those of one title, which no query would tell apart.
+    As in the released generator, a question is left out if one of its answers occurs more than once in the
+    contract, and answers that overlap or are one character apart are joined.  Contracts without a name or
+    parties are left out, and contracts with the same title, which queries could not distinguish.
     """
     with archives.opened(path) as archive:
         content = archive.read(archives.member(archive, CONTRACTS))
@@ -204,14 +146,14 @@ def cuad(
 
 
 def _title(document: Document, titles: Mapping[str, str]) -> str:
-    """`<name> between <parties>`: the first marked name, and the parties, less short names of one word."""
+    """Return `<name> between <parties>`: the first annotated name, and parties of more than one word."""
     marked = {
         question.category: [" ".join(answer.text.split()) for answer in sorted(question.answers)]
         for question in document.questions
     }
     names, parties = (dict.fromkeys(marked.get(titles[part], ())) for part in ("name", "parties"))
-    whole = [party for party in parties if " " in party] or [*parties]
-    return f"{next(iter(names))} between {', '.join(whole)}" if names and whole else ""
+    full_names = [party for party in parties if " " in party] or [*parties]
+    return f"{next(iter(names))} between {', '.join(full_names)}" if names and full_names else ""
 
 
 def _merged(spans: Iterable[Span], gap: int = 1) -> tuple[Span, ...]:
@@ -225,8 +167,53 @@ def _merged(spans: Iterable[Span], gap: int = 1) -> tuple[Span, ...]:
     return tuple(joined)
 
 
+def fixed(text: str, size: int) -> list[str]:
+    """Return pieces of ``size`` characters (the paper's naive chunking)."""
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def recursive(text: str, size: int, separators: Sequence[str]) -> list[str]:
+    """Cut at the first of ``separators`` that occurs, and pieces of ``size`` or more at the next ones.
+
+    Adjacent shorter pieces are joined up to ``size`` characters.  This is LangChain's
+    RecursiveCharacterTextSplitter with the authors' settings: no overlap, separators at the beginning of the
+    next piece, nothing stripped.  The last separator is empty and cuts anywhere.
+    """
+    at = next(place for place, separator in enumerate(separators) if separator in text)
+    passages: list[str] = []
+    short: list[str] = []
+    for piece in _pieces(text, separators[at]):
+        if len(piece) < size:
+            short.append(piece)
+            continue
+        passages += _joined(short, size)
+        short = []
+        rest = separators[at + 1 :]
+        passages += recursive(piece, size, rest) if rest else [piece]
+    return [*passages, *_joined(short, size)]
+
+
+def _pieces(text: str, separator: str) -> list[str]:
+    """Split at a separator; each piece but the first begins with it."""
+    if not separator:
+        return [*text]
+    head, *rest = text.split(separator)
+    return [piece for piece in (head, *(separator + part for part in rest)) if piece]
+
+
+def _joined(pieces: Sequence[str], size: int) -> Iterator[str]:
+    joined = ""
+    for piece in pieces:
+        if joined and len(joined) + len(piece) > size:
+            yield joined
+            joined = ""
+        joined += piece
+    if joined:
+        yield joined
+
+
 def _passages(place: int, text: str, cut: Any) -> Iterator[dict[str, Any]]:
-    """The rows of a file's passages, less the file."""
+    """Yield the rows of a file's passages, without the file's name."""
     start = 0
     for passage in cut(text):
         end = start + len(passage)
@@ -246,8 +233,8 @@ def _query_row(query: Query) -> Row:
 
 
 def _judgements(query: Query, passages: Iterable[Row]) -> Iterator[Row]:
-    """What each passage of a query's file holds of its spans, where it holds any."""
+    """Yield the number of characters of a query's spans in each passage of its file that has any."""
     for passage in passages:
-        held = (min(end, passage["end"]) - max(start, passage["start"]) for start, end in query.spans)
-        if gain := sum(max(0, common) for common in held):
+        common = (min(end, passage["end"]) - max(start, passage["start"]) for start, end in query.spans)
+        if gain := sum(max(0, length) for length in common):
             yield {"query_id": query.query_id, "document_id": passage["document_id"], "gain": gain}

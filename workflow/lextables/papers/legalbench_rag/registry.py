@@ -1,4 +1,4 @@
-"""What LegalBench-RAG's file in the registry holds beside what every paper's does."""
+"""LegalBench-RAG's keys in the registry of papers."""
 
 from collections.abc import Mapping
 
@@ -10,9 +10,9 @@ from lextables.papers.registry import Paper
 class LegalBenchRag(Paper):
     """`resources/papers/legalbench_rag.yaml`.
 
-    ``queries`` is how many a benchmark has at most, ``chunk`` the most characters of a passage, and
-    ``separators`` are where a recursive splitter cuts, in their order.  ``unasked`` are CUAD's categories
-    that the authors made no query of, ``titles`` those that hold a contract's name and its parties.
+    ``queries``: maximum number of queries of a benchmark.  ``chunk``: maximum number of characters of a
+    passage.  ``separators``: where the recursive splitter cuts, in order.  ``unasked``: CUAD's categories
+    without queries.  ``titles``: the categories with a contract's name and parties.
     """
 
     queries: PositiveInt

@@ -10,8 +10,9 @@ import numpy as np
 
 from lextables.metrics.intervals import jackknife_interval
 from lextables.pipeline.dataset import read
-from lextables.tables.cells import Cell
-from lextables.tables.inputs import Inputs, about
+from lextables.tables.cells import Cell, Score
+from lextables.tables.inputs import Inputs
+from lextables.tables.scored import score_cell
 
 CUTOFFS = (1, 2, 4, 8, 16, 32, 64)
 ALL = "all"
@@ -62,18 +63,28 @@ def _scored(
     folders = tuple(folder for runs in system["runs"].values() for folder in runs)
     files = sorted({query.file for query in those})
     for metric, column in columns():
-        said = about(system, f"{column}, {name}", system["retriever"])
-        if not folders:
-            yield Cell(row, column, None, reason=system["reason"], **said)
-            continue
-        scores = [inputs.scores[folder] for folder in folders]
-        values = {
-            query.query_id: 100 * statistics.fmean(of[metric, f"query: {query.query_id}"][0] for of in scores)
-            for query in those
-        }
-        value, left_out = mean(those, values), np.array([mean(those, values, file) for file in files])
-        low, high = jackknife_interval(value, left_out, (0, 100)) or (None, None)
-        yield Cell(row, column, value, low, high, decimals=2, runs=folders, **said)
+        score = Score(f"{column}, {name}", row, metric, f"benchmark: {name}", "queries", 100)
+        values, interval = [], None
+        if folders:
+            by_query = _by_query(inputs, folders, metric, those)
+            values = [mean(those, by_query)]
+            left_out = np.array([mean(those, by_query, file) for file in files])
+            interval = jackknife_interval(values[0], left_out, (0, 100))
+        yield score_cell(
+            inputs, system, row, column, score, runs=folders, values=values, interval=interval, decimals=2,
+            trained=False, compared=False, baseline=system["retriever"],
+        )  # fmt: skip
+
+
+def _by_query(
+    inputs: Inputs, folders: Sequence[str], metric: str, queries: Sequence[Query]
+) -> dict[str, float]:
+    """{query: score in per cent, the mean over runs}."""
+    scores = [inputs.scores[folder] for folder in folders]
+    return {
+        query.query_id: 100 * statistics.fmean(of[metric, f"query: {query.query_id}"][0] for of in scores)
+        for query in queries
+    }
 
 
 def columns() -> list[tuple[str, str]]:

@@ -1,15 +1,14 @@
-"""MAUD's questions and the heads that answer them, and the settings that the authors found best.
+"""MAUD's questions, their classifier heads, and the authors' best settings.
 
-The data set asks 92 questions.  A question that may have several answers at once is asked once for each of
-its answers, as a choice between that answer and all others, which makes 144 heads (Section 3).  A label is
-the place of the answer in the sorted list of the question's answers; of such a binary head, 1 where the row's
-answers hold the head's own and 0 where they do not (`src/maud/specs.py` of the released code).
+There are 92 questions.  A question with several possible answers at once has a binary head for each answer,
+which makes 144 heads (Section 3).  A label is the place of the answer in the sorted list of the question's
+answers; for a binary head it is 1 if the row's answers include the head's answer, else 0
+(`src/maud/specs.py` of the released code).
 
-The csv files of the release say what they ask: each row has its question, category, deal point type, answer
-and label.  A list on record (resources/facts) serves where there are files of a part of the questions.
+The catalogue is built from the released csv files, whose rows have question, category, deal point type,
+answer and label.  The recorded list (resources/facts) is used if the files have only a part of the questions.
 """
 
-import csv
 import io
 import re
 from collections import Counter, defaultdict
@@ -21,14 +20,19 @@ import yaml
 
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
+from lextables.sources.records import csv_records
 
-OTHER = "<OTHER>"  # the released name of "any answer but the head's own"
+SPLITS = ("train", "dev", "test")
+# The three parts of the data, as named in the release and in Table 2.
+DATA_TYPES = {"main": "main", "abridged": "abridged", "rare_answers": "rare"}
+OTHER = "<OTHER>"  # the released name of any other answer than the head's
 NO_SUBQUESTION = "<NONE>"
+_COLUMNS = ("spec_id", "partial", "model_name", "lr", "update_num", "aupr")  # of the authors' settings
 
 
 @dataclass(frozen=True)
 class Question:
-    """One of the questions: its 1-based number in the catalogue, and its answers in the order of labels."""
+    """A question with its 1-based number in the catalogue; answers are in the order of labels."""
 
     number: int
     question: str
@@ -40,10 +44,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Head:
-    """What one classifier answers: a question, or one answer (``subquestion``) of a multilabel question.
+    """A classifier head: for a question, or for one answer (``subquestion``) of a multilabel question.
 
-    ``head_id`` is the question's number, with the answer's place behind a hyphen, such as ``06-00``; ids sort
-    like ``position``, the head's 0-based place among all.
+    ``head_id`` is the question's number, followed for a binary head by the place of its answer, as in
+    ``06-00``.  Ids sort like ``position``, the 0-based place of the head.
     """
 
     head_id: str
@@ -59,7 +63,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All questions and heads, in the catalogue's order, which is that of the released categories."""
+    """All questions and heads, in the order of the released categories."""
 
     questions: tuple[Question, ...]
     heads: tuple[Head, ...]
@@ -72,15 +76,15 @@ class Catalogue:
         return tuple(dict.fromkeys(question.text_type for question in self.questions))
 
     def question(self, wording: str) -> Question | None:
-        """The question of this wording, whatever its blanks; None if there is none."""
-        return self._questions.get(blanks(wording))
+        """The question with this wording (white space is normalized), or None."""
+        return self._questions.get(collapse_space(wording))
 
     def head(self, question: Question, subquestion: str | None) -> Head | None:
-        """The head of a question, or of one answer of a multilabel one; None if there is none."""
-        return self._by_wording.get((blanks(question.question), blanks(subquestion or "")))
+        """The head of a question, or of an answer of a multilabel question, or None."""
+        return self._by_wording.get((collapse_space(question.question), collapse_space(subquestion or "")))
 
     def rows(self, author_numbers: Mapping[str, str]) -> list[Row]:
-        """The rows of the table ``questions``: one a head, with the authors' number of it."""
+        """The rows of the table ``questions``: a row for each head, with the authors' number."""
         return [
             {
                 "head_id": head.head_id,
@@ -98,19 +102,19 @@ class Catalogue:
         ]
 
 
-def blanks(text: str) -> str:
-    """Return ``text`` with each run of white space made one blank: the release's own are uneven."""
+def collapse_space(text: str) -> str:
+    """Return ``text`` with single spaces; white space in the release is irregular."""
     return " ".join(text.split())
 
 
 def read_recorded(content: bytes, where: str, questions: int, heads: int) -> Catalogue:
-    """Read the list on record, which must be as many as the paper's ``questions`` and ``heads``.
+    """Read the recorded list, which must have as many ``questions`` and ``heads`` as the paper.
 
-    Raises `BadInput` naming the question of the first fault.
+    Raises `BadInput` with the question of the first error.
     """
     try:
         groups = yaml.safe_load(content)
-        found = [
+        listed = [
             Question(
                 0,
                 entry["question"],
@@ -124,14 +128,14 @@ def read_recorded(content: bytes, where: str, questions: int, heads: int) -> Cat
         ]
     except (yaml.YAMLError, KeyError, TypeError) as error:
         raise BadInput(f"not a list of questions by deal point type ({error!r})", where=where) from None
-    for question in found:
+    for question in listed:
         if len(question.answers) < 2 or list(question.answers) != sorted(set(question.answers)):
             raise BadInput(
                 f"the answers of {question.question!r} are not two or more, each once and sorted",
                 where=where,
-                do="sort them, because a label is the place of an answer",
+                do="sort them: a label is the place of an answer",
             )
-    catalogue = _catalogue(found)
+    catalogue = _catalogue(listed)
     if (len(catalogue.questions), len(catalogue.heads)) != (questions, heads):
         raise BadInput(
             f"{len(catalogue.questions)} questions make {len(catalogue.heads)} heads where the paper has"
@@ -143,26 +147,29 @@ def read_recorded(content: bytes, where: str, questions: int, heads: int) -> Cat
 
 
 def _catalogue(questions: Iterable[Question]) -> Catalogue:
-    """The catalogue of the questions, numbered in their order; of two that are worded alike the first."""
+    """Number the questions in their order; of two with the same wording, the first is used."""
     by_wording: dict[str, Question] = {}
     for question in questions:
-        by_wording.setdefault(blanks(question.question), question)
+        by_wording.setdefault(collapse_space(question.question), question)
     numbered = [replace(question, number=number) for number, question in enumerate(by_wording.values(), 1)]
-    made = [
+    answered = [
         (question, subquestion)
         for question in numbered
         for subquestion in (question.answers if question.multilabel else (None,))
     ]
     heads = tuple(
         Head(_head_id(question, subquestion), position, question, subquestion)
-        for position, (question, subquestion) in enumerate(made)
+        for position, (question, subquestion) in enumerate(answered)
     )
-    by_head = {(blanks(head.question.question), blanks(head.subquestion or "")): head for head in heads}
+    by_head = {
+        (collapse_space(head.question.question), collapse_space(head.subquestion or "")): head
+        for head in heads
+    }
     return Catalogue(tuple(numbered), heads, by_head, dict(zip(by_wording, numbered, strict=True)))
 
 
-class _Asked:
-    """What the rows of one question say of it, counted: a row with a fault is one among many."""
+class _QuestionRows:
+    """Counts of the cells of a question's rows.  The most common value is used, so errors are outvoted."""
 
     def __init__(self) -> None:
         self.cells: dict[str, Counter[str]] = defaultdict(Counter)
@@ -176,86 +183,86 @@ class _Asked:
         if record["label"].isdecimal():
             self.labels[int(record["label"])][record["answer"]] += 1
 
-    def most(self, column: str) -> str:
+    def most_common(self, column: str) -> str:
         return self.cells[column].most_common(1)[0][0]
 
     def question(self, recorded: Question | None) -> Question | None:
-        """The question; None if its rows do not show all its answers and they are not on record."""
-        multilabel = self.most("subquestion") != NO_SUBQUESTION
+        """The question; None if its rows do not have all answers and these are not recorded."""
+        multilabel = self.most_common("subquestion") != NO_SUBQUESTION
         if multilabel:
             lists = [sorted(self.cells["subquestion"].keys() - {NO_SUBQUESTION})]
         else:
             seen = {label: answers.most_common(1)[0][0] for label, answers in self.labels.items()}
-            # An answer can have lost its rows: the release drops abridged texts that the main data have.
+            # An answer may have no row: the release removes abridged texts that are in the main data.
             filled = dict(enumerate(recorded.answers)) | seen if recorded else seen
             lists = [
                 [labels[label] for label in sorted(labels)]
                 for labels in (filled, seen)
                 if sorted(labels) == list(range(len(labels)))
             ]
-        distinct = (one for one in lists if len({blanks(answer) for answer in one}) == len(one) > 1)
+        distinct = (listed for listed in lists if len(set(map(collapse_space, listed))) == len(listed) > 1)
         answers = next(distinct, None)
         if answers is None:
             return None
-        cells = (self.most(column) for column in ("question", "category", "text_type"))
+        cells = (self.most_common(column) for column in ("question", "category", "text_type"))
         return Question(0, *cells, tuple(answers), multilabel)
 
 
-def asked_catalogue(
+def released_catalogue(
     records: Iterable[Mapping[str, str]], recorded: Catalogue
 ) -> tuple[Catalogue, dict[str, int]]:
-    """Return the catalogue of a release's rows, and how many questions and answers are from the record alone.
+    """Return the catalogue of a release's rows, and counts of questions and answers from the record only.
 
-    Rows that ask as many questions, as so many heads, as are on record say themselves what they ask, in
-    whatever words; the record gives an answer that no row has, and the order, which for other words is that
-    of the rows' ``id`` within the recorded categories.  Of anything else, such as a part of the release, the
-    record is the catalogue.
+    If the rows have as many questions and heads as recorded, the catalogue is theirs, whatever the wording.
+    The record adds answers without a row, and the order of questions; the order of questions with another
+    wording is that of the rows' ``id`` within the recorded categories.  Otherwise, such as for a part of the
+    release, the record is the catalogue.
     """
-    asked: dict[str, _Asked] = defaultdict(_Asked)
+    rows_of: dict[str, _QuestionRows] = defaultdict(_QuestionRows)
     for record in records:
-        asked[blanks(record["question"])].add(record)
-    found = _of_all(asked, recorded) or recorded
+        rows_of[collapse_space(record["question"])].add(record)
+    catalogue = _complete_catalogue(rows_of, recorded) or recorded
     notes = Counter(questions_from_the_record=0, answers_from_the_record=0)
-    for question in found.questions:
-        rows = asked.get(blanks(question.question))
+    for question in catalogue.questions:
+        rows = rows_of.get(collapse_space(question.question))
         notes["questions_from_the_record"] += rows is None
         if rows:
             labels = rows.cells["subquestion"] if question.multilabel else rows.labels
             notes["answers_from_the_record"] += max(
                 0, len(question.answers) - len(labels.keys() - {NO_SUBQUESTION})
             )
-    return found, dict(notes)
+    return catalogue, dict(notes)
 
 
-def _of_all(asked: Mapping[str, _Asked], recorded: Catalogue) -> Catalogue | None:
-    """The catalogue of rows that ask all questions and heads, else None."""
-    on_record = {wording: recorded.question(wording) for wording in asked}
-    found = {wording: rows.question(on_record[wording]) for wording, rows in asked.items()}
-    if None in found.values():
+def _complete_catalogue(rows_of: Mapping[str, _QuestionRows], recorded: Catalogue) -> Catalogue | None:
+    """Return the catalogue of rows with all questions and heads, else None."""
+    recorded_as = {wording: recorded.question(wording) for wording in rows_of}
+    questions = {wording: rows.question(recorded_as[wording]) for wording, rows in rows_of.items()}
+    if None in questions.values():
         return None
-    if None in on_record.values():
-        order = _by_number(asked, found, recorded)
+    if None in recorded_as.values():
+        order = _order_by_number(rows_of, questions, recorded)
     else:
-        order = sorted(found, key=lambda wording: on_record[wording].number)
+        order = sorted(questions, key=lambda wording: recorded_as[wording].number)
     if order is None:
         return None
-    catalogue = _catalogue(found[wording] for wording in order)
-    sizes = [(len(one.questions), len(one.heads)) for one in (catalogue, recorded)]
+    catalogue = _catalogue(questions[wording] for wording in order)
+    sizes = [(len(c.questions), len(c.heads)) for c in (catalogue, recorded)]
     return catalogue if sizes[0] == sizes[1] else None
 
 
-def _by_number(
-    asked: Mapping[str, _Asked], found: Mapping[str, Question], recorded: Catalogue
+def _order_by_number(
+    rows_of: Mapping[str, _QuestionRows], questions: Mapping[str, Question], recorded: Catalogue
 ) -> Sequence[str] | None:
-    """The questions' wordings by category and the authors' number; None if the numbers tell none apart."""
+    """Return the wordings sorted by category and authors' number; None if the numbers are not unique."""
     categories = list(dict.fromkeys(question.category for question in recorded.questions))
-    if not all(question.category in categories for question in found.values()):
+    if not all(question.category in categories for question in questions.values()):
         return None
-    numbers = [next(iter(rows.numbers)) for rows in asked.values() if len(rows.numbers) == 1]
-    if len(set(numbers)) != len(asked) or not all(number.isdecimal() for number in numbers):
+    numbers = [next(iter(rows.numbers)) for rows in rows_of.values() if len(rows.numbers) == 1]
+    if len(set(numbers)) != len(rows_of) or not all(number.isdecimal() for number in numbers):
         return None
-    place = dict(zip(asked, map(int, numbers), strict=True))
-    return sorted(found, key=lambda wording: (categories.index(found[wording].category), place[wording]))
+    place = dict(zip(rows_of, map(int, numbers), strict=True))
+    return sorted(questions, key=lambda name: (categories.index(questions[name].category), place[name]))
 
 
 def _head_id(question: Question, subquestion: str | None) -> str:
@@ -265,7 +272,7 @@ def _head_id(question: Question, subquestion: str | None) -> str:
 
 @dataclass(frozen=True)
 class AuthorSettings:
-    """What the authors searched: the best settings a head, the multi-task grid, and their heads' numbers."""
+    """The authors' best settings for each head, their multi-task grid, and their numbers of heads."""
 
     hyperparameters: list[Row]
     multi_task_grid: list[Row]
@@ -277,11 +284,16 @@ def read_author_settings(
 ) -> AuthorSettings:
     """Read the released best settings.
 
-    ``single`` maps file names to the tables of single-task settings; ``multi`` maps file names to the
-    multi-task notes, each with whether it trained on the abridged data too.  Raises `BadInput` with file and
-    row for the first fault.
+    ``single`` maps file names to the tables of single-task settings; ``multi`` maps file names to (notes of
+    multi-task settings, whether the abridged data were used too).  Raises `BadInput` with file and row for
+    the first error.
     """
-    records = [record for name, content in single.items() for record in _settings(content, name)]
+    # Numbers are strings, because question 10.1 is not question 10.10.
+    records = [
+        record
+        for name, content in single.items()
+        for record in csv_records(io.BytesIO(content), name, _COLUMNS)
+    ]
     heads = {number: head_id for head_id, number in _author_numbers(records, catalogue).items()}
     rows: dict[tuple[str, float, str], dict[str, Any]] = {}
     for where, record in records:
@@ -316,24 +328,8 @@ def read_author_settings(
 
 
 def author_number(written: str) -> str:
-    """The authors' number of a head: ``10.3`` in their result files, ``10-3`` in their code."""
+    """Return the authors' number of a head, ``10.3`` in their result files and ``10-3`` in their code."""
     return written.strip().replace("-", ".")
-
-
-def _settings(content: bytes, name: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, record).  Numbers stay text: as a number, question 10.1 would be question 10.10."""
-    reader = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""), strict=True)
-    wanted = ("spec_id", "partial", "model_name", "lr", "update_num", "aupr")
-    missing = [column for column in wanted if column not in (reader.fieldnames or ())]
-    if missing:
-        raise BadInput(f"the column {missing[0]!r} is missing", where=f"{name}, row 1")
-    for record in reader:
-        where = f"{name}, row {reader.line_num}"
-        if None in record or None in record.values():
-            raise BadInput(
-                f"has another number of cells than the {len(reader.fieldnames)} of row 1", where=where
-            )
-        yield where, record
 
 
 def _number(record: Mapping[str, str], column: str, where: str) -> float:
@@ -346,16 +342,15 @@ def _number(record: Mapping[str, str], column: str, where: str) -> float:
 def _author_numbers(records: list[tuple[str, dict[str, str]]], catalogue: Catalogue) -> dict[str, str]:
     """Return the authors' number of each head.
 
-    A number is that of a column of their annotations, and the catalogue is in the order of those columns
-    within each category; so the two are joined by rank within the category, and the numbers of answers of
-    the multilabel questions, which stand at ten known ranks, have to agree.
+    Numbers and catalogue have the same order within each category (that of the annotation columns), so they
+    are matched by rank.  The numbers of answers of the ten multilabel questions must agree.
     """
     categories: dict[int, str] = {}
     answers: dict[int, set[int]] = {}
     for where, record in records:
         base, _, answer = author_number(record["spec_id"]).partition(".")
         if not base.isdecimal() or not (answer or "0").isdecimal():
-            raise BadInput(f"the spec_id {record['spec_id']!r} is no number of a question", where=where)
+            raise BadInput(f"the spec_id {record['spec_id']!r} is not the number of a question", where=where)
         category = record.get("category")
         if category and categories.setdefault(int(base), category) != category:
             raise BadInput(f"question {base} is of a second category, {category}", where=where)
@@ -383,9 +378,9 @@ def _author_numbers(records: list[tuple[str, dict[str, str]]], catalogue: Catalo
 
 
 def _grid(content: bytes, abridged: bool, name: str) -> Iterator[Row]:
-    """Yield the rows of the tables in a note, which stand below a heading with their learning rate.
+    """Yield the rows of the tables in a note; each follows a heading with the learning rate.
 
-    Columns come in any order, and some lines have a row number before them.
+    Columns may have any order, and some lines begin with a row number.
     """
     rate: float | None = None
     columns: list[str] = []

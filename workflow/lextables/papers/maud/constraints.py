@@ -1,6 +1,6 @@
-"""What is checked of MAUD's rows beside each other: Appendix A.3's constraints, answers, and the splits.
+"""Checks across MAUD's rows: the constraints of Appendix A.3, answers without test examples, split overlap.
 
-None of it stops a run: the release is as it is, and a table says what was found.
+No check stops a run; the results are tables.
 """
 
 from collections import Counter, defaultdict
@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lextables.papers.maud.catalogue import Catalogue, blanks
-from lextables.papers.maud.release import DATA_TYPES, SPLITS
+from lextables.papers.maud.catalogue import DATA_TYPES, SPLITS, Catalogue, collapse_space
 from lextables.pipeline.dataset import Row
 
 PRINTED_TYPES = tuple(DATA_TYPES.values())
@@ -18,7 +17,7 @@ NONE_OF_THE_ABOVE, CONDITIONAL = "none of the above", "conditional question"
 
 @dataclass(frozen=True)
 class Condition:
-    """A question that is asked only where the question ``needs`` has one of ``answers``."""
+    """A question that may be asked only if the question ``needs`` has one of ``answers``."""
 
     question: str
     needs: str
@@ -30,10 +29,9 @@ def constraint_violations(
 ) -> list[Row]:
     """Return the examples that break a constraint of Appendix A.3, sorted by example.
 
-    ``none_of_the_above`` maps a multilabel question to the answer that stands alone.  A condition is
-    checked against the contract's answer in the main data; where that is missing, or the example is of no
-    contract, nothing is said.  Answers are compared without regard to case, because A.3 writes
-    "Constructive Knowledge" where the data have "Constructive knowledge".
+    ``none_of_the_above`` maps a multilabel question to the answer that excludes the others.  A condition is
+    checked against the contract's answer in the main data, if there is one.  Case is ignored, because A.3 has
+    "Constructive Knowledge" and the data "Constructive knowledge".
     """
     alone = {_plain(question): _plain(answer) for question, answer in none_of_the_above.items()}
     needed = {_plain(condition.needs) for condition in conditions}
@@ -52,27 +50,27 @@ def constraint_violations(
             "question": example["question"],
             "answer": example["answer"],
         }
-        given = [_plain(answer) for answer in example["answer"].split(", ")]
-        if alone.get(question) in given and len(given) > 1:
+        answers = [_plain(answer) for answer in example["answer"].split(", ")]
+        if alone.get(question) in answers and len(answers) > 1:
             rows.append(row | {"constraint": NONE_OF_THE_ABOVE, "needs": None, "found": None})
         if (condition := by_question.get(question)) and example["contract"] is not None:
-            found = main.get((example["contract"], _plain(condition.needs)))
-            if found is not None and _plain(found) not in map(_plain, condition.answers):
-                rows.append(row | {"constraint": CONDITIONAL, "needs": condition.needs, "found": found})
+            other = main.get((example["contract"], _plain(condition.needs)))
+            if other is not None and _plain(other) not in map(_plain, condition.answers):
+                rows.append(row | {"constraint": CONDITIONAL, "needs": condition.needs, "found": other})
     return sorted(rows, key=lambda row: (row["example_id"], row["constraint"]))
 
 
 def _plain(text: str) -> str:
-    return blanks(text).casefold()
+    return collapse_space(text).casefold()
 
 
 def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str]:
-    """Return the questions of ``conditions`` that are not in the catalogue: nothing is checked of them."""
-    return [one.question for one in conditions if catalogue.question(one.question) is None]
+    """Return the questions of ``conditions`` that are not in the catalogue and so not checked."""
+    return [c.question for c in conditions if catalogue.question(c.question) is None]
 
 
 def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
-    """Return the rows of `answer_counts`: all answers of all heads that have any example, zeros included."""
+    """Return the rows of `answer_counts`: all answers of all heads that have examples, zeros included."""
     counts = Counter((e["head_id"], e["split"], e["label"], e["data_type"]) for e in examples)
     asked = {head_id for head_id, *_ in counts}
     return [
@@ -87,11 +85,11 @@ def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
 
 @dataclass(frozen=True)
 class Undefined:
-    """The answers of a head whose AUPR is not defined in test.
+    """The answers of a head whose AUPR is undefined on the test split.
 
-    The area under an answer's curve (Appendix A.5) takes examples with the answer and examples without it.
-    An answer of which test has no example has no curve; where all of test has one answer, no answer of the
-    head has, and the head has no score.  The released code refuses both.
+    The area under an answer's curve (Appendix A.5) needs examples with and without the answer.  An answer
+    without a test example has no curve.  If all test examples have the same answer, the head has no score.
+    The released code raises an error for both.
     """
 
     head_id: str
@@ -100,7 +98,7 @@ class Undefined:
 
     @property
     def sentence(self) -> str:
-        """What is undefined and why, for a log and a table's reader."""
+        """What is undefined and why."""
         if self.only_answer is not None:
             return f"{self.head_id}: all of test answers {self.only_answer!r}, so its AUPR is not defined"
         listed = ", ".join(map(repr, self.absent))
@@ -108,25 +106,25 @@ class Undefined:
 
 
 def undefined_in_test(counts: Iterable[Row]) -> list[Undefined]:
-    """Return the heads of which test lacks an answer, in the order of the rows, those of `answer_counts`."""
+    """Return the heads with an answer that no test example has, in the order of ``counts``."""
     test: dict[str, dict[str, int]] = defaultdict(dict)
     for row in counts:
         if row["split"] == "test":
             test[row["head_id"]][row["answer"]] = sum(row[data_type] for data_type in PRINTED_TYPES)
-    found = []
+    undefined = []
     for head_id, answers in test.items():
         present = [answer for answer, examples in answers.items() if examples]
         absent = tuple(answer for answer, examples in answers.items() if not examples)
         if absent:
-            found.append(Undefined(head_id, present[0] if len(present) == 1 else None, absent))
-    return found
+            undefined.append(Undefined(head_id, present[0] if len(present) == 1 else None, absent))
+    return undefined
 
 
 def split_overlap(examples: Iterable[Row]) -> list[Row]:
-    """Return the contracts and texts that stand in more than one split, sorted by kind and key.
+    """Return the contracts and texts that occur in more than one split, sorted by kind and key.
 
-    ``heads`` counts those whose own examples have the contract or text on both sides: a model of one head
-    is trained and tested on the same contract only there.
+    ``heads`` counts the heads whose own examples have the contract or text in several splits: only their
+    single-task models are trained and tested on it.
     """
     seen: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     of_head: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -145,7 +143,7 @@ def split_overlap(examples: Iterable[Row]) -> list[Row]:
 
 
 def overlap_notes(rows: Iterable[Row]) -> dict[str, int]:
-    """Return how many contracts and texts stand in each two splits, and in how many for one head."""
+    """Return how many contracts and texts occur in each pair of splits, and in two splits of one head."""
     notes = Counter(
         {
             f"{kind}s_in_{a}_and_{b}": 0

@@ -1,4 +1,4 @@
-"""What MAUD's file in the registry holds beside what every paper's does."""
+"""MAUD's keys in the registry of papers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,9 @@ from lextables.papers.registry import Paper
 class Maud(Paper):
     """`resources/papers/maud.yaml`.
 
-    ``questions`` and ``heads`` are how many there must be; ``categories`` maps a category to its printed
-    name; ``printed_types`` and ``legalbench_queries`` say which deal point type a printed name or a question
-    of LegalBench-RAG is about.
+    ``questions`` and ``heads`` are the expected numbers; ``categories`` maps a category to its printed name;
+    ``printed_types`` and ``legalbench_queries`` map printed names and LegalBench-RAG's questions to deal
+    point types.
     """
 
     questions: int

@@ -14,15 +14,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from lextables.metrics.minority_aupr import scores as minority_scores
+from lextables.metrics import STRICT
+from lextables.metrics.minority_aupr import scores_and_jackknives
 from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.papers.maud.registry import Maud
 from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score
-from lextables.tables.cost import record, training
-from lextables.tables.inputs import Inputs, Scores, about, by_name
+from lextables.tables.inputs import Inputs, Scores, by_name
+from lextables.tables.run_records import record, training
+from lextables.tables.scored import score_cell
 
-AUPR, RANDOM, STRICT = "AUPR", "random AUPR", ", strict"
+AUPR, RANDOM = "AUPR", "random AUPR"
 WHOLE = "100"  # per cent of the training examples
 OVERALL = "Overall"
 EXTRACTION = "maud_extraction"
@@ -78,7 +80,7 @@ class Results(Inputs):
             {key: row[key] for key in ("head_id", "example_id")} | {"logits": [0.0] * answers[row["head_id"]]}
             for row in tested
         ]
-        return by_name(minority_scores(blank, tested, self.heads, partial=True))
+        return by_name(scores_and_jackknives(blank, tested, self.heads, partial=True)[0])
 
     def values(self, folders: Sequence[str], metric: str, group: str = "all") -> list[float]:
         """A score of each run, in per cent; empty where a run lacks it."""
@@ -235,19 +237,12 @@ def _score(
     """A score of a system; a row is what systems are compared by."""
     if system is None:
         return Cell(row, column, None, reason="not in the panel of models", measure=row)
-    folders = _folders(system)
     by_category = group.startswith("category: ") and results.entry.of != EXTRACTION
-    compared = group == "all" or by_category
-    score = Score(row, column, metric, group, "contracts", 100) if compared else None
-    said = about(system, row, system["row"], score)
-    if not folders:
-        return Cell(row, column, None, reason=system["reason"] or NOT_TRAINED, **said)
-    values = results.values(folders, metric, group)
-    if not values:
-        return Cell(row, column, None, reason=missing, runs=folders, **said)
-    low, high = results.interval(folders, metric, group)
-    mean, seeds = statistics.fmean(values), tuple(values) if system["trained"] else None
-    return Cell(row, column, mean, low, high, decimals=1, runs=folders, seeds=seeds, **said)
+    return score_cell(
+        results, system, row, column, Score(row, column, metric, group, "contracts", 100),
+        runs=_folders(system), decimals=1, compared=group == "all" or by_category, missing=missing,
+        no_runs=NOT_TRAINED,
+    )  # fmt: skip
 
 
 def _trained(results: Results) -> list[Cell]:
@@ -281,7 +276,7 @@ def table6(results: Results) -> list[Cell]:
     missing = "no head with every answer among the abridged test examples can be scored in these data"
     cells = _scored(results, AUPR, groups, missing)
     strict = {row + STRICT: group for row, group in groups.items()}
-    read_strictly = _scored(results, AUPR + STRICT, strict, "")
+    read_strictly = _scored(results, AUPR + STRICT, strict, NOT_SCORED)
     cells += [cell for cell in read_strictly if cell.value is not None]
     for row, suffix in (
         ("Heads of which every answer is among the abridged test examples", ""),
@@ -301,7 +296,7 @@ def figure2(results: Results) -> list[Cell]:
     for system in results.systems:
         row, folders = system["row"], _folders(system)
         cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
-        cells.append(replace(cell, score=replace(cell.score, contest=AUPR, system=row)))
+        cells.append(replace(cell, score=replace(cell.score, measure=AUPR, system=row)))
         curves = [_curve(results.scores[folder]) for folder in folders]
         for recall in CURVE if curves and all(curves) else ():
             value = statistics.fmean(curve[recall] for curve in curves)

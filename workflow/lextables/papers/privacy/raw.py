@@ -1,31 +1,37 @@
-"""The release of the privacy policy corpus, three files of JSON lines, as rows.
+"""Read and check the release of the privacy policy corpus: three files of JSON lines.
 
-A policy may be long, so one site's is in memory at a time: the files are read once to be checked, and what
-is found is where each site's line begins.  A highlight is [document, paragraph, sentence]; the document is
-named by its label, a number there and a text in the policies.
+Policies are long, so only one site's is in memory at a time: a first pass checks the file and stores where
+each site's line begins.  A highlight is [document, paragraph, sentence]; the document's label is a number
+in the codings and a string in the policies.
 """
 
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lextables.papers.privacy.sentences import spans
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
-from lextables.sources.json_records import RESTORE, Record, of_lines, value
+from lextables.sources.records import RESTORE, Record, json_lines, value
 
 LIKERT = range(1, 6)
+ABBREVIATIONS = frozenset(
+    "e.g i.e etc inc ltd co corp llc no nos sec art mr mrs ms dr st jr sr vs cf al u.s u.k e.u d.c a.m p.m "
+    "p.o ave ste blvd fla cal approx".split()
+)
 Highlight = tuple[str, int, int]
 
 
 def read(name: str, published: Published) -> Rows:
-    """Return the data set ``name``; `BadInput` with file and line for the first fault.
+    """Return the rows of the data set; raises `BadInput` with file and line for the first error.
 
-    A highlight outside its site's documents is a fault, unless the policies are other snapshots than those
-    that were coded (the registry's ``other_snapshots``).
+    A highlight outside its site's documents is an error, unless the policies are other snapshots than the
+    coded ones (``other_snapshots`` in the registry).
     """
     questions = read_questions(published.file("questions"))
     policies = Policies.indexed(published.file("policies"))
@@ -36,20 +42,20 @@ def read(name: str, published: Published) -> Rows:
 
 @dataclass(frozen=True)
 class Question:
-    """A question: its row, and its options, (label, text) in order."""
+    """A question's row and its options, (label, text) in order."""
 
     row: Row
     options: Sequence[tuple[str, str]]
 
     @property
     def places(self) -> dict[str, int]:
-        """{an option's label: its place}."""
+        """{label of an option: its place}."""
         return {label: place for place, (label, _) in enumerate(self.options)}
 
 
 @dataclass(frozen=True)
 class Response:
-    """What one coder answered: places of options, Likert confidence, highlights."""
+    """A coder's answer: places of options, Likert confidence, highlights."""
 
     coder: str
     options: tuple[int, ...]
@@ -64,10 +70,10 @@ Sizes = Mapping[str, Mapping[str, Sequence[int]]]
 
 def read_questions(path: str | Path) -> dict[str, Question]:
     """Return {question id: question}, in the file's order."""
-    found: dict[str, Question] = {}
+    questions: dict[str, Question] = {}
     for where, record in _records(path):
         question_id = _text(record, "label", where)
-        if question_id in found:
+        if question_id in questions:
             raise BadInput(f"question {question_id!r} appears twice", where=where, do="drop one of the two")
         options = [
             (_text(option, "label", where), value(option, "text", str, where))
@@ -87,13 +93,13 @@ def read_questions(path: str | Path) -> dict[str, Question]:
             "options": [text for _, text in options],
             "several": value(record, "allow_multiselect", bool, where),
         }
-        found[question_id] = Question(row, options)
-    return found
+        questions[question_id] = Question(row, options)
+    return questions
 
 
 @dataclass(frozen=True)
 class Policies:
-    """The file of policies, by where the line of each site begins and how long its documents are."""
+    """The file of policies: where the line of each site begins, and the sizes of its documents."""
 
     path: Path
     starts: Mapping[str, int]
@@ -105,20 +111,20 @@ class Policies:
         starts: dict[str, int] = {}
         sizes: dict[str, dict[str, list[int]]] = {}
         with Path(path).open("rb") as file:
-            lines = _Counted(file)
-            for where, record in of_lines(lines, Path(path).name):
+            lines = _LinesWithOffsets(file)
+            for where, record in json_lines(lines, Path(path).name):
                 site = _text(record, "url", where)
                 if site in starts:
                     raise BadInput(f"the site {site} appears twice", where=where, do="drop one of the two")
                 starts[site] = lines.start
                 sizes[site] = {
-                    label: [len(spans(text)) for text in paragraphs]
-                    for label, paragraphs in _checked(record, site, where)
+                    label: [len(sentence_spans(text)) for text in paragraphs]
+                    for label, paragraphs in _checked_documents(record, site, where)
                 }
         return cls(Path(path), starts, sizes)
 
     def documents(self, site: str) -> list[Record]:
-        """The documents of a site, as released but for labels, which are text; none without its policy."""
+        """Return the documents of a site as released, with labels as strings; [] if it has no policy."""
         if site not in self.starts:
             return []
         with self.path.open("rb") as file:
@@ -127,14 +133,14 @@ class Policies:
         return [document | {"label": str(document["label"])} for document in documents]
 
     def paragraphs(self, site: str) -> Iterator[tuple[str, int, str]]:
-        """(document, place in it, text) of each paragraph of a site, in reading order."""
+        """Yield (document, place in it, text) of each paragraph of a site, in reading order."""
         for document in self.documents(site):
             for place, text in enumerate(document["paragraphs"]):
                 yield document["label"], place, text
 
 
-class _Counted:
-    """The lines of a file; ``start`` is where the last one that was given begins, in bytes."""
+class _LinesWithOffsets:
+    """The lines of a file; ``start`` is the offset of the last line that was read, in bytes."""
 
     def __init__(self, file: Any) -> None:
         self.file, self.start, self.end = file, 0, 0
@@ -145,8 +151,8 @@ class _Counted:
             yield line
 
 
-def _checked(record: Record, site: str, where: str) -> Iterator[tuple[str, list[str]]]:
-    """The label and the paragraphs of each document of a site."""
+def _checked_documents(record: Record, site: str, where: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the label and the paragraphs of each document of a site."""
     seen: set[str] = set()
     for document in value(record, "policy_documents", list, where):
         label = _label(document, where)
@@ -161,32 +167,32 @@ def _checked(record: Record, site: str, where: str) -> Iterator[tuple[str, list[
 
 
 def _label(document: Any, where: str) -> str:
-    """A document's label, by which highlights name it as a number: the policies have it as text or as one."""
+    """Return a document's label as a string; policies have strings or numbers, highlights numbers."""
     if isinstance(document, dict) and type(document.get("label")) is int:
         return str(document["label"])
     return _text(document, "label", where)
 
 
 def read_codings(path: str | Path, questions: Mapping[str, Question], sizes: Sizes) -> Codings:
-    """Return {(site, question id): its responses}; highlights lie within the documents of ``sizes``."""
+    """Return {(site, question id): its responses}; highlights must lie in the documents of ``sizes``."""
     places = {name: question.places for name, question in questions.items()}
-    found: dict[tuple[str, str], list[Response]] = {}
+    codings: dict[tuple[str, str], list[Response]] = {}
     first: dict[tuple[str, str], str] = {}
     for where, record in _records(path):
         site, question = _text(record, "url", where), _text(record, "question", where)
         if question not in questions:
             raise BadInput(f"question {question!r} is not in the file of questions", where=where, do=RESTORE)
-        if before := first.get((site, question)):
+        if earlier := first.get((site, question)):
             raise BadInput(
-                f"{question} of {site} is coded twice (first at {before})",
+                f"{question} of {site} is coded twice (first at {earlier})",
                 where=where, do="drop one of the two",
             )  # fmt: skip
         first[site, question] = where
-        found[site, question] = [
+        codings[site, question] = [
             _response(response, places[question], sizes.get(site), f"{question} of {site}", where)
             for response in value(record, "responses", list, where)
         ]
-    return found
+    return codings
 
 
 def _response(
@@ -205,13 +211,13 @@ def _response(
         _highlight(triple, sizes, of, where) for triple in value(record, "highlighted_sentences", list, where)
     )
     if repeated := _repeated(highlights):
-        raise BadInput(f"the highlight {list(repeated)} stands twice for {of}", where=where, do=RESTORE)
+        raise BadInput(f"the highlight {list(repeated)} appears twice for {of}", where=where, do=RESTORE)
     coder = value(record, "coder_id", object, where)
     return Response(str(coder), tuple(sorted(places[label] for label in labels)), likert, highlights)
 
 
 def _highlight(triple: Any, sizes: Mapping[str, Sequence[int]] | None, of: str, where: str) -> Highlight:
-    if not isinstance(triple, list) or len(triple) != 3 or not all(_place(n) for n in triple[1:]):
+    if not isinstance(triple, list) or len(triple) != 3 or not all(_is_place(n) for n in triple[1:]):
         raise BadInput(
             f"the highlight {triple!r} is not a document, a paragraph and a sentence", where=where, do=RESTORE
         )
@@ -220,29 +226,45 @@ def _highlight(triple: Any, sizes: Mapping[str, Sequence[int]] | None, of: str, 
         outside = f"the highlight {triple!r} for {of} lies outside the site's documents"
         if document not in sizes:
             raise BadInput(f"{outside}: none is labelled {document!r}", where=where, do=RESTORE)
-        if paragraph >= (there := len(sizes[document])):
-            raise BadInput(f"{outside}: {document!r} has {there} paragraphs", where=where, do=RESTORE)
+        if paragraph >= (paragraphs := len(sizes[document])):
+            raise BadInput(f"{outside}: {document!r} has {paragraphs} paragraphs", where=where, do=RESTORE)
     return document, paragraph, sentence
 
 
-def _place(number: Any) -> bool:
+def _is_place(number: Any) -> bool:
     return type(number) is int and number >= 0
 
 
 def _records(path: str | Path) -> Iterator[tuple[str, Record]]:
     with Path(path).open("rb") as file:
-        yield from of_lines(file, Path(path).name)
+        yield from json_lines(file, Path(path).name)
 
 
 def _text(record: Any, key: str, where: str) -> str:
-    found = value(record, key, str, where)
-    if not found.strip():
+    text = value(record, key, str, where)
+    if not text.strip():
         raise BadInput(f"{key!r} is empty", where=where, do=RESTORE)
-    return found
+    return text
 
 
 def _repeated(values: Collection[Any]) -> Any:
-    return next((one for one, count in Counter(values).items() if count > 1), None)
+    return next((item for item, count in Counter(values).items() if count > 1), None)
+
+
+@cache
+def _punkt() -> PunktSentenceTokenizer:
+    parameters = PunktParameters()
+    parameters.abbrev_types = set(ABBREVIATIONS)
+    return PunktSentenceTokenizer(parameters)
+
+
+def sentence_spans(paragraph: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each sentence of ``paragraph``, by Punkt (Kiss and Strunk 2006).
+
+    The authors' coding tool uses NLTK's Punkt model for English news, which is a download.  Here the
+    algorithm has `ABBREVIATIONS` instead, so results may differ after other abbreviations.
+    """
+    return list(_punkt().span_tokenize(paragraph)) if paragraph.strip() else []
 
 
 # Rows
@@ -299,7 +321,7 @@ def _documents(sites: Sequence[str], policies: Policies) -> Iterator[Row]:
 
 
 def paragraph_id(site: str, document: str, place: int) -> str:
-    """The name of a paragraph by its place in its document."""
+    """Return the id of a paragraph: site, document and place in the document."""
     return f"{site}/{document}/{place}"
 
 
@@ -317,7 +339,7 @@ def _paragraphs(sites: Sequence[str], policies: Policies) -> Iterator[Row]:
 
 def _sentences(sites: Sequence[str], policies: Policies) -> Iterator[Row]:
     for row in _paragraphs(sites, policies):
-        for sentence, (start, end) in enumerate(spans(row["text"])):
+        for sentence, (start, end) in enumerate(sentence_spans(row["text"])):
             yield {key: row[key] for key in ("site", "place", "paragraph_id")} | {
                 "sentence": sentence,
                 "start": start,
@@ -361,13 +383,13 @@ def _highlights(codings: Codings, sizes: Sizes) -> Iterator[Row]:
 
 
 def _sentences_of(sizes: Sizes, site: str, document: str, paragraph: int) -> int | None:
-    """How many sentences a paragraph has; None where it is not here."""
+    """Return the number of sentences of a paragraph; None if the policies do not have it."""
     paragraphs = sizes.get(site, {}).get(document, ())
     return paragraphs[paragraph] if paragraph < len(paragraphs) else None
 
 
 def _notes(questions: Mapping[str, Question], policies: Policies, codings: Codings) -> dict[str, int]:
-    """What is odd in the data, counted."""
+    """Count irregularities of the data."""
     notes = Counter(
         highlights_beyond_our_sentences=0,
         highlights_outside_the_policies=0,
@@ -382,9 +404,9 @@ def _notes(questions: Mapping[str, Question], policies: Policies, codings: Codin
             several = questions[question_id].row["several"]
             notes["single_choices_with_several_options"] += not several and len(response.options) > 1
             for document, paragraph, sentence in response.highlights:
-                there = _sentences_of(policies.sizes, site, document, paragraph)
-                notes["highlights_outside_the_policies"] += there is None
-                notes["highlights_beyond_our_sentences"] += there is not None and sentence >= there
+                size = _sentences_of(policies.sizes, site, document, paragraph)
+                notes["highlights_outside_the_policies"] += size is None
+                notes["highlights_beyond_our_sentences"] += size is not None and sentence >= size
     sites = {site for site, _ in codings}
     notes["sites_coded_without_a_policy_here"] = len(sites - policies.starts.keys())
     notes["sites_with_a_policy_and_no_coding"] = len(policies.starts.keys() - sites)

@@ -1,4 +1,4 @@
-"""What the privacy policy corpus's file in the registry holds beside what every paper's does."""
+"""The privacy policy corpus's keys in the registry of papers."""
 
 from collections.abc import Mapping
 
@@ -8,8 +8,8 @@ from lextables.papers.registry import Paper
 class Privacy(Paper):
     """`resources/papers/privacy.yaml`.
 
-    ``categories`` maps a category as released to the name that Table 2 prints.  ``other_snapshots`` are the
-    variants of the policies that are not the texts that were coded, so that highlights do not line up.
+    ``categories`` maps released to printed category names (Table 2).  ``other_snapshots`` are the variants of
+    the policies that differ from the coded texts, so that highlights may not match.
     """
 
     categories: Mapping[str, str]

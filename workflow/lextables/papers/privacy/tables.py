@@ -7,19 +7,22 @@ are the paper's.  Coders are interchangeable: the release does not tell them apa
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from lextables.metrics.agreement import agreement as agreement_of
 from lextables.metrics.agreement import alpha, cramers_v
 from lextables.papers.privacy.registry import Privacy
-from lextables.papers.privacy.traffic import ranks
 from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.errors import BadInput
+from lextables.sources.records import csv_rows
 from lextables.tables.cells import Cell, Score
-from lextables.tables.inputs import Inputs, about
+from lextables.tables.inputs import Inputs
+from lextables.tables.scored import score_cell
 
 ALL = "All questions"
 ALPHA, AGREEMENT = "Krippendorff's alpha", "Agreement (%)"
@@ -172,7 +175,7 @@ def figure1(results: Results) -> list[Cell]:
         reason = "the config key traffic_ranks names no list of ranks"
         return [Cell("All sites", "Documents", None, reason=reason)]
     here = [row for row in results.sites if row["documents"]]
-    rank = ranks(results.file, [row["site"] for row in here])
+    rank = traffic_ranks(results.file, [row["site"] for row in here])
     cells = []
     for row in sorted(here, key=lambda row: (rank.get(row["site"], math.inf), row["site"])):
         values = {"Traffic rank": rank.get(row["site"]), "Documents": row["documents"], "Words": row["words"]}
@@ -183,6 +186,31 @@ def figure1(results: Results) -> list[Cell]:
         ]
     cells.append(Cell("All sites", "Without a rank", float(len(here) - len(rank)), decimals=0))
     return cells
+
+
+def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
+    """Return {site: rank} from a list such as Tranco's (Le Pochat et al. 2019): a csv of rank and domain.
+
+    A site that is not in the list gets the rank of the domain it belongs to; other sites are left out.
+    Raises `BadInput` for a row that is not a rank and a domain.
+    """
+    wanted = {domain for site in sites for domain in _domains(site)}
+    listed: dict[str, int] = {}
+    with Path(path).open("rb") as file:
+        for where, cells in csv_rows(file, Path(path).name):
+            if len(cells) != 2 or not cells[0].isascii() or not cells[0].isdigit() or not int(cells[0]):
+                do = "write a rank and a domain in each row, as Tranco's list has them, and no header"
+                raise BadInput(f"{','.join(cells)!r:.60} is no rank and domain", where=where, do=do)
+            if cells[1] in wanted:
+                listed.setdefault(cells[1], int(cells[0]))
+    ranks = {site: [listed[domain] for domain in _domains(site) if domain in listed] for site in sites}
+    return {site: of_domains[0] for site, of_domains in ranks.items() if of_domains}
+
+
+def _domains(site: str) -> list[str]:
+    """`us.mouthshut.com` and `mouthshut.com`, the longest first; no top-level domains."""
+    parts = site.split(".")
+    return [".".join(parts[at:]) for at in range(len(parts) - 1)]
 
 
 def figure3(results: Results) -> list[Cell]:
@@ -293,8 +321,7 @@ def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals
     asked = {(cell.row, cell.column) for cell in results.published}
     cells = [
         _score(
-            results, results.systems.get(name), metric, group, row, column, 1, decimals,
-            None if group.startswith("question: ") else
+            results, results.systems.get(name), row, column, decimals,
             Score(row, column, metric, group, UNITS, lower=metric != ACCURACY),
         )
         for row, group in groups.items()
@@ -314,28 +341,16 @@ def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals
 
 
 def _score(
-    results: Results, system: System | None, metric: str, group: str, row: str, column: str,
-    scale: float, decimals: int, score: Score | None = None,
-) -> Cell:  # fmt: skip
-    """A score of a system, the mean over its runs; ``score`` where it is compared with others by a test."""
+    results: Results, system: System | None, row: str, column: str, decimals: int, score: Score
+) -> Cell:
+    """A score of a system; scores of single questions are not compared, and losses have no baseline."""
     if system is None:
         return Cell(row, column, None, reason=NOT_IN_PANEL)
-    folders = tuple(next(iter(system["runs"].values()), ()))
-    # A loss is better where it is lower, so no baseline reaches it by being above.
-    said = about(system, f"{metric}, {group}", system["row"]) if metric in HIGHER else {}
-    said |= {"score": score}
-    if not folders:
-        return Cell(row, column, None, reason=system["reason"] or NOT_SCORED, **said)
-    values, low, high = (
-        [scale * results.scores[folder].get((metric + end, group), (math.nan, 0))[0] for folder in folders]
-        for end in ("", ", low", ", high")
-    )
-    if any(map(math.isnan, values)):
-        return Cell(row, column, None, reason=NOT_SCORED, runs=folders, **said)
-    ends = [None if any(map(math.isnan, side)) else statistics.fmean(side) for side in (low, high)]
-    seeds = tuple(values) if system["trained"] else None
-    mean = statistics.fmean(values)
-    return Cell(row, column, mean, *ends, decimals=decimals, runs=folders, seeds=seeds, **said)
+    cell = score_cell(
+        results, system, row, column, score, decimals=decimals, missing=NOT_SCORED, no_runs=NOT_SCORED,
+        compared=not score.group.startswith("question: "),
+    )  # fmt: skip
+    return cell if score.metric in HIGHER else replace(cell, measure="", baseline="")
 
 
 def table3(results: Results) -> list[Cell]:
@@ -345,8 +360,7 @@ def table3(results: Results) -> list[Cell]:
     asked = {(cell.row, cell.column) for cell in results.published}
     cells = [
         _score(
-            results, results.systems.get(row), metric, "all", row, column, 100, 2,
-            Score(column, row, metric, "all", UNITS, 100),
+            results, results.systems.get(row), row, column, 2, Score(column, row, metric, "all", UNITS, 100)
         )
         for row in rows
         for column, metric in columns.items()
@@ -361,10 +375,13 @@ def marking_by_question(results: Results) -> list[Cell]:
     columns = {column: (printed, metric) for column, metric in MARKING.items()}
     columns |= {f"F1, {name}": (name, F1) for name in results.systems if name != printed}
     cells = [
-        _score(results, results.systems.get(name), metric, f"question: {row}", row, column, 1, 4)
+        _score(
+            results, results.systems.get(name), row, column, 4,
+            Score(f"{metric}, {row}", name, metric, f"question: {row}", UNITS),
+        )
         for row in _all_questions(results)
         for column, (name, metric) in columns.items()
-    ]
+    ]  # fmt: skip
     return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
 
 

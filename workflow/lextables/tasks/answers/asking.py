@@ -1,15 +1,15 @@
-"""Questions about documents, asked of a language model.
+"""Questions about documents for language models.
 
-It gives a distribution over a question's options (Marotta-Wurgler and Stein, Section 5: the tree of its
-answers is gone through by their log-probabilities), after the whole document, or after the paragraphs whose
-words are most like the question.  And it says of a paragraph whether it is relevant to a question: of each
-question the paragraphs most like it are asked about, and the others are taken for irrelevant.
+Answers are distributions over a question's options (Marotta-Wurgler and Stein, Section 5, use the model's
+log-probabilities), after the whole document or the paragraphs most similar to the question.  Marks are the
+probabilities that a paragraph is relevant to a question; only the paragraphs most similar to the question are
+asked about, and the others get 0.
 
-What is asked of one text follows one another, so that the text, which begins every prompt, is evaluated once.
+Prompts that begin with the same text are adjacent, so that a model evaluates the text once.
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -25,22 +25,29 @@ from lextables.models.prompts import Template, plain_template
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import collection
-from lextables.tasks.answers.collection import Collection, pairs, prediction_rows
-from lextables.tasks.answers.marking import marked_rows
+from lextables.tasks.answers.collection import (
+    Collection,
+    Space,
+    marked_rows,
+    of_words,
+    pairs,
+    prediction_rows,
+)
 from lextables.tasks.answers.schema import MARKED, PREDICTIONS
-from lextables.tasks.answers.space import Space, of_words
-from lextables.tasks.answers.texts import texts
 
-WHOLE = "whole"
+WHOLE_DOCUMENT = "whole"
 RELEVANT = ("Yes", "No")
-TOGETHER = 1000  # questions about paragraphs; their prompts are in memory at once
+BATCH = 1000  # questions about paragraphs; their prompts are in memory together
+BETWEEN_PARAGRAPHS = "\n\n"
+
 Settings = Mapping[str, Any]
+
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Asker:
-    """A model and what a run's ``settings`` say of asking it: ``prompt``, ``samples`` and ``orders``."""
+    """A model with the ``settings`` of its questions: ``prompt``, ``samples`` and ``orders``."""
 
     model: LanguageModel
     settings: Settings
@@ -50,12 +57,12 @@ class Asker:
         return plain_template(self.settings["prompt"])
 
     def question(self, text: str, question: collection.Question, options: tuple[str, ...]) -> Question:
-        """A question about a text, of which a beginning is shown where it may be cut and does not fit."""
-        cut = () if self.settings.get("text") == WHOLE else ("text",)
+        """Return a question about a text; a text that does not fit is truncated, except whole documents."""
+        cut = () if self.settings.get("text") == WHOLE_DOCUMENT else ("text",)
         return Question(self.template, {"text": text, "question": question.question}, options, cut)
 
     def expect(self, texts: Iterable[str]) -> None:
-        """Say what is to come: a question, with the rest of its prompt, about each of ``texts``."""
+        """Announce one question about each of ``texts`` to the model."""
         around = sum(len(part.content) for part in self.template.parts)
         lengths = [len(text) + around for text in texts]
         orders = self.settings["orders"]
@@ -65,6 +72,28 @@ class Asker:
         return ask(self.model, questions, self.settings["samples"], self.settings["orders"])
 
 
+def texts(data: Collection, settings: Settings) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield ((document, question), text to read) for each answered pair, sorted.
+
+    The settings' ``text`` is `whole` (the document) or `retrieved` (its ``best`` paragraphs for the question,
+    in reading order).
+    """
+    if settings["text"] == WHOLE_DOCUMENT:
+        documents = {
+            name: BETWEEN_PARAGRAPHS.join(paragraph.text for paragraph in paragraphs)
+            for name, paragraphs in data.paragraphs.items()
+        }
+        for document, question in pairs(data.shares, documents):
+            yield (document, question), documents[document]
+        return
+    words = of_words(data)
+    for document, question in pairs(data.shares, data.paragraphs):
+        place = words.place[document]
+        rows = words.best(place, words.column[question], settings["best"]) - words.of(place).start
+        paragraphs = (data.paragraphs[document][row].text for row in rows.tolist())
+        yield (document, question), BETWEEN_PARAGRAPHS.join(paragraphs)
+
+
 def answer(
     data: Sequence[str | Path],
     names: Mapping[str, str],
@@ -72,34 +101,33 @@ def answer(
     model: LanguageModel,
     output: str | Path,
 ) -> dict[str, Any]:
-    """Write the answers to every pair whose document has a text, as `PREDICTIONS`; return the record.
+    """Write the answers to all answered pairs of documents with a text (`PREDICTIONS`); return the record.
 
-    ``data`` are `collection.ANSWERED_FROM`.  The model reads ``settings["text"]``: `whole` documents, or the
-    ``best`` paragraphs of each for a question.  `BadInput`, before anything is asked, where a whole document
-    is known to be too long for its window.  The longest is asked about first: a server, which alone knows how
-    many tokens it has, refuses it before anything is paid.
+    ``data`` are the tables `collection.ANSWERED_FROM`.  Raises `BadInput`, before any request, if a whole
+    document does not fit the model's window.  The longest document is asked about first, so that a server,
+    which alone may know its tokens, refuses it before anything is paid for.
     """
-    known = collection.load(data, names)
-    asker, shown = Asker(model, settings), dict(texts(known, settings))
-    batches = [(document, [name for _, name in those]) for document, those in groupby(shown, itemgetter(0))]
+    loaded = collection.load(data, names)
+    asker, shown = Asker(model, settings), dict(texts(loaded, settings))
+    batches = [(document, [name for _, name in keys]) for document, keys in groupby(shown, itemgetter(0))]
 
-    def asked(document: str, those: Iterable[str]) -> list[Question]:
-        each = ((shown[document, name], known.questions[name]) for name in those)
+    def questions(document: str, names: Iterable[str]) -> list[Question]:
+        each = ((shown[document, name], loaded.questions[name]) for name in names)
         return [asker.question(text, question, question.options) for text, question in each]
 
-    if settings["text"] == WHOLE and batches:
+    if settings["text"] == WHOLE_DOCUMENT and batches:
         longest = max(batches, key=lambda batch: len(shown[batch[0], batch[1][0]]))
-        _check_window(model, asked(*longest), longest[0])
+        _check_window(model, questions(*longest), longest[0])
         batches = [longest, *(batch for batch in batches if batch is not longest)]
     log.info("%d questions about %d documents for %s", len(shown), len(batches), model.name)
     asker.expect(shown.values())
-    given, answered = {}, []
-    for document, those in tqdm(batches, desc="documents", mininterval=10):
-        found = asker.ask(asked(document, those))
-        given |= {(document, name): one.probabilities for name, one in zip(those, found, strict=True)}
-        answered += found
-    write(PREDICTIONS, prediction_rows(given), output)
-    return {"pairs": len(given), "asked": counts(answered)}
+    predicted, answered = {}, []
+    for document, asked in tqdm(batches, desc="documents", mininterval=10):
+        answers = asker.ask(questions(document, asked))
+        predicted |= {(document, name): each.probabilities for name, each in zip(asked, answers, strict=True)}
+        answered += answers
+    write(PREDICTIONS, prediction_rows(predicted), output)
+    return {"pairs": len(predicted), "asked": counts(answered)}
 
 
 def mark(
@@ -109,50 +137,51 @@ def mark(
     model: LanguageModel,
     output: str | Path,
 ) -> dict[str, Any]:
-    """Write how relevant the model finds each paragraph to each question, as `MARKED`; return the record.
+    """Write the relevance of each paragraph to each question (`MARKED`); return the record.
 
-    It is asked about the ``settings["best"]`` paragraphs of a document for a question.
+    The model is asked about the ``settings["best"]`` paragraphs of a document for each question.
     """
-    known = collection.load(data, names)
-    paragraphs = [one.text for those in known.paragraphs.values() for one in those]
-    given = np.zeros((len(paragraphs), len(known.questions)))
-    asker, kinds = Asker(model, settings), [*known.questions.values()]
-    places = _likeliest(of_words(known.paragraphs, known.questions), known, settings["best"])
-    log.info(
-        "%d questions about %d paragraphs for %s", len(places), len({*map(itemgetter(0), places)}), model.name
-    )
+    loaded = collection.load(data, names)
+    paragraphs = loaded.texts()
+    probabilities = np.zeros((len(paragraphs), len(loaded.questions)))
+    asker, questions = Asker(model, settings), [*loaded.questions.values()]
+    places = _most_similar(of_words(loaded), loaded, settings["best"])
+    rows = {row for row, _ in places}
+    log.info("%d questions about %d paragraphs for %s", len(places), len(rows), model.name)
     asker.expect(paragraphs[row] for row, _ in places)
     answered = []
-    for start in tqdm(range(0, len(places), TOGETHER), desc="thousands of questions", mininterval=10):
-        here = places[start : start + TOGETHER]
-        found = asker.ask([asker.question(paragraphs[row], kinds[column], RELEVANT) for row, column in here])
-        for (row, column), one in zip(here, found, strict=True):
-            given[row, column] = one.probabilities[0]
-        answered += found
-    rows = write(MARKED, marked_rows(known, given), output)
-    return {"rows": rows, "asked": counts(answered)}
+    for start in tqdm(range(0, len(places), BATCH), desc="thousands of questions", mininterval=10):
+        batch = places[start : start + BATCH]
+        answers = asker.ask(
+            [asker.question(paragraphs[row], questions[column], RELEVANT) for row, column in batch]
+        )
+        for (row, column), each in zip(batch, answers, strict=True):
+            probabilities[row, column] = each.probabilities[0]
+        answered += answers
+    written = write(MARKED, marked_rows(loaded, probabilities), output)
+    return {"rows": written, "asked": counts(answered)}
 
 
-def _check_window(model: LanguageModel, asked: Iterable[Question], document: str) -> None:
-    """Raise `BadInput` where the model's window does not hold a document with each of its questions."""
+def _check_window(model: LanguageModel, questions: Iterable[Question], document: str) -> None:
+    """Raise `BadInput` if a document does not fit the model's window with each of its questions."""
     if model.window is None:
         return
     fewest = getattr(model, "fewest_tokens", None)
     count = fewest or model.tokens
-    tokens = ANSWER_TOKENS + max(count(question.prompt(model)[0]) for question in asked)
+    tokens = ANSWER_TOKENS + max(count(question.prompt(model)[0]) for question in questions)
     if tokens > model.window:
-        takes = f"{tokens} or more" if fewest else f"{tokens}"
+        needed = f"at least {tokens}" if fewest else f"{tokens}"
         raise BadInput(
-            f"the window of {model.name} has {model.window} tokens, and {document} takes {takes}",
+            f"{document} needs {needed} tokens, but the window of {model.name} has {model.window}",
             where="text: whole",
-            do="let it read the paragraphs that are retrieved",
+            do="let it read retrieved paragraphs",
         )
 
 
-def _likeliest(space: Space, known: Collection, best: int) -> list[tuple[int, int]]:
-    """(paragraph, question): of each answered pair the paragraphs most like the question, text by text."""
+def _most_similar(space: Space, data: Collection, best: int) -> list[tuple[int, int]]:
+    """Return (paragraph, question) of the most similar paragraphs of each answered pair, by paragraph."""
     return sorted(
         (int(row), space.column[question])
-        for document, question in pairs(known.shares, space.place)
+        for document, question in pairs(data.shares, space.place)
         for row in space.best(space.place[document], space.column[question], best)
     )

@@ -1,26 +1,35 @@
-"""The tables of the task of answers, as those read them who answer and who score.
+"""The tables of the task as answering and scoring read them, and documents and questions in a vector space.
 
-What a data set calls its tables, and the column with a document's id, are the task's ``names``.
+The names of a data set's tables, and of the column with the document ids, are the task's ``names``.
 """
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
-from lextables.pipeline.dataset import read
+from lextables.models.linear import vocabulary
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 
-# {question: {document: the share of each option, float64 (options,)}}
+# {question: {document: share of each option, float64 (options,)}}
 Shares = Mapping[str, Mapping[str, np.ndarray]]
+Encode = Callable[[Sequence[str]], np.ndarray]
+# The tables needed for answers.
+ANSWERED_FROM = ("questions", "responses", "paragraphs")
+DIGITS = 6  # of the probabilities of marks
+MIN_PARAGRAPHS = 2  # minimum number of paragraphs with a word
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its options, and what it is about."""
+    """A question with its options and its category."""
 
     question_id: str
     category: str
@@ -29,7 +38,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """Its wording and its options, a line each."""
+        """The question and its options, one per line."""
         return "\n".join((self.question, *self.options))
 
 
@@ -40,23 +49,24 @@ class Paragraph(NamedTuple):
     text: str
 
 
-OFF_BY = 0.01  # what rounding may take from a sum of one
-# The tables that answers, and marks, are made of.
-ANSWERED_FROM = ("questions", "responses", "paragraphs")
-MARKED_FROM = (*ANSWERED_FROM, "highlights")
-
-
 @dataclass(frozen=True)
 class Collection:
-    """What people answered, and the texts: {document: its paragraphs} of those whose text is here."""
+    """Questions, people's answers, and {document: its paragraphs} for the documents with a text."""
 
     questions: Mapping[str, Question]
     shares: Shares
     paragraphs: Mapping[str, Sequence[Paragraph]]
 
+    def texts(self) -> list[str]:
+        """The texts of all paragraphs, by document."""
+        return [paragraph.text for each in self.paragraphs.values() for paragraph in each]
+
 
 def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
-    """Read the tables `ANSWERED_FROM`; more are passed over, and without the third there is no text."""
+    """Read the tables `ANSWERED_FROM`.
+
+    Further tables are ignored, and without the third there are no texts.
+    """
     questions = questions_of(data[0])
     return Collection(
         questions,
@@ -66,18 +76,18 @@ def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
 
 
 def questions_of(path: str | Path) -> dict[str, Question]:
-    """Return {question: it}, sorted."""
+    """Return {question id: question}, sorted."""
     rows = read(path, ["question_id", "category", "question", "options"])
-    found = {row["question_id"]: Question(**row | {"options": tuple(row["options"])}) for row in rows}
-    return dict(sorted(found.items()))
+    questions = {row["question_id"]: Question(**row | {"options": tuple(row["options"])}) for row in rows}
+    return dict(sorted(questions.items()))
 
 
 def shares_of(path: str | Path, questions: Mapping[str, Question], document: str) -> dict[str, dict]:
-    """Return what people chose: of each question (sorted) and document the share of each option, as `Shares`.
+    """Return the share of each option in the responses to each question (sorted) and document, as `Shares`.
 
-    Every chosen option counts once, whoever chose it and how many others with it.  A pair of which nobody
-    chose an option is not there.  ``document`` is the column of the documents' ids.  Raises `BadInput` for
-    a response to an unknown question, or with an option that its question does not have.
+    Every chosen option counts once, however many others the same reader chose.  Pairs for which nobody chose
+    an option are left out.  ``document`` is the column of document ids.  Raises `BadInput` for a response to
+    an unknown question, or with an option that the question does not have.
     """
     counts: dict[str, dict[str, np.ndarray]] = {name: {} for name in questions}
     for row in read(path, [document, "question_id", "options"]):
@@ -86,11 +96,10 @@ def shares_of(path: str | Path, questions: Mapping[str, Question], document: str
             raise BadInput(f"there is no question {name!r}", where=where, do="correct the data set")
         size = len(questions[name].options)
         if not all(0 <= option < size for option in row["options"]):
-            fault = f"the question {name!r} has {size} options, and not those at {row['options']}"
-            raise BadInput(fault, where=where, do="correct the data set")
+            what = f"options {row['options']} where the question {name!r} has {size} options"
+            raise BadInput(what, where=where, do="correct the data set")
         if row["options"]:
-            found = counts[name].setdefault(row[document], np.zeros(size))
-            np.add.at(found, row["options"], 1)
+            np.add.at(counts[name].setdefault(row[document], np.zeros(size)), row["options"], 1)
     return {
         name: {document: chosen / chosen.sum() for document, chosen in sorted(of_question.items())}
         for name, of_question in counts.items()
@@ -98,40 +107,143 @@ def shares_of(path: str | Path, questions: Mapping[str, Question], document: str
 
 
 def paragraphs_of(path: str | Path, document: str) -> dict[str, list[Paragraph]]:
-    """Return {document: its paragraphs in reading order}, sorted; documents without a text are not there."""
-    found: dict[str, list[tuple[int, Paragraph]]] = defaultdict(list)
+    """Return {document: its paragraphs in reading order}, sorted, of the documents with a text."""
+    numbered: dict[str, list[tuple[int, Paragraph]]] = defaultdict(list)
     for row in read(path, [document, "paragraph_id", "place", "text"]):
-        found[row[document]].append((row["place"], Paragraph(row["paragraph_id"], row["text"])))
-    return {name: [one for _, one in sorted(those)] for name, those in sorted(found.items())}
+        numbered[row[document]].append((row["place"], Paragraph(row["paragraph_id"], row["text"])))
+    return {name: [paragraph for _, paragraph in sorted(each)] for name, each in sorted(numbered.items())}
 
 
 def marked_of(path: str | Path) -> dict[str, set[str]]:
-    """Return {question: the paragraphs that somebody marked anything in for it}, of whatever text."""
-    found: dict[str, set[str]] = defaultdict(set)
+    """Return {question: ids of the paragraphs in which somebody marked a sentence for it}."""
+    marked: dict[str, set[str]] = defaultdict(set)
     for row in read(path, ["question_id", "paragraph_id"]):
-        found[row["question_id"]].add(row["paragraph_id"])
-    return found
+        marked[row["question_id"]].add(row["paragraph_id"])
+    return marked
 
 
 def pairs(shares: Shares, documents: Iterable[str] | None = None) -> list[tuple[str, str]]:
-    """Return the (document, question) that people answered, sorted; of these ``documents``, or of all."""
-    only = None if documents is None else set(documents)
+    """Return the answered (document, question) pairs, sorted; only those of ``documents`` unless None."""
+    wanted = None if documents is None else set(documents)
     return sorted(
         (document, question)
         for question, of_question in shares.items()
         for document in of_question
-        if only is None or document in only
+        if wanted is None or document in wanted
     )
 
 
 def files(names: Mapping[str, str], *tables: str) -> list[str]:
-    """Return what the data set calls these tables of the task."""
+    """Return the data set's names of these tables of the task."""
     return [names[table] for table in tables]
 
 
-def prediction_rows(found: Mapping[tuple[str, str], Sequence[float]]) -> list[dict]:
+def fold(document_id: str, folds: int) -> int:
+    """Return the fold of a document, from 0 to ``folds`` - 1.
+
+    It depends on the id only, so that an additional document changes no other fold.
+    """
+    return int.from_bytes(hashlib.sha256(document_id.encode()).digest()[:8]) % folds
+
+
+def prediction_rows(answers: Mapping[tuple[str, str], Sequence[float]]) -> list[Row]:
     """Return rows of `schema.PREDICTIONS` from {(document, question): probabilities}, sorted."""
     return [
-        {"document_id": document, "question_id": question, "probabilities": [*map(float, given)]}
-        for (document, question), given in sorted(found.items())
+        {"document_id": document, "question_id": question, "probabilities": [*map(float, probabilities)]}
+        for (document, question), probabilities in sorted(answers.items())
     ]
+
+
+def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
+    """Yield sorted rows of `schema.MARKED` for the answered pairs.
+
+    ``probabilities`` are float64 (paragraphs, questions).
+    """
+    column = {question: at for at, question in enumerate(data.questions)}
+    sizes = [len(each) for each in data.paragraphs.values()]
+    starts = dict(zip(data.paragraphs, np.cumsum([0, *sizes]).tolist(), strict=False))
+    for document, question in pairs(data.shares, data.paragraphs):
+        paragraphs, first = data.paragraphs[document], starts[document]
+        values = np.round(probabilities[first : first + len(paragraphs), column[question]], DIGITS).tolist()
+        ids = (paragraph.paragraph_id for paragraph in paragraphs)
+        for name, value in sorted(zip(ids, values, strict=True)):
+            key = {"document_id": document, "question_id": question, "paragraph_id": name}
+            yield key | {"probability": value}
+
+
+@dataclass(frozen=True)
+class Space:
+    """Vectors of ``paragraphs`` (n, dimensions) and ``questions`` (questions, dimensions), rows of length
+    one.
+
+    The paragraphs of a document are adjacent; ``bounds`` (documents + 1,) are the first of each document.
+    ``names`` are the question ids.
+    """
+
+    documents: tuple[str, ...]
+    bounds: np.ndarray
+    names: tuple[str, ...]
+    paragraphs: csr_matrix | np.ndarray
+    questions: csr_matrix | np.ndarray
+
+    @cached_property
+    def similarity(self) -> np.ndarray:
+        """Cosine of each paragraph and question, float32 (n, questions)."""
+        cosines = self.paragraphs @ self.questions.T
+        return np.asarray(cosines.todense() if hasattr(cosines, "todense") else cosines, dtype=np.float32)
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """{document: index}."""
+        return {document: at for at, document in enumerate(self.documents)}
+
+    @cached_property
+    def column(self) -> dict[str, int]:
+        """{question: index}."""
+        return {question: at for at, question in enumerate(self.names)}
+
+    def of(self, document: int) -> slice:
+        """The rows of a document's paragraphs."""
+        return slice(int(self.bounds[document]), int(self.bounds[document + 1]))
+
+    def best(self, document: int, question: int, count: int) -> np.ndarray:
+        """Return the rows of the ``count`` paragraphs of a document most similar to a question.
+
+        They are in reading order; of equally similar paragraphs the first are taken.
+        """
+        rows = self.of(document)
+        order = np.argsort(-self.similarity[rows, question], kind="stable")[:count]
+        return rows.start + np.sort(order)
+
+    def described(self, question: int, counts: Sequence[int]) -> np.ndarray:
+        """Return the features of each document for a question, float64 (documents, len(counts) x dimensions).
+
+        For each of ``counts``: the mean of the `best` paragraphs, scaled to length one.
+        """
+        return np.hstack([self._means(question, count) for count in counts])
+
+    def _means(self, question: int, count: int) -> np.ndarray:
+        rows = [self.paragraphs[self.best(at, question, count)] for at in range(len(self.documents))]
+        means = np.stack([np.asarray(each.mean(axis=0), dtype=np.float64).ravel() for each in rows])
+        return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+
+
+def of_words(data: Collection) -> Space:
+    """Return the TF-IDF space of the paragraphs' words; `BadInput` if there are no words.
+
+    Questions are represented by their text and options (Marotta-Wurgler and Stein, Section 5).
+    """
+    words = vocabulary(data.texts(), longest=1, least=MIN_PARAGRAPHS)
+    return of_vectors(data, words.weigh, words.weigh)
+
+
+def of_vectors(data: Collection, encode_paragraphs: Encode, encode_questions: Encode) -> Space:
+    """Return the space of an encoder with unit vectors; see `of_words` for the questions' texts."""
+    counts = [len(each) for each in data.paragraphs.values()]
+    return Space(
+        tuple(data.paragraphs),
+        np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+        tuple(data.questions),
+        encode_paragraphs(data.texts()),
+        encode_questions([question.text for question in data.questions.values()]),
+    )

@@ -260,3 +260,6 @@ class AnswersPlanner(Planner):
 def _named_for(panel: Panel | Marker, ours: str) -> Any:
     """The panel with a row name that says how ``ours`` differs from the paper's way of asking."""
     return panel.model_copy(update={"row": own_name(panel.row, [plan.Difference("", ours)])})
+
+
+TASK = AnswersTask

@@ -1,4 +1,4 @@
-"""From predictions to scores: of the answers, or of the paragraphs that are marked."""
+"""Scores of a run: of its answers, or of its marked paragraphs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
@@ -11,102 +11,100 @@ from lextables.metrics import answers, marks
 from lextables.metrics.classification import by_key
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.answers.collection import OFF_BY, Collection
-from lextables.tasks.answers.folds import fold
+from lextables.tasks.answers.collection import Collection, fold
 
 WITH_TEXT = "with a text"
-
+ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
 
 Scored = tuple[list[Row], list[Row]]  # rows of `run.SCORES` and of `units.UNITS`, each sorted by its key
 
 
 def of_answers(predictions: Iterable[Row], data: Collection, smoothing: float) -> Scored:
-    """Score the answers of one run, as `metrics.answers.scores_and_units` has them.
+    """Score the answers of a run on the documents it predicts; see `metrics.answers.scores_and_units`.
 
-    Scored are the documents that it answers about, and the group `WITH_TEXT` has those whose text is here:
-    by it a model that reads is compared with one that does not.  Raises `BadInput` for a pair of such a
-    document that people answered and the run did not, and for other than a distribution over the options.
+    The group `WITH_TEXT` has the documents with a text, for comparing models that read with those that do
+    not.  Raises `BadInput` if an answered pair of a predicted document has no prediction or an invalid one.
     """
-    given = {(row["document_id"], row["question_id"]): row["probabilities"] for row in predictions}
-    about = {document for document, _ in given}
-    found = [*_answered(given, data, about)]
-    if not found:
-        raise BadInput("no pair that people answered is predicted", where="predictions")
-    scored = answers.scores_and_units(found, smoothing)
-    if here := [*_answered(given, data, about & data.paragraphs.keys())]:
-        for rows, of_these in zip(scored, answers.scores_and_units(here, smoothing), strict=True):
+    predicted = {(row["document_id"], row["question_id"]): row["probabilities"] for row in predictions}
+    documents = {document for document, _ in predicted}
+    questions = [*_answered(predicted, data, documents)]
+    if not questions:
+        raise BadInput("no answered pair is predicted", where="predictions", do="check the ids")
+    scored = answers.scores_and_units(questions, smoothing)
+    if with_text := [*_answered(predicted, data, documents & data.paragraphs.keys())]:
+        for rows, of_these in zip(scored, answers.scores_and_units(with_text, smoothing), strict=True):
             rows += [row | {"group": WITH_TEXT} for row in of_these if row["group"] == "all"]
     rows, units = map(by_key, scored)
     return rows, units
 
 
 def _answered(
-    given: Mapping[tuple[str, str], list[float]], data: Collection, about: set[str]
+    predicted: Mapping[tuple[str, str], list[float]], data: Collection, documents: set[str]
 ) -> Iterator[answers.Answered]:
     for name, question in data.questions.items():
-        shares = {document: one for document, one in data.shares[name].items() if document in about}
-        if missing := [document for document in shares if (document, name) not in given]:
-            fault = f"no answer to the question {name!r} about {missing[0]!r}"
-            raise BadInput(fault, where="predictions", do="predict all questions of a document")
+        shares = {document: share for document, share in data.shares[name].items() if document in documents}
+        if missing := [document for document in shares if (document, name) not in predicted]:
+            what = f"no answer to the question {name!r} about {missing[0]!r}"
+            raise BadInput(what, where="predictions", do="predict all questions of a document")
         if not shares:
             continue
         for document in shares:
-            _check(given[document, name], len(question.options), f"document {document}, question {name}")
+            where = f"document {document}, question {name}"
+            _check_distribution(predicted[document, name], len(question.options), where)
         yield answers.Answered(
             name,
             question.category,
             np.array([*shares]),
             np.stack([*shares.values()]),
-            np.array([given[document, name] for document in shares], dtype=np.float64),
+            np.array([predicted[document, name] for document in shares], dtype=np.float64),
         )
 
 
-def _check(given: list[float], options: int, where: str) -> None:
-    values = np.asarray(given, dtype=np.float64)
-    whole = len(values) == options and np.isfinite(values).all() and (values >= 0).all()
-    if not whole or abs(values.sum() - 1) > OFF_BY:
-        fault = f"{given} is no distribution over the {options} options"
-        raise BadInput(fault, where=where, do="give each a share, which together make one")
+def _check_distribution(probabilities: list[float], options: int, where: str) -> None:
+    values = np.asarray(probabilities, dtype=np.float64)
+    valid = len(values) == options and np.isfinite(values).all() and (values >= 0).all()
+    if not valid or abs(values.sum() - 1) > ROUNDING:
+        what = f"{probabilities} is not a distribution over the {options} options"
+        raise BadInput(what, where=where, do="give a probability for each option, with the sum 1")
 
 
 def of_marks(predictions: str | Path, data: Collection, marked: Mapping[str, set[str]], folds: int) -> Scored:
-    """Score the marks of one run, as `metrics.marks.scores_and_units` has them.
+    """Score the marks of a run; see `metrics.marks.scores_and_units`.
 
-    ``predictions`` is the file of `schema.MARKED`, read a pair at a time, ``marked`` what people marked
-    ({question: its paragraphs}), ``folds`` how many folds there are.  Raises `BadInput` for a pair
-    that people answered, or a paragraph of it, that has no prediction.
+    ``predictions`` is a file of `schema.MARKED`, which is read one pair at a time; ``marked`` is {question:
+    marked paragraphs}.  Raises `BadInput` if an answered pair, or a paragraph of one, has no prediction.
     """
     place = {document: at for at, document in enumerate(data.paragraphs)}
-    ids = {document: sorted(one.paragraph_id for one in those) for document, those in data.paragraphs.items()}
-    found: dict[str, list[tuple[int, np.ndarray, np.ndarray]]] = {name: [] for name in data.questions}
-    for (document, name), rows in groupby(read(predictions), itemgetter("document_id", "question_id")):
+    ids = {document: sorted(each.paragraph_id for each in rows) for document, rows in data.paragraphs.items()}
+    predicted: dict[str, list[tuple[int, np.ndarray, np.ndarray]]] = {name: [] for name in data.questions}
+    for (document, name), group in groupby(read(predictions), itemgetter("document_id", "question_id")):
         if document not in data.shares.get(name, ()) or document not in place:
             continue
-        each = [*rows]
-        if [row["paragraph_id"] for row in each] != ids[document]:
+        rows = [*group]
+        if [row["paragraph_id"] for row in rows] != ids[document]:
             where = f"document {document}, question {name}"
-            raise BadInput(
-                "its paragraphs are not those of the document", where=where, do="predict each once"
-            )
-        right = np.array([row["paragraph_id"] in marked.get(name, ()) for row in each], dtype=bool)
-        found[name].append((place[document], right, np.array([row["probability"] for row in each])))
+            what = "the predicted paragraphs are not those of the document"
+            raise BadInput(what, where=where, do="predict each paragraph once")
+        right = np.array([row["paragraph_id"] in marked.get(name, ()) for row in rows], dtype=bool)
+        probabilities = np.array([row["probability"] for row in rows])
+        predicted[name].append((place[document], right, probabilities))
     for name, of_question in data.shares.items():
-        seen = {document for document, _, _ in found[name]}
-        if missing := [one for one in of_question if one in place and place[one] not in seen]:
-            fault = f"nothing is marked or left for the question {name!r} in {missing[0]!r}"
-            raise BadInput(fault, where="predictions", do="predict all questions of a document")
+        seen = {document for document, _, _ in predicted[name]}
+        if missing := [each for each in of_question if each in place and place[each] not in seen]:
+            what = f"no prediction for the question {name!r} about {missing[0]!r}"
+            raise BadInput(what, where="predictions", do="predict all questions of a document")
     questions = [
         marks.Marked(
             name,
             data.questions[name].category,
-            np.concatenate([np.full(len(right), at) for at, right, _ in those]),
-            np.concatenate([right for _, right, _ in those]),
-            np.concatenate([given for _, _, given in those]),
+            np.concatenate([np.full(len(right), at) for at, right, _ in each]),
+            np.concatenate([right for _, right, _ in each]),
+            np.concatenate([probabilities for _, _, probabilities in each]),
         )
-        for name, those in found.items()
-        if those
+        for name, each in predicted.items()
+        if each
     ]
     if not questions:
-        raise BadInput("no paragraph of an answered question is predicted", where="predictions")
-    of_documents = np.array([fold(document, folds) for document in place])
-    return marks.scores_and_units(questions, of_documents, [*place])
+        what = "no paragraph of an answered question is predicted"
+        raise BadInput(what, where="predictions", do="check the ids")
+    return marks.scores_and_units(questions, np.array([fold(each, folds) for each in place]), [*place])

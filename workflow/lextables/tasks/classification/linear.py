@@ -1,9 +1,13 @@
 """Linear baselines for classification.  Training takes minutes on a CPU.
 
-One logistic regression (one against the rest) for each answer of each head.  Features are first weighted by
-their association with the answer (`models.linear.fit_weighed`).
+One logistic regression (one against the rest) for each answer of each head.  Word features are runs of words,
+separate for the two texts of a pair.  Numeric features come in blocks: the word overlap of a pair, its
+lengths and its counts of negations; for frozen sentence vectors, both vectors, their product and difference,
+and the similarity of the second text to the closest piece of the first.  Features are first weighted by their
+association with the answer (`models.linear.fit_weighed`).
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,17 +16,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
 from lextables.models import linear
 from lextables.models.linear import Linear, probabilities
-from lextables.models.word_runs import standing_in
+from lextables.models.word_runs import overlaps, runs, standing_in
 from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     Key,
+    Text,
     View,
     by_head,
     check_labels,
@@ -30,12 +35,120 @@ from lextables.tasks.classification.examples import (
     learnt_from,
     of_splits,
     shown,
+    subset,
+    texts_of,
 )
-from lextables.tasks.classification.sampling import subset
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
-from lextables.tasks.classification.texts import Text, texts_of
 from lextables.tasks.classification.vectors import read_vectors
-from lextables.tasks.classification.views import Features, Vectors, linear_features, paired, rarity, sides_of
+
+WORDS = 2**20  # hash buckets for the words and word pairs that are compared
+NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|fail(?:s|ed)?)\b|n['’]t\b", re.IGNORECASE
+)
+Vectors = Mapping[str, np.ndarray]  # {text id: vectors of its pieces}, from `vectors.read_vectors`
+Sides = Sequence[tuple[str, str]]  # (text id, text) of one side of each text or pair
+
+
+@dataclass(frozen=True)
+class Features:
+    """``words`` are float32 (texts, buckets), each of the ``blocks`` float32 (texts, columns)."""
+
+    words: csr_matrix
+    blocks: tuple[np.ndarray, ...]
+
+    def numbers(self, rows: np.ndarray) -> np.ndarray:
+        """Return the blocks of these rows side by side, float64 (rows, columns)."""
+        return np.column_stack([np.empty((len(rows), 0)), *(block[rows] for block in self.blocks)])
+
+    @property
+    def columns(self) -> list[int]:
+        """The number of columns of each block."""
+        return [block.shape[1] for block in self.blocks]
+
+
+def paired(texts: Iterable[Text], sides: str) -> bool:
+    """Whether the model reads both texts of pairs."""
+    return sides == "both" and any(text.second is not None for text in texts)
+
+
+def sides_of(texts: Iterable[Text], sides: str, *, pairs: bool) -> list[Sides]:
+    """Return the sides that a model reads: both for ``pairs``, else the one named by ``sides``.
+
+    Among pairs, a single text has an empty second side.  Raises `BadInput` for a single text if only the
+    second side is read.
+    """
+    texts = list(texts)
+    if sides == "second" and (alone := [text.key[0] for text in texts if text.second is None]):
+        raise BadInput(
+            "the text has no second side", where=f"text {alone[0]}", do="set sides to first or both"
+        )
+    firsts = [(text.key[0], text.text) for text in texts]
+    seconds = [(text.key[1], text.second or "") for text in texts]
+    return [firsts, seconds] if pairs else [seconds if sides == "second" else firsts]
+
+
+def rarity(sides: Sequence[Sides]) -> np.ndarray:
+    """Return the inverse document frequency of each word, float32 (WORDS,); empty for single texts."""
+    if len(sides) == 1:
+        return np.empty(0, dtype=np.float32)
+    document_counts = sum(standing_in(runs(_words(side), 1, buckets=WORDS)) for side in sides)
+    return np.log((1 + sum(map(len, sides))) / (1 + document_counts)).astype(np.float32)
+
+
+def linear_features(
+    sides: Sequence[Sides], *, longest: int, features: str, rare: np.ndarray, vectors: Vectors | None
+) -> Features:
+    """Return the ``features`` of texts or pairs: words, vectors, both, or the word overlap of pairs.
+
+    ``longest`` is the maximum number of words in a run, ``rare`` the result of `rarity` on the training
+    texts.
+    """
+    count = len(sides[0])
+    words, blocks = csr_matrix((count, 0), dtype=np.float32), []
+    if features in ("words", "both"):
+        words = csr_matrix(hstack([runs(_words(side), longest) for side in sides]))
+    if features != "vectors":
+        blocks += [_compared(*sides, rare)] if len(sides) > 1 else []
+    if features in ("vectors", "both"):
+        blocks += _of_vectors(sides, vectors or {})
+    return Features(words, tuple(block.astype(np.float32) for block in blocks))
+
+
+def _words(side: Sides) -> Iterable[str]:
+    return (text for _, text in side)
+
+
+def _compared(first: Sides, second: Sides, rare: np.ndarray) -> np.ndarray:
+    grams = [
+        [runs(_words(side), length, length, buckets=WORDS) for length in (1, 2)] for side in (first, second)
+    ]
+    negations = [[len(NEGATION.findall(text)) for text in _words(side)] for side in (first, second)]
+    lengths = np.log1p([[len(text.split()) for text in _words(side)] for side in (first, second)])
+    return np.column_stack([overlaps(*grams, rare), np.log1p(negations).T, lengths.T])
+
+
+def _of_vectors(sides: Sequence[Sides], vectors: Vectors) -> list[np.ndarray]:
+    means, maxima, pieces = zip(*(_pooled(side, vectors) for side in sides), strict=True)
+    if len(sides) == 1:
+        return [np.hstack([means[0], maxima[0]])]
+    first, second = means
+    closest = [float((these @ vector).max()) for these, vector in zip(pieces[0], second, strict=True)]
+    return [np.hstack([first, second, first * second, np.abs(first - second)]), np.array(closest)[:, None]]
+
+
+def _pooled(side: Sides, vectors: Vectors) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Return the normalised mean, the maximum of each dimension, and all vectors of each text."""
+    width = next(iter(vectors.values())).shape[1] if vectors else 0
+    found = []
+    for text_id, text in side:
+        if text and text_id not in vectors:
+            raise BadInput("the text has no vectors", where=f"text {text_id}")
+        found.append(vectors[text_id].astype(np.float32) if text else np.zeros((1, width), dtype=np.float32))
+    means = np.array([each.mean(axis=0) for each in found])
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    means /= np.where(lengths > 0, lengths, 1)
+    return means, np.array([each.max(axis=0) for each in found]), found
+
 
 WEIGHTS = "linear.npz"
 RARE = 0.1  # share of a head's examples: upper limit of the minimum number of texts with a word
@@ -155,7 +268,7 @@ def predict(
             if not rows or head not in model.heads:
                 continue
             logits = model.heads[head].logits(features, _places(rows, place))
-            given = shares(logits, multi_label=settings["multi_label"])
+            probabilities_ = shares(logits, multi_label=settings["multi_label"])
             found += [
                 {
                     "head_id": head,
@@ -163,7 +276,7 @@ def predict(
                     "logits": of_row.tolist(),
                     "probabilities": share.tolist(),
                 }
-                for row, of_row, share in zip(rows, logits, given, strict=True)
+                for row, of_row, share in zip(rows, logits, probabilities_, strict=True)
             ]
     return found
 
@@ -203,8 +316,8 @@ def train(
     training = by_head(
         subset(rows, settings["percent"] / 100, 0, multi_label=several), answers, labelled=True
     )
-    given = _texts_of(training, examples, texts, settings["view"])
-    model = learn(given, training, answers, settings, _vectors(vectors), threads)
+    training_texts = _texts_of(training, examples, texts, settings["view"])
+    model = learn(training_texts, training, answers, settings, _vectors(vectors), threads)
     save(model, Path(output) / WEIGHTS)
     return {
         "heads": len(model.heads),
@@ -267,9 +380,9 @@ def _read(
         _asked(of_splits(read(examples), test), settings, view), [row["head_id"] for row in read(heads)]
     )
     learnt = {head: rows for head, rows in asked.items() if head in model.heads}
-    given = _texts_of(learnt, examples, texts, view)
+    learnt_texts = _texts_of(learnt, examples, texts, view)
     left = sum(bool(rows) for head, rows in asked.items() if head not in learnt)
-    return predict(model, given, learnt, settings, vectors), left
+    return predict(model, learnt_texts, learnt, settings, vectors), left
 
 
 def _asked(rows: Iterable[Row], settings: Settings, view: View | None) -> Iterator[Row]:
@@ -281,7 +394,7 @@ def _texts_of(
     rows: Mapping[str, Sequence[Row]], examples: str | Path, texts: str | Path, view: View | None
 ) -> list[Text]:
     """Return the texts of these examples; raises `BadInput` for a missing or empty text."""
-    wanted = {key_of(row): row["example_id"] for those in rows.values() for row in those}
+    wanted = {key_of(row): row["example_id"] for of_head in rows.values() for row in of_head}
     found = [text for text in texts_of(examples, texts, [view] if view else ()) if text.key in wanted]
     if missing := sorted(wanted.keys() - {text.key for text in found}):
         raise BadInput(f"there is no text {missing[0][0]!r}", where=f"example {wanted[missing[0]]}")

@@ -569,3 +569,6 @@ class Start:
     tokenizer: Weights | None = None
     cut_by: str = ""
     run: Run | None = None
+
+
+TASK = ClassificationTask

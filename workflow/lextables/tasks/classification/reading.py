@@ -1,4 +1,4 @@
-"""Reading texts with a trained classifier: what each head gives each answer."""
+"""Predictions of trained classifiers."""
 
 import itertools
 from collections import defaultdict
@@ -22,7 +22,7 @@ from lextables.tasks.classification.examples import Key, by_head, key_of, of_spl
 from lextables.tasks.classification.features import Tokens, read_tokens
 
 READ_AT_ONCE = 32  # texts
-# What a logit says by the loss that it was trained with: each answer's own share, or one of all.
+# Probabilities from logits by the training loss: independent answers, or exclusive ones.
 SHARES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "binary_cross_entropy": torch.sigmoid,
     "cross_entropy": partial(torch.softmax, dim=1),
@@ -33,7 +33,7 @@ Asked = Mapping[str, Sequence[Row]]  # {head: the examples to read}, as `example
 def read_examples(
     weights: str | Path, examples: str | Path, test: Sequence[str], tokens: str | Path, device: torch.device
 ) -> list[Row]:
-    """Return what the model in ``weights`` gives the examples of the splits ``test``, as `PREDICTIONS`."""
+    """Return rows of `PREDICTIONS` of the model in ``weights`` for the examples of the splits ``test``."""
     model, heads = multi_head.load_trained(weights, device)
     asked = by_head(of_splits(read(examples), test), heads)
     return read_heads(model, list(heads), asked, read_tokens(tokens), device)
@@ -47,10 +47,10 @@ def read_views(
     tokens: Sequence[str | Path],
     device: torch.device,
 ) -> Iterator[Row]:
-    """Yield the rows of `READINGS`: what models give the test examples under each of the ``readings``.
+    """Yield the rows of `READINGS` of the test examples under each of the settings' ``readings``.
 
-    ``weights`` are the folders of the trainings, of which a reading names its own by place (``source``), and
-    ``tokens`` the files of the lengths that they read, the shortest first.
+    ``weights`` are the folders of the trainings; the ``source`` of a reading is an index into them.
+    ``tokens`` are the token files of the readings' lengths, the shortest first.
     """
     readings = sorted(settings["readings"], key=itemgetter("condition"))
     lengths = sorted({reading["max_length"] for reading in readings})
@@ -61,17 +61,17 @@ def read_views(
             loaded = reading["source"], multi_head.load_trained(weights[reading["source"]], device)
         model, heads = loaded[1]
         asked = by_head(shown(rows, reading["view"]), heads)
-        wanted = {key_of(row) for those in asked.values() for row in those}
-        given = read_tokens(tokens[lengths.index(reading["max_length"])], wanted)
-        if missing := sorted(wanted - given.position.keys()):
+        wanted = {key_of(row) for rows_ in asked.values() for row in rows_}
+        batch_tokens = read_tokens(tokens[lengths.index(reading["max_length"])], wanted)
+        if missing := sorted(wanted - batch_tokens.position.keys()):
             named = " with ".join(repr(text_id) for text_id in missing[0] if text_id)
             raise BadInput(f"text {named} has no tokens", where=reading["condition"])
-        for row in read_heads(model, list(heads), asked, given, device):
+        for row in read_heads(model, list(heads), asked, batch_tokens, device):
             yield {"condition": reading["condition"], **row}
 
 
 def inputs(tokens: Tokens, keys: Sequence[Key], padding: int) -> dict[str, torch.Tensor]:
-    """Return a batch as a model reads it: padded ids, their mask and, of pairs, the segments."""
+    """Return a batch for a model: padded ids, their mask and, for pairs, the segments."""
     batch = padded([tokens[key] for key in keys], padding)
     firsts = torch.tensor([tokens.first(key) for key in keys])
     second = (torch.arange(batch["input_ids"].shape[1]) >= firsts[:, None]) & batch["attention_mask"].bool()
@@ -88,7 +88,7 @@ def padded(texts: Sequence[np.ndarray], padding: int) -> dict[str, torch.Tensor]
 
 
 def padding(model: MultiHead) -> int:
-    """The id that fills up a batch."""
+    """Return the padding token's id."""
     return model.body.config.pad_token_id or 0
 
 
@@ -98,8 +98,8 @@ def read_heads(
 ) -> list[dict[str, Any]]:
     """Return the rows of `schema.PREDICTIONS`, sorted; ``names`` are the model's heads in their order.
 
-    Each text is encoded once, however many heads ask about it.  Single precision; neither the model's
-    mode nor the random numbers of training are disturbed.
+    Each text is encoded once for all heads, in single precision.  The model's mode and the state of random
+    number generators are restored.
     """
     wanted: dict[Key, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     for number, name in enumerate(names):
@@ -108,14 +108,14 @@ def read_heads(
     order = sorted(wanted, key=lambda key: (-len(tokens[key]), key))
 
     def read_part(part: Sequence[Key]) -> list[dict[str, Any]]:
-        given = inputs(tokens, part, padding(model))
-        represented = model.represent(**{name: value.to(device) for name, value in given.items()})
-        count(given)
-        found = []
+        batch = inputs(tokens, part, padding(model))
+        represented = model.represent(**{name: value.to(device) for name, value in batch.items()})
+        count(batch)
+        rows = []
         for number in sorted({number for key in part for number in wanted[key]}):
             logits = model.answer(represented, number).double().cpu()
             shares = SHARES[model.loss](logits)
-            found += [
+            rows += [
                 {
                     "head_id": names[number],
                     "example_id": example_id,
@@ -125,7 +125,7 @@ def read_heads(
                 for at, key in enumerate(part)
                 for example_id in wanted[key].get(number, ())
             ]
-        return found
+        return rows
 
     training = model.training
     model.eval()

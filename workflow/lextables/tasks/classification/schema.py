@@ -1,8 +1,12 @@
-"""What a classification task predicts."""
+"""Tables of a classification data set and of its predictions."""
+
+import hashlib
 
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Table
+
+JOINT = "all heads"  # the head of a multi-task model's settings
 
 _ANSWERS = (
     Column("head_id", pa.string(), "the head"),
@@ -12,39 +16,39 @@ _ANSWERS = (
 )
 PREDICTIONS = Table(
     "predictions",
-    "What a classifier gives each answer of a head.",
+    "The logits and probabilities of each answer of a head.",
     _ANSWERS,
     key=("head_id", "example_id"),
 )
 READINGS = Table(
     "predictions",
-    "What the classifiers of a model, each trained under a view, give each answer under each view.",
+    "The predictions of a model's classifiers, each trained under one view, under each view.",
     (Column("condition", pa.string(), "`<view that it was trained under> > <view that it read>`"), *_ANSWERS),
     key=("condition", "head_id", "example_id"),
 )
 TRIED = Table(
     "predictions",
-    "What a classifier gives each answer of a head, after each number of updates of the grid.",
+    "The predictions of a classifier after each number of updates of the grid.",
     (Column("updates", pa.int32(), "optimiser updates done"), *_ANSWERS),
     key=("updates", "head_id", "example_id"),
 )
-# The tables of an ordinary data set; one with more columns, or other names, has a schema of its own.
+# The tables of a simple data set; a data set with more columns or other names has its own schema.
 EXAMPLES = Table(
     "examples",
-    "What is asked of which text.",
+    "The text, head and label of each example.",
     (
         Column("example_id", pa.string(), "the example"),
         Column("split", pa.string(), "the split that it is in"),
         Column("head_id", pa.string(), "the head that answers it"),
         Column("text_id", pa.string(), "the text"),
-        Column("label", pa.int32(), "place of the right answer among the head's"),
+        Column("label", pa.int32(), "index of the right answer among the head's answers"),
     ),
     key=("example_id",),
     labels=("split",),
 )
 HEADS = Table(
     "heads",
-    "What is asked, and the answers that there are.",
+    "The heads (questions) and their answers.",
     (
         Column("head_id", pa.string(), "the head"),
         Column("answers", pa.list_(pa.string()), "its answers, in the order of labels"),
@@ -53,7 +57,7 @@ HEADS = Table(
 )
 TEXTS = Table(
     "texts",
-    "The different texts.",
+    "The distinct texts.",
     (
         Column("text_id", pa.string(), "the text"),
         Column("text", pa.string(), "the text as published"),
@@ -63,7 +67,7 @@ TEXTS = Table(
 )
 PUBLISHED_SETTINGS = Table(
     "published_settings",
-    "The settings that a paper's authors found best, by model and share of the training data.",
+    "The best settings found by a paper's authors, by model and share of the training data.",
     (
         Column("model", pa.string(), "the authors' name of the model"),
         Column("setting", pa.string(), "single, one model a head; or multi, one for all"),
@@ -75,3 +79,8 @@ PUBLISHED_SETTINGS = Table(
     ),
     key=("model", "setting", "share", "head_id"),
 )
+
+
+def content_id(text: str) -> str:
+    """Return an id of a text: the first 80 bits of its SHA-256, in hex.  Equal texts are stored once."""
+    return hashlib.sha256(text.encode()).hexdigest()[:20]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lextables.pipeline.dataset import Column, Row, Table, write
-from lextables.tasks.classification.texts import Text
+from lextables.tasks.classification.examples import Text
 
 VECTORS = Table(
     "vectors",
@@ -23,7 +23,7 @@ VECTORS = Table(
     ordered=False,
     row_group=1024,
 )
-AT_ONCE = 512  # texts, which are encoded by length
+BATCH = 512  # texts encoded together
 
 
 def pieces(text: str, words: int) -> list[str]:
@@ -39,14 +39,14 @@ def encode_texts(
 
     ``encode`` returns a unit vector for each piece of ``words`` words.
     """
-    given = _each_once(texts)
+    distinct = _each_once(texts)
 
     def rows() -> Iterator[Row]:
-        while batch := dict(islice(given, AT_ONCE)):
+        while batch := dict(islice(distinct, BATCH)):
             cut = {text_id: pieces(text, words) for text_id, text in batch.items()}
-            vectors = iter(encode([piece for those in cut.values() for piece in those]).astype(np.float16))
-            for text_id, those in cut.items():
-                for place in range(len(those)):
+            vectors = iter(encode([piece for parts in cut.values() for piece in parts]).astype(np.float16))
+            for text_id, parts in cut.items():
+                for place in range(len(parts)):
                     yield {"text_id": text_id, "piece": place, "vector": next(vectors)}
 
     return write(VECTORS, rows(), path)
@@ -70,4 +70,4 @@ def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
             vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
             for text_id, vector in zip(table["text_id"].to_pylist(), vectors, strict=True):
                 found.setdefault(text_id, []).append(vector)
-    return {text_id: np.array(those) for text_id, those in found.items()}
+    return {text_id: np.array(rows) for text_id, rows in found.items()}

@@ -1,6 +1,6 @@
-"""The second stage by a trained classifier: first hits by the probability that it gives a query's answer."""
+"""The second stage with a trained classifier: hits are ordered by the probability of the query's answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -9,70 +9,70 @@ import torch
 
 from lextables.models.multi_head import MultiHead
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.classification.examples import Text
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import read_heads
-from lextables.tasks.classification.texts import Text
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.filtering import read_as
-from lextables.tasks.retrieval.schema import Hits, reorder
+from lextables.tasks.retrieval.collection import Collection, Hits, reorder
+from lextables.tasks.retrieval.lexical import read_as
 
-Pair = tuple[str, str]  # a query's id and a document's
+Pair = tuple[str, str]  # the ids of a query and a document
+Classifier = tuple[MultiHead, Mapping[str, Sequence[str]]]  # a model with the answers of its heads
 
 
 def rerank(
     collection: Collection,
     hits: Mapping[str, Sequence[str]],
     settings: Mapping[str, Any],
-    model: tuple[MultiHead, Mapping[str, Sequence[str]]],
+    model: Classifier,
     tokenizer: str,
     device: torch.device,
 ) -> Hits:
     """Reorder first-stage hits of the test queries.
 
     ``model`` is a classifier with its heads' answers (`multi_head.load_trained`), ``tokenizer`` the folder of
-    what cuts its texts.  A pair is the document, whole or filtered, and the query.
+    its tokenizer.  It reads pairs of a document (whole or filtered) and the query.
     """
     texts = collection.texts(settings["form"], ("test",))
-    found = {query_id: hits.get(query_id, []) for query_id in texts}
-    pairs = [(query_id, document) for query_id in sorted(found) for document in found[query_id]]
+    candidates = {query_id: hits.get(query_id, []) for query_id in texts}
+    pairs = [(query_id, document) for query_id in sorted(candidates) for document in candidates[query_id]]
     asked = [(texts[query_id], document) for query_id, document in pairs]
     documents = read_as(settings["documents"], collection.documents, asked)
-    places = _places(collection, settings, model[1], texts)
-    given = (
+    answers = _answers(collection, settings, model[1], texts)
+    read = (
         Text((document, query_id), text, texts[query_id])
         for (query_id, document), text in zip(pairs, documents, strict=True)
     )
-    shares = _shares(pairs, given, settings, model, tokenizer, device) if pairs else {}
-    return reorder(found, {pair: shares[pair][places[pair[0]]] for pair in pairs})
+    probabilities = _probabilities(pairs, read, settings, model, tokenizer, device) if pairs else {}
+    return reorder(candidates, {pair: probabilities[pair][answers[pair[0]]] for pair in pairs})
 
 
-def _places(
+def _answers(
     collection: Collection, settings: Mapping[str, Any], heads: Mapping[str, Sequence[str]],
     queries: Mapping[str, str],
 ) -> dict[str, int]:  # fmt: skip
-    """{query: which of the head's answers counts for it}; `BadInput` where the head has no such answer."""
+    """Return {query: index of the answer that makes a document relevant}; `BadInput` for a missing answer."""
     if settings["head"] not in heads:
         what = f"the classifier has no head {settings['head']!r}, only {', '.join(heads)}"
         raise BadInput(what, where="rerankers")
-    answers, found = list(heads[settings["head"]]), {}
+    answers, index = list(heads[settings["head"]]), {}
     for query_id in queries:
         value = collection.queries[query_id][settings["by"]]
         answer = settings["answers"].get(value, value)
         if answer not in answers:
-            what = f"{answer!r} is none of the answers {', '.join(answers)}"
-            raise BadInput(what, where=f"query {query_id}", do="name it in the reranker's answers")
-        found[query_id] = answers.index(answer)
-    return found
+            what = f"{answer!r} is not among the answers {', '.join(answers)}"
+            raise BadInput(what, where=f"query {query_id}", do="map it in the reranker's answers")
+        index[query_id] = answers.index(answer)
+    return index
 
 
-def _shares(
-    pairs: Sequence[Pair], given: Any, settings: Mapping[str, Any],
-    model: tuple[MultiHead, Mapping[str, Sequence[str]]], tokenizer: str, device: torch.device,
+def _probabilities(
+    pairs: Sequence[Pair], texts: Iterable[Text], settings: Mapping[str, Any], model: Classifier,
+    tokenizer: str, device: torch.device,
 ) -> dict[Pair, list[float]]:  # fmt: skip
-    """{pair: the probability of each of the head's answers}."""
+    """Return {pair: probability of each answer of the head}."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "tokens.parquet")
-        tokenise(given, tokenizer, settings["max_length"], path)
+        tokenise(texts, tokenizer, settings["max_length"], path)
         tokens = read_tokens(path)
     rows = [
         {"example_id": str(at), "text_id": document, "pair_id": query_id}

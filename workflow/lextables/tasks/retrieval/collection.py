@@ -1,4 +1,4 @@
-"""A retrieval data set as its runs need it: documents, queries in several forms, judgements."""
+"""A retrieval data set as its runs read it (documents, queries, judgements), and predictions: ranked hits."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,14 +6,41 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lextables.pipeline.dataset import Row, read
+import pyarrow as pa
+
+from lextables.pipeline.dataset import Column, Row, Table, read
 
 Task = Mapping[str, Any]  # a registry's `RetrievalTask`, as plain values
+Hits = dict[str, list[tuple[str, float]]]  # {query id: [(document id, score), best first]}
+
+PREDICTIONS = Table(
+    "predictions",
+    "The documents that a system returns for each query, best first.",
+    (
+        Column("query_id", pa.string(), "the query"),
+        Column("rank", pa.int32(), "1-based rank"),
+        Column("document_id", pa.string(), "the document"),
+        Column("score", pa.float64(), "the system's own score; comparable within a query only"),
+    ),
+    key=("query_id", "rank"),
+)
+
+TRIED = Table(
+    "predictions",
+    "The relevance that a model gives each candidate after each number of updates of the grid.",
+    (
+        Column("updates", pa.int32(), "optimiser updates done"),
+        Column("query_id", pa.string(), "a validation query"),
+        Column("document_id", pa.string(), "a document among the first hits of some retriever"),
+        Column("score", pa.float64(), "relevance"),
+    ),
+    key=("updates", "query_id", "document_id"),
+)
 
 
 @dataclass(frozen=True)
 class Collection:
-    """The documents' texts, the queries, and for each query the gain of the documents judged for it."""
+    """The texts of documents, the queries, and for each query the gains of its judged documents."""
 
     documents: Mapping[str, str]
     queries: Mapping[str, Row]
@@ -21,17 +48,17 @@ class Collection:
     task: Task
 
     def of(self, *parts: str) -> dict[str, Row]:
-        """The queries of these parts (`training`, `validation`, `test`), sorted by id."""
+        """Return the queries of these parts (`training`, `validation`, `test`), sorted by id."""
         splits = {self.task[part] for part in parts}
         return {name: query for name, query in sorted(self.queries.items()) if query["split"] in splits}
 
     def texts(self, form: str, parts: Iterable[str], only: Sequence[str] | None = None) -> dict[str, str]:
-        """Return {query id: its wording in ``form``} of the queries of ``parts``, or of those in ``only``."""
-        found = self.of(*parts)
-        return {name: query[form] for name, query in found.items() if only is None or name in only}
+        """Return {query id: its text in ``form``} of the queries of ``parts``, or of those in ``only``."""
+        queries = self.of(*parts)
+        return {name: query[form] for name, query in queries.items() if only is None or name in only}
 
     def among(self, hits: Mapping[str, Iterable[str]]) -> "Collection":
-        """The collection in which a test query's pool is its ``hits``, for what ranks these anew."""
+        """Return the collection with the pool of each test query restricted to its ``hits``."""
         queries = {name: query for name, query in self.of("test").items() if name in hits}
         judged = {
             name: {document: self.judged[name].get(document, 0) for document in hits[name]}
@@ -40,12 +67,12 @@ class Collection:
         return replace(self, queries=queries, judged=judged)
 
     def pool(self, query_id: str, pool: str) -> Iterable[str]:
-        """The documents that may be returned for a query: the ``judged`` ones, or ``all``."""
+        """Return the documents to rank for a query: the ``judged`` ones, or ``all``."""
         return self.judged[query_id] if pool == "judged" else self.documents
 
 
 def files(task: Task) -> list[str]:
-    """The data set's tables that a collection is read from, in the order of `load`."""
+    """Return the names of the data set's tables, in the order of `load`."""
     return [task["names"]["documents"], "queries", "judgements"]
 
 
@@ -62,3 +89,36 @@ def load(paths: Sequence[str | Path], task: Task) -> Collection:
         judged,
         task,
     )
+
+
+def prediction_rows(hits: Hits) -> list[Row]:
+    """Return the hits as rows of `PREDICTIONS`, sorted by its key."""
+    return [
+        {"query_id": query_id, "rank": rank, "document_id": document_id, "score": score}
+        for query_id, ranking in sorted(hits.items())
+        for rank, (document_id, score) in enumerate(ranking, 1)
+    ]
+
+
+def ranked(path: str | Path) -> dict[str, list[str]]:
+    """Read a run's predictions as {query id: document ids, best first}."""
+    hits: dict[str, list[str]] = defaultdict(list)
+    for row in read(path, ["query_id", "rank", "document_id"]):
+        hits[row["query_id"]].append(row["document_id"])
+    return hits
+
+
+def scored(path: str | Path) -> dict[str, dict[str, float]]:
+    """Read a run's predictions as {query id: {document id: score}}."""
+    hits: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in read(path, ["query_id", "document_id", "score"]):
+        hits[row["query_id"]][row["document_id"]] = row["score"]
+    return hits
+
+
+def reorder(hits: Mapping[str, Iterable[str]], scores: Mapping[tuple[str, str], float]) -> Hits:
+    """Reorder each query's hits by ``scores`` of (query id, document id); ties keep their order."""
+    return {
+        query_id: sorted(((d, scores[query_id, d]) for d in documents), key=lambda hit: -hit[1])
+        for query_id, documents in sorted(hits.items())
+    }

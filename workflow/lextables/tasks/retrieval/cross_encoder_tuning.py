@@ -8,15 +8,15 @@ import torch
 from sentence_transformers import CrossEncoder
 
 from lextables.models import cross_encoder
+from lextables.models.cross_encoder import score
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.reranking import pair_scores
 
-__all__ = ["finetune", "load", "pair_scores", "training_pairs"]
+__all__ = ["finetune", "load", "score", "training_pairs"]
 
 
 def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[float]]:
-    """Return the pairs of the training queries and their soft targets, each gain's share of the highest."""
+    """Return the judged pairs of the training queries, and their gains divided by the highest gain."""
     top, form = collection.task["top_gain"], collection.task["forms"][0]
     pairs, targets = [], []
     for query_id, query in collection.of("training").items():
@@ -27,7 +27,7 @@ def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[
 
 
 def load(settings: Mapping[str, Any], device: torch.device, seed: int) -> CrossEncoder:
-    """Load the encoder, with a relevance head drawn by ``seed`` where it has none."""
+    """Load the encoder, with a relevance head initialised by ``seed`` if it has none."""
     return cross_encoder.load(weights_folder(settings), device, settings["max_length"], seed, fresh_head=True)
 
 
@@ -35,20 +35,9 @@ def finetune(
     model: CrossEncoder, collection: Collection, settings: Mapping[str, Any], seed: int, work: Path,
     visit: Callable[[int], None],
 ) -> dict[str, Any]:  # fmt: skip
-    """Fine-tune on all judged pairs of the training queries, each gain as often as any other."""
+    """Fine-tune on all judged pairs of the training queries, every gain equally often."""
     pairs, targets = training_pairs(collection)
-    resumed = cross_encoder.finetune(
-        model,
-        pairs,
-        targets,
-        learning_rate=settings["learning_rate"],
-        updates=settings["updates"],
-        batch_size=settings["batch_size"],
-        weight_decay=settings["weight_decay"],
-        bf16=settings["bf16"],
-        save_every=settings["save_every"],
-        seed=seed,
-        work=work,
-        visit=visit,
-    )
+    names = ("learning_rate", "updates", "batch_size", "weight_decay", "bf16", "save_every")
+    options = {name: settings[name] for name in names}
+    resumed = cross_encoder.finetune(model, pairs, targets, **options, seed=seed, work=work, visit=visit)
     return {"resumed_from_update": resumed, "training_pairs": len(pairs)}

@@ -1,33 +1,46 @@
-"""The first stage by words: BM25 over each query's pool, or over all documents."""
+"""First stages without training: BM25, gensim's BM25 (Okapi), and fusion of several rankings.
 
-from collections.abc import Mapping
+Also the texts of documents after LawngNLI's paragraph filter, for models that read pairs.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from statistics import fmean, pstdev
 from typing import Any
 
 from lextables.models.bm25 import BM25Index, analyze
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.schema import Hits
+from lextables.models.okapi import OkapiBM25, Paragraphs
+from lextables.tasks.retrieval.collection import Collection, Hits
+
+QUERY_BATCH = (
+    64  # queries whose filtered pools are in memory together: with 1,000 documents each, some 200 MB
+)
+
+Settings = Mapping[str, Mapping[str, Any]]
+Scores = Mapping[str, Mapping[str, float]]
 
 
-def retrieve(collection: Collection, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Hits]:
-    """Rank the pool of each validation and test query; {form: hits}.
+def retrieve_bm25(collection: Collection, settings: Settings) -> dict[str, Hits]:
+    """Rank the pool of each validation and test query by BM25; {form: hits}.
 
-    ``settings`` maps each query form to its run's settings, alike but for the queries, so that the documents
-    are analysed once.
+    ``settings`` maps each form of the queries to its run's settings, which differ in ``queries`` only:
+    documents are analysed once.
     """
     terms = {document: analyze(text) for document, text in collection.documents.items()}
     first = next(iter(settings.values()))
     parameters = {"k1": first["k1"], "b": first["b"]}
-    whole = BM25Index(terms, **parameters) if first["index"] == "corpus" else None
+    corpus = BM25Index(terms, **parameters) if first["index"] == "corpus" else None
 
     def search(query_id: str, text: str) -> list[tuple[str, float]]:
         pool = collection.pool(query_id, first["pool"])
-        if whole is None:
+        if corpus is None:
             index = BM25Index({document: terms[document] for document in pool}, **parameters)
             return index.search(analyze(text), first["top"])
         if first["pool"] == "all":
-            return whole.search(analyze(text), first["top"])
-        found = whole.search(analyze(text), len(terms))
-        return [hit for hit in found if hit[0] in pool][: first["top"]]
+            return corpus.search(analyze(text), first["top"])
+        hits = corpus.search(analyze(text), len(terms))
+        return [hit for hit in hits if hit[0] in pool][: first["top"]]
 
     return {
         form: {
@@ -36,3 +49,103 @@ def retrieve(collection: Collection, settings: Mapping[str, Mapping[str, Any]]) 
         }
         for form, run in settings.items()
     }
+
+
+# gensim's BM25, as in LawngNLI (Table 17).
+
+
+def retrieve_okapi(collection: Collection, settings: Settings) -> dict[str, Hits]:
+    """Rank the pool of each validation and test query, ties by document id ascending; {condition: hits}.
+
+    Each pool is a collection of its own for BM25.  Documents are ``whole`` or ``filtered`` (`read_as`).
+    """
+    hits: dict[str, Hits] = {}
+    for name, run in settings.items():
+        texts = collection.texts(run["form"], ("validation", "test"), run["queries"])
+        pools = {query_id: sorted(collection.pool(query_id, run["pool"])) for query_id in texts}
+        hits[name] = rank_okapi(collection.documents, texts, pools, run["documents"], run["top"])
+    return hits
+
+
+def rank_okapi(
+    documents: Mapping[str, str], texts: Mapping[str, str], pools: Mapping[str, Sequence[str]], read: str,
+    top: int | None = None,
+) -> Hits:  # fmt: skip
+    """Rank each query's pool; ties keep the order of the pool.  ``texts`` and ``pools`` are by query."""
+    scores = _filtered_scores if read == "filtered" else _whole_scores
+    return {
+        query_id: sorted(zip(pools[query_id], values, strict=True), key=lambda hit: -hit[1])[:top]
+        for query_id, values in scores(documents, texts, pools)
+    }
+
+
+def _whole_scores(
+    documents: Mapping[str, str], texts: Mapping[str, str], pools: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, list[float]]]:
+    names = sorted({document for pool in pools.values() for document in pool})
+    place = {document: at for at, document in enumerate(names)}
+    model = OkapiBM25(documents[document] for document in names)
+    for query_id, text in texts.items():
+        if pool := [place[document] for document in pools[query_id]]:
+            yield query_id, model.scores(text, pool).tolist()
+
+
+def _filtered_scores(
+    documents: Mapping[str, str], texts: Mapping[str, str], pools: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, list[float]]]:
+    queries = iter(texts)
+    while batch := list(islice(queries, QUERY_BATCH)):
+        pairs = [(texts[query_id], document) for query_id in batch for document in pools[query_id]]
+        filtered = iter(read_as("filtered", documents, pairs))
+        for query_id in batch:
+            if pool := list(islice(filtered, len(pools[query_id]))):
+                yield query_id, OkapiBM25(pool).scores(texts[query_id], range(len(pool))).tolist()
+
+
+def read_as(how: str, documents: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the document's text for each (query's text, document id), ``whole`` or ``filtered``.
+
+    Filtered texts are those of `Paragraphs.best`; a document is analysed once for all its pairs.
+    """
+    if how != "filtered":
+        return [documents[document] for _, document in pairs]
+    by_document: dict[str, list[int]] = defaultdict(list)
+    for at, (_, document) in enumerate(pairs):
+        by_document[document].append(at)
+    texts = [""] * len(pairs)
+    for document, places in by_document.items():
+        paragraphs = Paragraphs(documents[document])
+        for at in places:
+            texts[at] = paragraphs.best(pairs[at][0])
+    return texts
+
+
+# Fusion.
+
+
+def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int) -> Hits:
+    """Rank documents by the weighted mean of the systems' standardised scores, ties by id ascending.
+
+    ``systems`` map queries to {document: score}; ``shares`` are their weights; at most ``top`` hits per query
+    are kept.  A document that a system did not return gets that system's lowest score, its upper bound.
+    Scores are standardised within a query over the documents that any system returned; a system with equal
+    scores for all of them has no influence.
+    """
+    queries = sorted({query for system in systems for query in system})
+    return {query: _fused([system.get(query, {}) for system in systems], shares, top) for query in queries}
+
+
+def _fused(
+    systems: Sequence[Mapping[str, float]], shares: Sequence[float], top: int
+) -> list[tuple[str, float]]:
+    documents = sorted({document for scores in systems for document in scores})
+    columns = [_standardised(scores, documents) for scores in systems]
+    means = [(document, fmean(scores, shares)) for document, *scores in zip(documents, *columns, strict=True)]
+    return sorted(means, key=lambda hit: (-hit[1], hit[0]))[:top]
+
+
+def _standardised(scores: Mapping[str, float], documents: Sequence[str]) -> list[float]:
+    lowest = min(scores.values(), default=0.0)
+    values = [scores.get(document, lowest) for document in documents]
+    mean, deviation = fmean(values), pstdev(values)
+    return [(value - mean) / deviation if deviation else 0.0 for value in values]

@@ -637,3 +637,6 @@ class RetrievalPlanner(Planner):
         """How a fine-tuning under ``grid`` differs from the paper's."""
         words = [f"{grid.updates[-1]} updates of {grid.batch_size} pairs of {grid.max_length} tokens"]
         return self.budget(grid, words) + fewer_seeds(seeds, self.task.averages)
+
+
+TASK = RetrievalTask

@@ -1,14 +1,13 @@
-"""The second stage: first hits in the order that a cross-encoder gives them."""
+"""The second stage with a cross-encoder, which reorders first-stage hits."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sentence_transformers import CrossEncoder
 
 from lextables.models import cross_encoder
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.filtering import read_as
-from lextables.tasks.retrieval.schema import Hits, reorder
+from lextables.tasks.retrieval.collection import Collection, Hits, reorder
+from lextables.tasks.retrieval.lexical import read_as
 
 
 def rerank(
@@ -17,24 +16,18 @@ def rerank(
     settings: Mapping[str, Mapping[str, Any]],
     model: CrossEncoder,
 ) -> dict[str, Hits]:
-    """Reorder first-stage hits of the test queries; {form: hits}.  ``hits`` and ``settings`` are by form."""
+    """Reorder first-stage hits of the test queries; {form: hits}.  ``hits`` and ``settings`` are by form.
+
+    The settings' ``documents`` are `whole` (the default) or `filtered`.
+    """
     reranked = {}
     for form, run in settings.items():
         texts = collection.texts(form, ("test",), run["queries"])
-        found = {query_id: hits[form].get(query_id, []) for query_id in texts}
-        read = run.get("documents", "whole")
-        reranked[form] = reorder(found, pair_scores(model, collection, texts, found, read))
+        candidates = {query_id: hits[form].get(query_id, []) for query_id in texts}
+        pairs = [(query_id, document) for query_id in sorted(texts) for document in candidates[query_id]]
+        asked = [(texts[query_id], document) for query_id, document in pairs]
+        documents = read_as(run.get("documents", "whole"), collection.documents, asked)
+        read = [(text, document) for (text, _), document in zip(asked, documents, strict=True)]
+        logits = cross_encoder.score(model, read) if pairs else ()
+        reranked[form] = reorder(candidates, dict(zip(pairs, map(float, logits), strict=True)))
     return reranked
-
-
-def pair_scores(
-    model: CrossEncoder, collection: Collection, texts: Mapping[str, str], hits: Mapping[str, Iterable[str]],
-    read: str = "whole",
-) -> dict[tuple[str, str], float]:  # fmt: skip
-    """Return {(query id, document id): logit} for every hit, of documents ``whole`` or ``filtered``."""
-    pairs = [(query_id, document) for query_id in sorted(hits) for document in hits[query_id]]
-    asked = [(texts[query_id], document) for query_id, document in pairs]
-    given = read_as(read, collection.documents, asked)
-    both = [(text, document) for (text, _), document in zip(asked, given, strict=True)]
-    logits = cross_encoder.score(model, both) if pairs else ()
-    return dict(zip(pairs, map(float, logits), strict=True))

@@ -1,6 +1,6 @@
-"""Rankings that a user has already: a TREC run, or a table of queries, documents and scores.
+"""Submitted rankings: a TREC run, or a table of queries, documents and scores.
 
-Scores decide what comes first, and of documents with one score the greater id, as in trec_eval.
+Documents are ordered by score; ties by id descending, as in trec_eval.
 """
 
 from collections import defaultdict
@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.schema import PREDICTIONS, prediction_rows
-from lextables.tasks.submitted import File, Taken, named, number
+from lextables.tasks.retrieval.collection import PREDICTIONS, load, prediction_rows
+from lextables.tasks.submitted import File, Submitted, named, number
 
 __all__ = ["PREDICTIONS", "predictions"]
 TREC = ("query", "Q0", "document", "rank", "score", "tag")
@@ -22,7 +21,7 @@ COLUMNS = ("query_id", "document_id", "score")
 
 
 class Hit(NamedTuple):
-    """A line of a user's file; the ``rank`` is None where the form has none."""
+    """One line of a file; ``rank`` is None if the form has none."""
 
     place: str
     query: str
@@ -31,76 +30,76 @@ class Hit(NamedTuple):
     rank: int | None = None
 
 
-def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Taken:
-    """Return a user's hits as rows of `PREDICTIONS`; ``data`` are the files of `collection.files`.
+def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Submitted:
+    """Return submitted hits as rows of `PREDICTIONS`; ``data`` are the files of `collection.files`.
 
-    Raises `BadInput`, naming the line, for a query or document that the data set does not have, a document
-    that is ranked twice, a score that is not finite, and ranks that contradict the scores; and for a test
-    query without a hit.  Hits of other queries are passed over.
+    Hits of other splits are skipped.  Raises `BadInput`, naming the line, for an unknown query or document, a
+    repeated document, a score that is not finite, and ranks that contradict the scores; and for a test query
+    without a hit.
     """
-    known = collection.load(data, task)
-    asked, passed_over = known.of("test"), 0
-    found: dict[str, dict[str, Hit]] = defaultdict(dict)
-    for said in FORMS[form](file):
-        hit = said._replace(
-            query=_known(said.query, known.queries), document=_known(said.document, known.documents)
-        )
-        if hit.query not in known.queries:
-            what = f"there is no query {hit.query!r} in the data set"
+    collection = load(data, task)
+    test, skipped = collection.of("test"), 0
+    hits: dict[str, dict[str, Hit]] = defaultdict(dict)
+    for line in FORMS[form](file):
+        query = _decoded(line.query, collection.queries)
+        hit = line._replace(query=query, document=_decoded(line.document, collection.documents))
+        if hit.query not in collection.queries:
+            what = f"the data set has no query {hit.query!r}"
             raise BadInput(what, where=hit.place, do="correct its id")
-        if hit.query not in asked:
-            passed_over += 1
+        if hit.query not in test:
+            skipped += 1
             continue
-        if hit.document not in known.documents:
-            what = f"there is no document {hit.document!r} in the data set"
+        if hit.document not in collection.documents:
+            what = f"the data set has no document {hit.document!r}"
             raise BadInput(what, where=hit.place, do="correct its id")
-        if hit.document in found[hit.query]:
-            what = f"the document {hit.document!r} is ranked twice for the query {hit.query!r}"
-            raise BadInput(what, where=hit.place, do="drop one of the two")
-        found[hit.query][hit.document] = hit
-    if missing := sorted(asked.keys() - found.keys()):
+        if hit.document in hits[hit.query]:
+            what = f"the document {hit.document!r} appears twice for the query {hit.query!r}"
+            raise BadInput(what, where=hit.place, do="remove one of the two")
+        hits[hit.query][hit.document] = hit
+    if missing := sorted(test.keys() - hits.keys()):
         raise BadInput(
-            f"no hit for {len(missing)} of the {len(asked)} test queries, the first {missing[0]!r}",
+            f"no hit for {len(missing)} of the {len(test)} test queries, the first {missing[0]!r}",
             where=file.name,
-            do="rank one document at least for each of them",
+            do="rank at least one document for each of them",
         )
-    hits = {}
-    for query, of_query in found.items():
+    ranking = {}
+    for query, of_query in hits.items():
         _check_ranks(of_query.values())
         best_first = sorted(of_query.values(), key=lambda hit: (hit.score, hit.document), reverse=True)
-        hits[query] = [(hit.document, hit.score) for hit in best_first]
-    return Taken(prediction_rows(hits), passed_over)
+        ranking[query] = [(hit.document, hit.score) for hit in best_first]
+    return Submitted(prediction_rows(ranking), skipped)
 
 
 def _check_ranks(hits: Iterable[Hit]) -> None:
-    """Raise `BadInput` where a hit has a better rank than one with a greater score."""
+    """Raise `BadInput` if a hit has a better rank than one with a higher score."""
     ranked = sorted((hit for hit in hits if hit.rank is not None), key=lambda hit: (hit.rank, -hit.score))
     for better, worse in pairwise(ranked):
         if worse.score > better.score:
             raise BadInput(
-                f"rank {worse.rank} has the score {worse.score:g}, more than rank {better.rank} "
-                f"of the query {worse.query!r} with {better.score:g}",
+                f"rank {worse.rank} of the query {worse.query!r} has the score {worse.score:g}, "
+                f"higher than {better.score:g} of rank {better.rank}",
                 where=worse.place,
-                do="give the best document the greatest score",
+                do="give the best document the highest score",
             )
 
 
-def _known(name: str, names: Container[str]) -> str:
-    """An id as the data set has it, where the file writes its blanks as an address does (``as%20is``)."""
-    plain = unquote(name)
-    return plain if name not in names and plain in names else name
+def _decoded(name: str, names: Container[str]) -> str:
+    """Return the id in ``names``, also if blanks in ``name`` are percent-encoded (``as%20is``)."""
+    decoded = unquote(name)
+    return decoded if name not in names and decoded in names else name
 
 
 def _trec(file: File) -> Iterator[Hit]:
-    """Lines of six fields, parted by tabs, or by blanks where an id of a query may hold some too."""
+    """Lines of six fields, separated by tabs, or by blanks; then only query ids may contain blanks."""
+    do = f"give {', '.join(TREC)}"
     for place, line in file.lines():
         cells = line.split("\t") if "\t" in line else line.strip().rsplit(maxsplit=len(TREC) - 1)
         if len(cells) != len(TREC):
-            raise BadInput(f"has {len(cells)} fields", where=place, do=f"give {', '.join(TREC)}")
+            raise BadInput(f"has {len(cells)} fields instead of {len(TREC)}", where=place, do=do)
         query, fixed, document, rank, score, _ = (cell.strip() for cell in cells)
         if fixed.upper() not in ("Q0", "0"):
-            what = f"{fixed!r} stands where Q0 should"
-            raise BadInput(what, where=place, do=f"give {', '.join(TREC)}, with no blank after Q0 in any")
+            what = f"the second field is {fixed!r} instead of Q0"
+            raise BadInput(what, where=place, do=f"{do}, without blanks in the fields after Q0")
         if not rank.isdecimal() or len(rank) > LONGEST_RANK:
             raise BadInput(f"the rank {rank!r} is not a whole number", where=place, do="correct it")
         yield Hit(place, query, document, number(score, "score", place), int(rank))

@@ -1,9 +1,9 @@
-"""Fine-tuning on a retrieval data set: trainings that search a grid, and one that keeps its weights.
+"""Fine-tuning on a retrieval data set: searches of a grid, and the training that keeps its weights.
 
-One training has one learning rate and one seed.  A search reads the candidates of the validation queries at
-each number of updates of the grid, so that all of these come out of one training, and lets its weights go;
-the training of what was chosen keeps them.  What a kind of model is trained on, and how, is its `Tuning`: the
-module `<kind>_tuning` beside this one, which a change of another kind's does not reach.
+A training has one learning rate and one seed.  A search scores the candidates of the validation queries at
+every number of updates of the grid, so that one training serves all of them, and deletes its weights; the
+training with the chosen settings keeps them.  How a kind of model is trained is its `Tuning`, the module
+`<kind>_tuning` beside this one: a change in one kind's module does not rerun the other's trainings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,38 +16,49 @@ from lextables.models import checkpoints
 from lextables.models.checkpoints import work_folder
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.dataset import read, write
-from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.schema import TRIED
+from lextables.tasks.retrieval.collection import TRIED, Collection
 
+Settings = Mapping[str, Any]
 Pairs = Mapping[str, Sequence[str]]
 
 
 class Tuning(Protocol):
-    """How one kind of model is fine-tuned; a module has these functions."""
+    """How one kind of model is fine-tuned; a module with these functions."""
 
-    def load(self, settings: Mapping[str, Any], device: torch.device, seed: int) -> torch.nn.Module:
-        """Load the model that training starts from."""
+    def load(self, settings: Settings, device: torch.device, seed: int) -> torch.nn.Module:
+        """Load the model to train."""
 
     def finetune(
-        self, model: Any, collection: Collection, settings: Mapping[str, Any], seed: int, work: Path,
+        self, model: Any, collection: Collection, settings: Settings, seed: int, work: Path,
         visit: Callable[[int], None],
     ) -> dict[str, Any]:  # fmt: skip
-        """Train in place on the training queries, and return what is recorded of it.
+        """Train in place on the training queries; return what `run.json` records.
 
-        ``visit(n)`` is called after each n of the setting ``updates``; checkpoints lie in ``work``.
+        ``visit(n)`` is called after each n of the setting ``updates``; checkpoints are in ``work``.
         """
 
-    def pair_scores(
-        self, model: Any, collection: Collection, texts: Mapping[str, str], hits: Pairs
-    ) -> dict[tuple[str, str], float]:
-        """Return {(query id, document id): score} of every hit; ``texts`` words the queries."""
+    def score(self, model: Any, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        """Return the relevance of each (query's text, document's text)."""
+
+
+def pair_scores(
+    tuning: Tuning, model: Any, collection: Collection, texts: Mapping[str, str], hits: Pairs
+) -> dict[tuple[str, str], float]:
+    """Return {(query id, document id): score} of every hit; ``texts`` are those of the queries."""
+    pairs = [(query_id, document) for query_id in sorted(hits) for document in hits[query_id]]
+    if not pairs:
+        return {}
+    scores = tuning.score(
+        model, [(texts[query_id], collection.documents[document]) for query_id, document in pairs]
+    )
+    return dict(zip(pairs, map(float, scores), strict=True))
 
 
 def search(
     tuning: Tuning,
     collection: Collection,
     candidates: Sequence[Pairs],
-    settings: Mapping[str, Any],
+    settings: Settings,
     seed: int,
     device: torch.device,
     work_root: Path,
@@ -56,8 +67,8 @@ def search(
 ) -> dict[str, Any]:
     """Train, score the candidates at every number of updates, and write `TRIED` to ``output``.
 
-    ``candidates`` are retrievers' hits.  ``identity`` is what makes a checkpoint this run's own (data, code,
-    libraries, device).  Returns what `run.json` records of the training.
+    ``candidates`` are the hits of retrievers.  ``identity`` (data, code, libraries, device) identifies the
+    checkpoints that may be reused.  Returns what `run.json` records of the training.
     """
     work = work_folder(work_root, {"settings": dict(settings), "seed": seed, "identity": dict(identity)})
     texts = collection.texts(collection.task["forms"][0], ("validation",))
@@ -67,7 +78,7 @@ def search(
     }
 
     def visit(model: torch.nn.Module, updates: int) -> None:
-        scores = tuning.pair_scores(model, collection, texts, pools)
+        scores = pair_scores(tuning, model, collection, texts, pools)
         rows = (
             {"updates": updates, "query_id": q, "document_id": d, "score": value}
             for (q, d), value in sorted(scores.items())
@@ -83,14 +94,14 @@ def search(
 def train(
     tuning: Tuning,
     collection: Collection,
-    settings: Mapping[str, Any],
+    settings: Settings,
     seed: int,
     device: torch.device,
     work_root: Path,
     identity: Mapping[str, Any],
     output: str,
 ) -> dict[str, Any]:
-    """Train for the one number of updates and save the model to ``output``; the rest as in `search`."""
+    """Train and save the model to ``output``; other arguments and the result are as in `search`."""
     work = work_folder(work_root, {"settings": dict(settings), "seed": seed, "identity": dict(identity)})
     if record := checkpoints.finished(work, output):
         return record
@@ -100,7 +111,7 @@ def train(
 
 
 def save(model: Any, folder: str | Path) -> None:
-    """Write a model of sentence-transformers to ``folder`` as safetensors and JSON, whole or not at all."""
+    """Write a model of sentence-transformers to ``folder`` as safetensors and JSON, atomically."""
     with replacing_folder(folder) as temporary:
         model.save_pretrained(str(temporary), create_model_card=False)
 
@@ -108,7 +119,7 @@ def save(model: Any, folder: str | Path) -> None:
 def _train(
     tuning: Tuning,
     collection: Collection,
-    settings: Mapping[str, Any],
+    settings: Settings,
     seed: int,
     device: torch.device,
     work: Path,
@@ -116,14 +127,13 @@ def _train(
 ) -> tuple[torch.nn.Module, dict[str, Any]]:
     model = tuning.load(settings, device, seed)
 
-    def undisturbed(updates: int) -> None:
-        # Dropout draws from the same generator as training: leave it as it was found.
-        state = torch.get_rng_state()
-        training = model.training
+    def visit_unchanged(updates: int) -> None:
+        # Dropout uses the same generator as training, so its state is restored.
+        state, training = torch.get_rng_state(), model.training
         model.eval()
         visit(model, updates)
         model.train(training)
         torch.set_rng_state(state)
 
-    record = tuning.finetune(model, collection, settings, seed, work, undisturbed)
+    record = tuning.finetune(model, collection, settings, seed, work, visit_unchanged)
     return model, record | {"work": work.name}

@@ -1,19 +1,112 @@
-"""Candidate answers: the highest-scored units of a contract, runs of adjacent ones, and parts of units.
+"""Candidate answers of the linear baseline, their parts, and their features.
 
-The features of a candidate are the logits of its units and their neighbours (`unit_scores`), its length and
-position and, for a part of a unit, the words in it and beside it.
+Candidates are the highest-scored units of a contract, runs of adjacent ones, and parts of units: dates,
+titles and names, since some answers are shorter than a sentence.  The features of a candidate are the logits
+of its units and their neighbours (`units.unit_logits`), its length and position and, for a part of a unit,
+the words in it and beside it.
+
+A unit and the runs that contain it are candidates for the same answer.  Once one of them is predicted, the
+evaluator gives nothing for the others, and every wrong prediction counts.  `overlap_features` therefore
+describe a candidate together with the higher-ranked candidates of its contract and category.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction import FeatureHasher
 
-from lextables.tasks.spans.parts import dates, names, titles
-from lextables.tasks.spans.units import Units
+from lextables.tasks.spans.units import Span, Units
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
+    r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_LEFT_OPEN = r"_+|\[[^\]\n]{0,12}\]"  # to be filled in
+# A line break of the filing may be inside th, nd and the like.
+_DAY = rf"(?:\d{{1,2}}\s?(?:s ?t|n ?d|r ?d|t ?h)?|{_LEFT_OPEN}|first|second|third)"
+_YEAR = rf"(?:\d{{4}}|\d{{2}}_+|{_LEFT_OPEN})"
+_DATE = re.compile(
+    rf"(?:the\s+)?{_DAY}\s+day\s+of\s+\w+,?\s*(?:of\s+)?{_YEAR}"
+    rf"|{_MONTH}\s*{_DAY}\s*,?\s*{_YEAR}"
+    rf"|{_DAY}\s*(?:of\s+)?{_MONTH}\s*,?\s*{_YEAR}"
+    rf"|{_MONTH},?\s+\d{{4}}"
+    r"|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}[/-]\d{1,2}[/-]\d{1,2}",
+    re.IGNORECASE,
+)
+_CAPITAL = r"[A-Z0-9][\w&’'/.,()-]*"
+_CAPITALS = re.compile(rf"{_CAPITAL}(?:\s+(?:{_CAPITAL}|and|of|for|the|to|in|on|&|-)(?=\s|$))*")
+_DOCUMENT = re.compile(
+    r"agreement|contract|amendment|license|addendum|lease|terms|letter|plan|policy|exhibit|services|joint|deed"
+    r"|schedule|memorandum",
+    re.IGNORECASE,
+)
+_LAST_WORD = re.compile(r"\b(?:agreement|contract|amendment|addendum|undertaking)\b", re.IGNORECASE)
+_BEFORE_TITLE = re.compile(
+    r"(?:EX(?:HIBIT)?[\s-]*[\d.]+\w?|This|The|Execution (?:Copy|Version)|[\d.]+)\s+", re.IGNORECASE
+)
+_SHORTEST_TITLE = 6
+
+_GAP = r"(?:[ \xa0]{1,2}|\s(?!\s))"  # wider gaps separate columns and paragraphs
+_NEXT = r"(?=[\s,.;:)”\"]|$)"
+_FORM = (  # of companies
+    r"(?:Inc(?:orporated)?|L\.?\s?L\.?\s?C|Ltd|Limited|Corp(?:oration)?|Co(?:mpany)?|L\.?\s?P|L\.?L\.?P"
+    r"|P\.?L\.?C|GmbH|A\.?G|S\.?A|N\.?V|B\.?V|S\.?p\.?A|Trust|Bank|University)\b\.?"
+)
+_NAME_WORD = r"[A-Z0-9][\w&’'.()/-]*"
+_NAME = re.compile(
+    rf"{_NAME_WORD}(?:{_GAP}(?:{_NAME_WORD}|of|and|&|the|for|de|in){_NEXT}|,{_GAP}{_FORM}{_NEXT})*"
+)
+_COMPANY_END = re.compile(rf",?\s+{_FORM}{_NEXT}")
+_LEFT_OVER = re.compile(r"(?:\s+(?:and|of|for|the|in|&))+$")
+_QUOTED = re.compile(r"[“\"]\s*([^“”\"\n]{2,60}?)\s*,?[”\"]")
+_DEFINED = re.compile(r"\(([^()]{0,40}[“\"][^()]{2,80})\)")  # (the "Buyer")
+_LETTER = re.compile(r"[^\W\d_]")
+_AND = re.compile(r"\s+and\s+")
+
+
+def dates(text: str) -> list[Span]:
+    """Return the position of each date in ``text``, also of unfilled ones, in order."""
+    return [match.span() for match in _DATE.finditer(text)]
+
+
+def titles(text: str) -> list[Span]:
+    """Return possible positions of document titles in ``text``: capitalised words, one such as Agreement.
+
+    They begin after an exhibit's number or an article, and end at the first or the last word like Agreement.
+    """
+    spans = []
+    for match in _CAPITALS.finditer(text):
+        words = match[0]
+        if _DOCUMENT.search(words):
+            before = _BEFORE_TITLE.match(words)
+            start = match.start() + (before.end() if before else 0)
+            ends = [match.start() + last.end() for last in _LAST_WORD.finditer(words)] or [match.end()]
+            spans += [(start, end) for end in (ends[0], ends[-1])]
+    return [span for span in dict.fromkeys(spans) if span[1] - span[0] >= _SHORTEST_TITLE]
+
+
+def names(text: str) -> list[Span]:
+    """Return possible positions of names in ``text``: capitalised words and quoted text, in order.
+
+    For capitalised words also the part up to a company's legal form, and the parts around an `and`.
+    """
+    spans = [match.span(1) for pattern in (_QUOTED, _DEFINED) for match in pattern.finditer(text)]
+    for match in _NAME.finditer(text):
+        start, words = match.start(), _LEFT_OVER.sub("", match[0])
+        ends = [end.end() for end in _COMPANY_END.finditer(words)]
+        joints = [0, *(place for joint in _AND.finditer(words) for place in joint.span()), len(words)]
+        inside = [
+            (0, len(words)),
+            *((0, end) for end in ends[:1]),
+            *zip(joints[::2], joints[1::2], strict=True),
+        ]
+        spans += [(start + first, start + last) for first, last in inside]
+    return [(first, last) for first, last in sorted(set(spans)) if _LETTER.search(text, first, last)]
+
 
 PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
 LONGEST_RUN = 3  # units
@@ -80,10 +173,10 @@ def _parts(units: Units, contract: int, unit: int, parts: Sequence[str]) -> Iter
                 yield start + first, start + last
 
 
-def candidate_features(given: Candidates, units: Units, logits: np.ndarray) -> np.ndarray:
+def candidate_features(candidates: Candidates, units: Units, logits: np.ndarray) -> np.ndarray:
     """Return the features of each candidate, float64 (candidates, features), from the ``logits`` (units,)."""
     z = logits.astype(np.float64)
-    contract, first, last = given.contract, given.first, given.last
+    contract, first, last = candidates.contract, candidates.first, candidates.last
     of_run = z[np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])]
     highest, lowest = of_run.max(axis=1), of_run.min(axis=1)
     padded = np.concatenate([[OUTSIDE], z, [OUTSIDE]])
@@ -103,30 +196,30 @@ def candidate_features(given: Candidates, units: Units, logits: np.ndarray) -> n
     place = rank[np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])].min(axis=1)
     best_other = np.where(place == 0, second[contract], best[contract])
 
-    length = np.log1p(given.end - given.start)
+    length = np.log1p(candidates.end - candidates.start)
     characters = np.array([len(text) for text in units.texts])[contract]
     count = np.diff(units.bounds)[contract]
-    run, whole = last > first, ~given.part & (first == last)
+    run, whole = last > first, ~candidates.part & (first == last)
     return np.column_stack(
         [highest, lowest, of_run.mean(axis=1), before, after]
         + [best[contract] - highest, highest - best_other, together[contract]]
         + [np.log1p(place), *(place < within for within in RANKS)]
-        + [length, length**2 / 5, given.start / characters, np.log1p(given.start), np.log1p(count)]
-        + [whole, given.part, *(last - first == more for more in range(1, LONGEST_RUN))]
+        + [length, length**2 / 5, candidates.start / characters, np.log1p(candidates.start), np.log1p(count)]
+        + [whole, candidates.part, *(last - first == more for more in range(1, LONGEST_RUN))]
         + [np.maximum(0, highest - hinge) for hinge in HINGES]
         + [run * lowest, whole * np.maximum(before, after)]
     ).astype(np.float64)
 
 
-def part_words(given: Candidates, units: Units) -> csr_matrix:
+def part_words(candidates: Candidates, units: Units) -> csr_matrix:
     """Return hashed counts of the words in and beside each part, float64 (candidates, `TOKENS`)."""
     hasher = FeatureHasher(TOKENS, input_type="string")
-    return csr_matrix(WORDS_WEIGHT * hasher.transform(_tokens(given, units)))
+    return csr_matrix(WORDS_WEIGHT * hasher.transform(_tokens(candidates, units)))
 
 
-def _tokens(given: Candidates, units: Units) -> Iterator[list[str]]:
+def _tokens(candidates: Candidates, units: Units) -> Iterator[list[str]]:
     """Yield the words in and beside each part, with their positions; none for whole units."""
-    columns = (given.contract, given.first, given.start, given.end, given.part)
+    columns = (candidates.contract, candidates.first, candidates.start, candidates.end, candidates.part)
     for contract, unit, start, end, part in zip(*(column.tolist() for column in columns), strict=True):
         if not part:
             yield []
@@ -146,3 +239,56 @@ def _tokens(given: Candidates, units: Units) -> Iterator[list[str]]:
             "at the start" if start == first else "inside",
             f"{min(len(inside), 9)} words",
         ]
+
+
+HINGES = (-2.0, 0.0)
+
+
+def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
+    """Return features of each candidate and of those ranked above it, float64 (candidates, features).
+
+    ``logits`` (candidates,) are the scores of the second model, which also rank the candidates.
+    """
+    overlapping = np.zeros((len(logits), 5))
+    elsewhere = np.zeros((len(logits), 2))
+    for rows in ranked_by_contract(candidates, logits):
+        start, end, own = candidates.start[rows], candidates.end[rows], logits[rows]
+        shared = np.minimum.outer(end, end) - np.maximum.outer(start, start)
+        above = np.tri(len(rows), k=-1, dtype=bool)
+        over = above & (shared > 0)
+        jaccard = np.where(over, shared / (np.maximum.outer(end, end) - np.minimum.outer(start, start)), 0)
+        has, best = over.any(axis=1), over.argmax(axis=1)
+        columns = [np.ones(len(rows)), own[best], jaccard.max(axis=1), jaccard[np.arange(len(rows)), best]]
+        columns.append(np.log1p(over.sum(axis=1)))
+        overlapping[rows] = has[:, None] * np.column_stack(columns)
+        apart = above & ~over
+        total = np.logaddexp.reduce(np.where(apart, own, OUTSIDE), axis=1, initial=OUTSIDE)
+        elsewhere[rows] = np.column_stack([np.log1p(apart.sum(axis=1)), total])
+    hinges = [np.maximum(0, logits - hinge) for hinge in HINGES]
+    return np.column_stack([logits, *hinges, overlapping, overlapping[:, 0] * logits, elsewhere])
+
+
+def new_answers(
+    candidates: Candidates, logits: np.ndarray, matched: Sequence[frozenset[int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which candidates find a new answer, and which are used for training, bool (candidates,) each.
+
+    ``matched`` are the answers of its contract that each candidate finds.  An answer is new if no
+    higher-ranked candidate finds it.  Candidates that find only answers found before are not used for
+    training: the evaluator neither rewards nor punishes them.
+    """
+    new, used = np.zeros(len(logits), dtype=bool), np.ones(len(logits), dtype=bool)
+    for rows in ranked_by_contract(candidates, logits):
+        before: frozenset[int] = frozenset()
+        for row in rows.tolist():
+            new[row] = bool(matched[row] - before)
+            used[row] = new[row] or not matched[row]
+            before |= matched[row]
+    return new, used
+
+
+def ranked_by_contract(candidates: Candidates, logits: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the rows of each contract's candidates, highest logit first, int64."""
+    bounds = np.flatnonzero(np.diff(candidates.contract, prepend=-1, append=-1)).tolist()
+    for first, last in pairwise(bounds):
+        yield first + np.argsort(-logits[first:last], kind="stable")

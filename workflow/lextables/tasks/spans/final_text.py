@@ -1,10 +1,10 @@
-"""The text that the released prediction step gives to a span of tokens.
+"""The text of a span of tokens in the released prediction step.
 
-CUAD's utils.py and MAUD's (get_final_text, which transformers 4 has too) write the tokens of a span out as
-text, look for it in the words that the tokens are of, as BERT's basic tokenizer writes those, and take what
-stands there.  Where they do not find it they take the words whole: with RoBERTa's tokenizer wherever a mark
-of punctuation touches a word, since the basic tokenizer parts the two.  Spans that differ only within a
-word so become one, and the release keeps each text once.
+CUAD's and MAUD's utils.py (get_final_text, also in transformers 4) join the tokens of a span to a text,
+search it in the span's words as BERT's basic tokenizer writes them, and return the original characters.  If
+the text is not found, they return the whole words.  With RoBERTa's tokenizer this happens wherever
+punctuation touches a word, since the basic tokenizer separates the two.  Spans that differ only within a word
+then have the same text, and the release keeps each text once.
 """
 
 import re
@@ -22,15 +22,15 @@ _CHINESE = re.compile(
     "\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f])"
 )
 _ASCII_MARKS = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-# What a token begins with that goes on in the middle of a word.
+# Prefix of a token that continues a word.
 _CONTINUES = "##"
 
 
 def basic_words(word: str, lower: bool) -> list[str]:
-    """Return what BERT's basic tokenizer makes of a word that holds none of what parts words.
+    """Return the words of BERT's basic tokenizer (transformers 4.57) for a word without separators.
 
-    It drops control characters, splits at other white space and around Chinese characters and marks, and
-    composes accents (transformers 4.57, BasicTokenizer); with ``lower`` it lowers and drops accents too.
+    It removes control characters, splits at other white space and around Chinese characters and punctuation,
+    and composes accents; with ``lower`` it lower-cases and removes accents.
     """
     if word.isascii() and word.isalnum():
         return [word.lower() if lower else word]
@@ -48,18 +48,18 @@ def _is_mark(character: str) -> bool:
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """The character that stands for each byte in byte-level vocabularies (GPT-2), turned round."""
+    """Return {character: byte} of byte-level vocabularies (GPT-2)."""
     shown = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [byte for byte in range(256) if byte not in shown]
     return {chr(byte): byte for byte in shown} | {chr(256 + at): byte for at, byte in enumerate(hidden)}
 
 
 class Spelling:
-    """How the tokens of a tokenizer are written out.
+    """How the tokens of a tokenizer are written as text.
 
-    WordPiece parts its tokens by blanks, but for those that go on in a word; a byte-level vocabulary holds
-    bytes in disguise; SentencePiece writes a blank as U+2581.  ``lower`` says that the tokenizer lowers its
-    text, for which the released scripts are to be given ``--do_lower_case``.
+    WordPiece separates tokens by blanks unless they continue a word; byte-level vocabularies encode bytes as
+    characters; SentencePiece writes a blank as U+2581.  ``lower``: the tokenizer lower-cases its text (the
+    released scripts then need ``--do_lower_case``).
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -71,7 +71,7 @@ class Spelling:
         self.lower = fast.normalizer is not None and fast.normalizer.normalize_str("A") == "a"
 
     def pieces(self, ids: np.ndarray) -> tuple[list[bytes], np.ndarray]:
-        """Return the UTF-8 of each token of ``ids``, and whether it goes on in a word (bool)."""
+        """Return the UTF-8 of each token of ``ids``, and whether it continues a word (bool)."""
         distinct, which = np.unique(ids, return_inverse=True)
         names = self._tokenizer.convert_ids_to_tokens(distinct.tolist())
         within = np.array([self.wordpiece and name.startswith(_CONTINUES) for name in names], dtype=bool)
@@ -100,20 +100,20 @@ class FinalText:
         self._lay_out(spelling.lower)
 
     def _lay_out(self, lower: bool) -> None:
-        """Write the words as the basic tokenizer does, and count their characters on both sides."""
-        known: dict[str, str] = {}
+        """Write the words as the basic tokenizer does, and index their characters in both texts."""
+        cache: dict[str, str] = {}
         written = []
         for start, end in zip(self._words.starts.tolist(), self._words.ends.tolist(), strict=True):
             word = self.text[start:end]
-            if word not in known:
-                known[word] = " ".join(basic_words(word, lower))
-            written.append(known[word])
-        # A word of which nothing is left takes no place and no blank.
+            if word not in cache:
+                cache[word] = " ".join(basic_words(word, lower))
+            written.append(cache[word])
+        # A word of which nothing is left is dropped with its blank.
         self._basic = " ".join(filter(None, written))
         sizes = np.array([len(word) for word in written], dtype=np.int64)
         after = np.cumsum(sizes + (sizes > 0))
         self._basic_from = after - sizes - (sizes > 0)
-        # The end of the last word that is written, the word itself or one before it.
+        # The end of the word, or of the last word before it that is not dropped.
         self._basic_to = after - 1
         blanks = np.frombuffer(self._basic.encode("utf-32-le", "surrogatepass"), dtype="<u4") == ord(" ")
         self._solid = np.append(0, np.cumsum(~blanks))
@@ -126,32 +126,33 @@ class FinalText:
         self._character = np.arange(len(shift)) + shift
 
     def place(self, first: int, last: int) -> tuple[int, int]:
-        """Return the characters [start, end) whose text, `collapsed`, the release gives to a span.
+        """Return the characters [start, end) of the released text of a span, before `collapsed`.
 
-        ``first`` and ``last`` are its tokens.
+        ``first`` and ``last`` are its first and last token.
         """
         word, last_word = self._word[first], self._word[last]
         whole = int(self._words.starts[word]), int(self._words.ends[last_word])
         spelt = self._spelt[self._piece_from[first] : self._piece_from[last + 1]]
-        sought = " ".join(spelt.decode(errors="replace").split())
-        if not sought or self._within[first]:
+        wanted = " ".join(spelt.decode(errors="replace").split())
+        if not wanted or self._within[first]:
             return whole
         low = int(self._basic_from[word])
-        found = self._basic.find(sought, low, max(low, int(self._basic_to[last_word])))
-        if found < 0:
+        at = self._basic.find(wanted, low, max(low, int(self._basic_to[last_word])))
+        if at < 0:
             return whole
         length = self._length_from[last_word + 1] - self._length_from[word]
         if length != self._basic_length_from[last_word + 1] - self._basic_length_from[word]:
             return whole
         before = self._length_from[word] - self._solid[low]
-        start = self._character[before + self._solid[found]]
-        end = self._character[before + self._solid[found + len(sought) - 1]]
+        start = self._character[before + self._solid[at]]
+        end = self._character[before + self._solid[at + len(wanted) - 1]]
         return int(start), int(end) + 1
 
     def marked(self, first: int, last: int) -> tuple[int, int]:
-        """Return the characters [start, end) from the first token to the last, less white space at the edges.
+        """Return the characters [start, end) from the first to the last token, without surrounding white
+        space.
 
-        Where the tokens have no character, those of `place`.
+        If the tokens have no characters, the result is that of `place`.
         """
         start, end = int(self.tokens.starts[first]), int(self.tokens.ends[last])
         span = self.text[start:end]

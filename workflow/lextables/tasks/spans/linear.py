@@ -2,9 +2,10 @@
 
 Three stacked models:
 
-1. `unit_scores`: probability that a text unit (sentence or line) answers a category.
+1. `units`: probability that a text unit (sentence or line) answers a category.
 2. `candidates`: probability that a candidate span is a correct answer under the evaluator's matching rule.
-3. `overlaps`: probability that a candidate is correct and not already covered by a higher-ranked one.
+3. `candidates.overlap_features`: probability that a candidate is correct and not already covered by a
+   higher-ranked one.
 
 Each model is trained on out-of-fold predictions of the previous one, which keeps probabilities calibrated on
 unseen contracts and comparable across categories.
@@ -23,19 +24,17 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
-from lextables.metrics.spans import TEXT_END, paper_words
+from lextables.metrics.spans import paper_words
 from lextables.models import linear
 from lextables.models.linear import Linear, Vocabulary, probabilities
 from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import candidates as spans
-from lextables.tasks.spans import overlaps, unit_scores
+from lextables.tasks.spans import units as unit_scores
 from lextables.tasks.spans.candidates import Candidates
 from lextables.tasks.spans.schema import NBEST
-from lextables.tasks.spans.shares import part
-from lextables.tasks.spans.unit_scores import UnitModel
-from lextables.tasks.spans.units import Span, Units, units_of
-from lextables.tasks.spans.vectors import read_vectors
+from lextables.tasks.spans.squad import part
+from lextables.tasks.spans.units import Span, UnitModel, Units, read_vectors, units_of
 
 WEIGHTS = "linear.npz"
 ALL_TRAINING_DATA = 100  # per cent of the training contracts
@@ -49,7 +48,7 @@ class SpanModel:
     """The trained models, with the kinds of ``parts`` and the matching rule (``relaxed``) of each category.
 
     For each category, ``second`` has weights for `candidates.candidate_features` and `candidates.part_words`,
-    and ``third`` for `overlaps.overlap_features`.
+    and ``third`` for `spans.overlap_features`.
     """
 
     categories: tuple[str, ...]
@@ -72,118 +71,123 @@ def fit(
     them.
     """
     relaxed_flags = tuple(bool(relaxed) and relaxed in category for category in categories)
-    found = units_of(texts)
+    units = units_of(texts)
     folds = [
         np.random.default_rng(0).permutation(len(texts)) % settings["folds"] == number
         for number in range(settings["folds"])
     ]
-    words = None if settings["features"] == "vectors" else unit_scores.vocabularies(found)
-    known = unit_scores.views(found, words, vectors)
-    held = unit_scores.answering(found, answers, len(categories))
+    words = None if settings["features"] == "vectors" else unit_scores.vocabularies(units)
+    views = unit_scores.views(units, words, vectors)
+    is_answer = unit_scores.answering(units, answers, len(categories))
     options = {name: settings[name] for name in ("alpha", "epochs", "dense")} | {"threads": threads}
-    logits = np.zeros(held.shape, dtype=np.float32)
+    logits = np.zeros(is_answer.shape, dtype=np.float32)
     for fold in folds:
-        out = fold[found.contract]
-        taught = unit_scores.fit(known, held, ~out, **options)
-        logits[out] = unit_scores.logits(taught, [view[out] for view in known], settings["share"])
-    everything = np.ones(len(held), dtype=bool)
-    units = UnitModel(words, unit_scores.fit(known, held, everything, **options), settings["share"])
-
-    asked = [Asked(found, answers, category, relaxes) for category, relaxes in enumerate(relaxed_flags)]
-    parts = tuple(each.parts() for each in asked)
-    given = [
-        spans.candidates(found, logits[:, category], settings["units"], parts[category], not relaxes)
+        out = fold[units.contract]
+        models = unit_scores.fit(views, is_answer, ~out, **options)
+        logits[out] = unit_scores.logits(models, [view[out] for view in views], settings["share"])
+    everything = np.ones(len(is_answer), dtype=bool)
+    unit_model = UnitModel(words, unit_scores.fit(views, is_answer, everything, **options), settings["share"])
+    golds = [Golds(units, answers, category, relaxes) for category, relaxes in enumerate(relaxed_flags)]
+    parts = tuple(gold.parts() for gold in golds)
+    candidates = [
+        spans.candidates(units, logits[:, category], settings["units"], parts[category], not relaxes)
         for category, relaxes in enumerate(relaxed_flags)
     ]
-    matched = [each.matched(own) for each, own in zip(asked, given, strict=True)]
-    # Categories answered by whole units are alike, and some have few answers: they share a prior model.
-    likened = {at for at, relaxes in enumerate(relaxed_flags) if not relaxes and not parts[at]}
-    weighed = partial(_weighed, likened=likened, penalty=settings["penalty"], near=settings["near"])
-    second, scores = _second(found, given, logits, matched, [bool(each) for each in parts], folds, weighed)
-
-    beside = [overlaps.overlap_features(own, score) for own, score in zip(given, scores, strict=True)]
-    adds = [overlaps.new_answers(*each) for each in zip(given, scores, matched, strict=True)]
-    third = weighed(beside, [new for new, _ in adds], [None] * len(given), [used for _, used in adds])
-    return SpanModel(tuple(categories), relaxed_flags, parts, units, second, third)
+    matched = [gold.matched(own) for gold, own in zip(golds, candidates, strict=True)]
+    # Categories answered by whole units are similar, and some have few answers: they share a prior model.
+    similar = {at for at, relaxes in enumerate(relaxed_flags) if not relaxes and not parts[at]}
+    fit_categories = partial(
+        _fit_categories, similar=similar, penalty=settings["penalty"], near=settings["near"]
+    )
+    has_parts = [bool(each) for each in parts]
+    second, scores = _second(units, candidates, logits, matched, has_parts, folds, fit_categories)
+    pairs = list(zip(candidates, scores, strict=True))
+    features = [spans.overlap_features(own, score) for own, score in pairs]
+    new = [spans.new_answers(own, score, each) for (own, score), each in zip(pairs, matched, strict=True)]
+    targets, rows = ([each[at] for each in new] for at in (0, 1))
+    third = fit_categories(features, targets, [None] * len(candidates), rows)
+    return SpanModel(tuple(categories), relaxed_flags, parts, unit_model, second, third)
 
 
 def _second(
-    found: Units, given: Sequence[Candidates], logits: np.ndarray,
-    matched: Sequence[Sequence[frozenset[int]]], worded: Sequence[bool], folds: Sequence[np.ndarray],
-    weighed: Callable[..., tuple[Linear, ...]],
+    units: Units, candidates: Sequence[Candidates], logits: np.ndarray,
+    matched: Sequence[Sequence[frozenset[int]]], has_parts: Sequence[bool], folds: Sequence[np.ndarray],
+    fit_categories: Callable[..., tuple[Linear, ...]],
 ) -> tuple[tuple[Linear, ...], list[np.ndarray]]:  # fmt: skip
     """Return the second models and the out-of-fold logit of each candidate."""
-    described = [spans.candidate_features(own, found, logits[:, at]) for at, own in enumerate(given)]
-    words = [spans.part_words(own, found) if has else None for own, has in zip(given, worded, strict=True)]
-    counted = [np.array([bool(those) for those in each], dtype=bool) for each in matched]
-    scores = [np.zeros(len(own.contract)) for own in given]
+    features = [spans.candidate_features(own, units, logits[:, at]) for at, own in enumerate(candidates)]
+    words = [
+        spans.part_words(own, units) if has else None for own, has in zip(candidates, has_parts, strict=True)
+    ]
+    correct = [np.array([bool(answers) for answers in each], dtype=bool) for each in matched]
+    scores = [np.zeros(len(own.contract)) for own in candidates]
     for fold in folds:
-        learnt = [~fold[own.contract] for own in given]
-        for at, model in enumerate(weighed(described, counted, words, learnt)):
-            out = ~learnt[at]
-            scores[at][out] = model.logits(_beside(described[at], words[at], out))[:, 0]
-    everything = [np.ones(len(own.contract), dtype=bool) for own in given]
-    return weighed(described, counted, words, everything), scores
+        training = [~fold[own.contract] for own in candidates]
+        for at, model in enumerate(fit_categories(features, correct, words, training)):
+            out = ~training[at]
+            scores[at][out] = model.logits(_with_words(features[at], words[at], out))[:, 0]
+    everything = [np.ones(len(own.contract), dtype=bool) for own in candidates]
+    return fit_categories(features, correct, words, everything), scores
 
 
 # With several threads sums differ in the last bits, and such small problems are slower on busy cores.
 @threadpool_limits.wrap(limits=1)
-def _weighed(
-    described: Sequence[np.ndarray], counted: Sequence[np.ndarray], words: Sequence[csr_matrix | None],
-    rows: Sequence[np.ndarray], *, likened: Set[int], penalty: float, near: float,
+def _fit_categories(
+    features: Sequence[np.ndarray], correct: Sequence[np.ndarray], words: Sequence[csr_matrix | None],
+    rows: Sequence[np.ndarray], *, similar: Set[int], penalty: float, near: float,
 ) -> tuple[Linear, ...]:  # fmt: skip
-    """Train a model for each category on ``rows``; the ``likened`` stay near a shared model."""
-    known = [each[own] for each, own in zip(described, rows, strict=True)]
-    held = [each[own] for each, own in zip(counted, rows, strict=True)]
-    if likened:
-        together = [np.concatenate([each[at] for at in sorted(likened)]) for each in (known, held)]
+    """Train a model for each category on ``rows``; the ``similar`` ones stay near a shared model."""
+    inputs = [each[own] for each, own in zip(features, rows, strict=True)]
+    targets = [each[own] for each, own in zip(correct, rows, strict=True)]
+    if similar:
+        together = [np.concatenate([each[at] for at in sorted(similar)]) for each in (inputs, targets)]
         shared = linear.fit_few(*together, penalty=penalty)
     return tuple(
-        linear.fit_near(shared, known[at], held[at], penalty=near)
-        if at in likened
+        linear.fit_near(shared, inputs[at], targets[at], penalty=near)
+        if at in similar
         else linear.fit_few(
-            known[at], held[at], penalty=penalty, words=None if words[at] is None else words[at][rows[at]]
+            inputs[at], targets[at], penalty=penalty, words=None if words[at] is None else words[at][rows[at]]
         )
-        for at in range(len(known))
+        for at in range(len(inputs))
     )
 
 
-def _beside(known: np.ndarray, words: csr_matrix | None, rows: np.ndarray) -> np.ndarray | csr_matrix:
+def _with_words(features: np.ndarray, words: csr_matrix | None, rows: np.ndarray) -> np.ndarray | csr_matrix:
     """Return these rows of candidate features, with the words of parts if there are any."""
     if words is None:
-        return known[rows]
-    return csr_matrix(hstack([csr_matrix(known[rows]), words[rows]]))
+        return features[rows]
+    return csr_matrix(hstack([csr_matrix(features[rows]), words[rows]]))
 
 
-class Asked:
-    """The answers of one category, and the rule by which a candidate finds one."""
+class Golds:
+    """The answers of one category, and the rule by which a candidate matches one."""
 
-    def __init__(self, found: Units, answers: Answers, category: int, relaxed: bool) -> None:
-        self.found, self.relaxed = found, relaxed
+    def __init__(self, units: Units, answers: Answers, category: int, relaxed: bool) -> None:
+        self.units, self.relaxed = units, relaxed
         self.places = {
-            contract: [span for asked, span in those if asked == category]
-            for contract, those in answers.items()
+            contract: [span for its_category, span in each if its_category == category]
+            for contract, each in answers.items()
         }
         self.texts = {
-            contract: [found.texts[contract][start:end] for start, end in those]
-            for contract, those in self.places.items()
+            contract: [units.texts[contract][start:end] for start, end in places]
+            for contract, places in self.places.items()
         }
         self.words = {contract: word_sets(texts) for contract, texts in self.texts.items()}
 
-    def matched(self, given: Candidates) -> list[frozenset[int]]:
-        """Return the numbers of the answers each candidate finds (as `metrics.spans.paper_matches`)."""
-        texts = given.texts(self.found)
-        asked = [at for at, contract in enumerate(given.contract.tolist()) if self.places.get(contract)]
-        held: list[frozenset[int]] = [frozenset()] * len(texts)
-        for at, words in zip(asked, word_sets([texts[at] for at in asked]), strict=True):
-            contract = int(given.contract[at])
+    def matched(self, candidates: Candidates) -> list[frozenset[int]]:
+        """Return the numbers of the answers each candidate matches (as `metrics.spans.paper_matches`)."""
+        texts = candidates.texts(self.units)
+        rows = [at for at, contract in enumerate(candidates.contract.tolist()) if self.places.get(contract)]
+        matched: list[frozenset[int]] = [frozenset()] * len(texts)
+        for at, words in zip(rows, word_sets([texts[at] for at in rows]), strict=True):
+            contract = int(candidates.contract[at])
             golds = enumerate(zip(self.words[contract], self.texts[contract], strict=True))
-            held[at] = frozenset(
+            matched[at] = frozenset(
                 number
                 for number, (gold, text) in golds
-                if alike(words, gold) or (self.relaxed and text in texts[at])
+                if similar_words(words, gold) or (self.relaxed and text in texts[at])
             )
-        return held
+        return matched
 
     def parts(self) -> tuple[str, ...]:
         """Return the kinds of parts that make up more than `MIN_PART_SHARE` of the answers."""
@@ -191,26 +195,26 @@ class Asked:
             return ()
         counts: Counter[str] = Counter()
         for contract, places in self.places.items():
-            text = self.found.texts[contract]
+            text = self.units.texts[contract]
             for gold, (start, end) in zip(self.words[contract], places, strict=True):
                 near = text[start : end + 1]
-                for name, those in spans.PARTS.items():
-                    inside = word_sets([near[first:last] for first, last in those(near)])
-                    if any(alike(words, gold) for words in inside):
+                for name, find_parts in spans.PARTS.items():
+                    inside = word_sets([near[first:last] for first, last in find_parts(near)])
+                    if any(similar_words(words, gold) for words in inside):
                         counts[name] += 1
                         break  # count an answer for its first kind only
         total = sum(map(len, self.places.values()))
         return tuple(name for name in spans.PARTS if counts[name] > MIN_PART_SHARE * total)
 
 
-def word_sets(texts: Sequence[str]) -> list[frozenset[bytes]]:
+def word_sets(texts: Sequence[str]) -> list[frozenset[str]]:
     """Return the set of words of each text, as the released evaluator splits it."""
-    return [frozenset(words.split(b" ")[:-1]) for words in paper_words(texts).split(TEXT_END)[:-1]]
+    return [paper_words(text) for text in texts]
 
 
-def alike(one: frozenset[bytes], other: frozenset[bytes]) -> bool:
+def similar_words(first: frozenset[bytes], second: frozenset[bytes]) -> bool:
     """Whether the Jaccard similarity of two sets of words is at least 0.5."""
-    return 3 * len(one & other) >= len(one) + len(other)
+    return 3 * len(first & second) >= len(first) + len(second)
 
 
 def predict(
@@ -220,17 +224,17 @@ def predict(
 
     ``vectors`` (units, dimensions) are needed if the model was trained with them.
     """
-    found = units_of(texts)
-    logits = model.units.logits(found, vectors)
-    given = []
+    units = units_of(texts)
+    logits = model.units.logits(units, vectors)
+    predicted = []
     models = zip(model.relaxed, model.parts, model.second, model.third, strict=True)
     for category, (relaxed, parts, second, third) in enumerate(models):
-        own = spans.candidates(found, logits[:, category], likely, parts, not relaxed)
-        known = spans.candidate_features(own, found, logits[:, category])
-        words = spans.part_words(own, found) if parts else None
-        score = second.logits(_beside(known, words, np.ones(len(known), dtype=bool)))[:, 0]
-        given.append((own, third.logits(overlaps.overlap_features(own, score))[:, 0]))
-    return given
+        own = spans.candidates(units, logits[:, category], likely, parts, not relaxed)
+        features = spans.candidate_features(own, units, logits[:, category])
+        words = spans.part_words(own, units) if parts else None
+        score = second.logits(_with_words(features, words, np.ones(len(features), dtype=bool)))[:, 0]
+        predicted.append((own, third.logits(spans.overlap_features(own, score))[:, 0]))
+    return predicted
 
 
 # The files of a run.
@@ -242,8 +246,8 @@ def train(
 ) -> dict[str, Any]:  # fmt: skip
     """Train on ``settings["percent"]`` of the training contracts, save to ``output``, and return the record.
 
-    Input tables: `squad.CONTRACTS`, `squad.EXAMPLES` and, if the features use vectors, `vectors.VECTORS`.
-    Raises `BadInput` if there is no training example.
+    Input tables: contracts, `squad.EXAMPLES` and, if the features use vectors, `units.VECTORS`.  Raises
+    `BadInput` if there is no training example.
     """
     texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] != "test"}
     if settings["percent"] < ALL_TRAINING_DATA:
@@ -258,9 +262,9 @@ def train(
         if row["start"] >= 0:
             span = (row["start"], row["end"])
             answers[place[row["contract_id"]]].append((number[row["category"]], span))
-    known = read_vectors(vectors, names) if vectors else None
-    chosen = [texts[name] for name in names]
-    model = fit(chosen, answers, categories, settings["relaxed"], settings, threads, known)
+    unit_vectors = read_vectors(vectors, names) if vectors else None
+    ordered = [texts[name] for name in names]
+    model = fit(ordered, answers, categories, settings["relaxed"], settings, threads, unit_vectors)
     save(model, Path(output) / WEIGHTS)
     return {
         "contracts": len(names),
@@ -282,52 +286,56 @@ def read_contracts(
     model = load(Path(weights) / WEIGHTS)
     asked = [row for row in read(questions) if row["split"] == "test"]
     if new := sorted({row["category"] for row in asked} - set(model.categories)):
-        raise BadInput(f"the category {new[0]!r} was not learnt", where=str(questions), do="train again")
+        what = f"the model was not trained on the category {new[0]!r}"
+        raise BadInput(what, where=str(questions), do="train it again")
     texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
-    known = read_vectors(vectors, sorted(texts)) if vectors else None
-    write(NBEST, spans_of(model, texts, asked, settings, known), output)
+    unit_vectors = read_vectors(vectors, sorted(texts)) if vectors else None
+    write(NBEST, spans_of(model, texts, asked, settings, unit_vectors), output)
 
 
 def spans_of(
     model: SpanModel, texts: Mapping[str, str], asked: Iterable[Row], settings: Mapping[str, Any],
-    known: np.ndarray | None = None,
+    vectors: np.ndarray | None = None,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield the rows of `schema.NBEST` for the questions ``asked``, sorted by question id.
 
-    ``texts`` maps contract ids to texts; ``known`` are the vectors of their units, contracts sorted by id, if
-    the model uses vectors.  ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
+    ``texts`` maps contract ids to texts; ``vectors`` are those of their units, contracts sorted by id, if the
+    model uses vectors.  ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
     """
     names = sorted(texts)
-    given = predict(model, [texts[name] for name in names], settings["units"], known)
-    found = {
-        (names[contract], category): those
-        for category, (own, logits) in zip(model.categories, given, strict=True)
-        for contract, those in by_contract(own, logits, len(names))
+    predicted = predict(model, [texts[name] for name in names], settings["units"], vectors)
+    scored = {
+        (names[contract], category): each
+        for category, (own, logits) in zip(model.categories, predicted, strict=True)
+        for contract, each in by_contract(own, logits, len(names))
     }
     for question in sorted(asked, key=itemgetter("question_id")):
-        those = found[question["contract_id"], question["category"]]
-        yield from nbest(question["question_id"], texts[question["contract_id"]], those, settings["n_best"])
+        contract = question["contract_id"]
+        of_question = scored[contract, question["category"]]
+        yield from nbest(question["question_id"], texts[contract], of_question, settings["n_best"])
 
 
 Scored = list[tuple[float, int, int]]
 
 
-def by_contract(given: Candidates, logits: np.ndarray, contracts: int) -> Iterator[tuple[int, Scored]]:
+def by_contract(candidates: Candidates, logits: np.ndarray, contracts: int) -> Iterator[tuple[int, Scored]]:
     """Yield (contract, [(logit, start, end) of its candidates])."""
-    bounds = np.searchsorted(given.contract, np.arange(contracts + 1))
+    bounds = np.searchsorted(candidates.contract, np.arange(contracts + 1))
     for contract, (start, end) in enumerate(pairwise(bounds.tolist())):
-        own = (column[start:end].tolist() for column in (logits, given.start, given.end))
+        own = (column[start:end].tolist() for column in (logits, candidates.start, candidates.end))
         yield contract, list(zip(*own, strict=True))
 
 
-def nbest(question_id: str, text: str, found: Iterable[tuple[float, int, int]], n_best: int) -> Iterator[Row]:
+def nbest(
+    question_id: str, text: str, scored: Iterable[tuple[float, int, int]], n_best: int
+) -> Iterator[Row]:
     """Yield the rows of a question, best first: ``n_best`` spans with different texts, and the empty one."""
     best: dict[str, tuple[float, int, int]] = {}
-    for logit, start, end in sorted(found, key=lambda one: (-one[0], one[1], one[2])):
+    for logit, start, end in sorted(scored, key=lambda row: (-row[0], row[1], row[2])):
         best.setdefault(text[start:end], (logit, start, end))
     spans_ = [(*place, words) for words, place in list(best.items())[:n_best]]
     empty = (-spans_[0][0] if spans_ else -linear.NEVER, -1, -1, "")
-    for rank, (logit, start, end, words) in enumerate(sorted([*spans_, empty], key=lambda one: -one[0])):
+    for rank, (logit, start, end, words) in enumerate(sorted([*spans_, empty], key=lambda row: -row[0])):
         yield {
             "question_id": question_id,
             "rank": rank,

@@ -351,3 +351,6 @@ class SpanPlanner(Planner):
             reading = self.reading() | model_settings(panel.model, found) | {"tried": len(trials)}
             runs.append(self.add(self.run("read", key, condition, seed), reading, weights_of=training))
         return tuple(runs)
+
+
+TASK = SpanTask

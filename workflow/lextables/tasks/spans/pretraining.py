@@ -1,7 +1,7 @@
 """Further pretraining of an encoder on contracts with the masked-language-model objective.
 
-CUAD, Section 4.2 ("Contracts Pretraining"): RoBERTa-base went on pretraining on about 8 GB of contracts
-from EDGAR.  The paper gives neither its updates nor its learning rate; the caller does.
+CUAD, Section 4.2 ("Contracts Pretraining"): RoBERTa-base was pretrained further on about 8 GB of contracts
+from EDGAR.  The paper gives neither the number of updates nor the learning rate.
 """
 
 import itertools
@@ -22,8 +22,7 @@ from transformers import (
 
 from lextables.models.checkpoints import arguments, train
 from lextables.models.in_parts import InParts
-from lextables.models.loading import check_whole, fresh_encoder, quiet, save
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import check_complete, fresh_encoder, load_tokenizer, quiet, save
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput, loading_weights
 
@@ -52,26 +51,24 @@ def pretrain(
     bf16: bool,
     device: torch.device,
     output: str | Path,
-    weight_decay: float = 0.01,
-    warmup: int = 0,
 ) -> int:
     """Pretrain the encoder in ``folder`` on ``texts`` and save it, with its tokenizer, to ``output``.
 
-    15 % of the tokens are masked, anew for each pass (RoBERTa's dynamic masking); AdamW, linear decay
-    after ``warmup`` updates.  The texts are read once, in their order, until they fill ``updates`` x
-    ``batch_size`` blocks of ``max_length`` tokens; fewer blocks are passed over again.  Blocks and
-    checkpoints lie in ``work``, and a run that finds them there goes on from them, to the weights that
-    an unbroken run would have had.  Returns the update that it went on from (0 for a fresh start).
-    Raises `BadInput` when the texts do not fill one block.
+    15 % of the tokens are masked, differently in each pass (RoBERTa's dynamic masking); AdamW, linear decay.
+    The texts are read once, in order, until they fill ``updates`` x ``batch_size``
+    blocks of ``max_length`` tokens; fewer blocks are used repeatedly.  Blocks and checkpoints are in
+    ``work``; a run that finds them there resumes and ends with the weights of an uninterrupted run.  Returns
+    the update from which it resumed (0 for a fresh start).  Raises `BadInput` if the texts do not fill one
+    block.
     """
-    # An encoder saved without its language-model head gets a fresh one.
+    # An encoder saved without a language-model head gets a new one.
     set_seed(seed)
     with quiet(), loading_weights():
         tokenizer = load_tokenizer(folder)
         model, report = AutoModelForMaskedLM.from_pretrained(
             folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
         )
-    check_whole(folder, fresh_encoder(model, report))
+    check_complete(folder, fresh_encoder(model, report))
     packed = Path(work) / "blocks.bin"
     if not packed.exists():
         pack(tokenizer, texts, packed, max_length, updates * batch_size)
@@ -80,9 +77,8 @@ def pretrain(
         **arguments(work, updates, seed=seed, save_every=save_every, device=device, bf16=bf16),
         per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
-        weight_decay=weight_decay,
+        weight_decay=0.01,
         lr_scheduler_type="linear",
-        warmup_steps=warmup,
         logging_steps=max(1, updates // 20),
         disable_tqdm=False,
         remove_unused_columns=False,
@@ -102,11 +98,10 @@ def pretrain(
 def pack(
     tokenizer: PreTrainedTokenizerBase, texts: Iterable[str], path: Path, max_length: int, most: int
 ) -> int:
-    """Write at most ``most`` blocks of token ids to ``path`` and return how many there are.
+    """Write at most ``most`` blocks of token ids to ``path`` and return their number.
 
-    A block is ``max_length`` less the two special tokens that will enclose it; texts follow one another
-    with a separator between them, as in RoBERTa, Section 4.2 (full sentences).  What is left over after
-    the last full block is dropped.
+    A block has ``max_length`` tokens minus the two special tokens around it.  Texts are concatenated with a
+    separator, as in RoBERTa, Section 4.2 (full sentences).  The rest after the last full block is dropped.
     """
     size, count = max_length - 2, 0
     rest = np.empty(0, dtype=_width(tokenizer))
@@ -121,9 +116,9 @@ def pack(
         out.flush()
         if not count:
             raise BadInput(
-                f"the texts hold {len(rest)} tokens, fewer than one block of {size}",
+                f"the texts have {len(rest)} tokens, less than one block of {size}",
                 where="pretraining texts",
-                do="give more text or a smaller max_length",
+                do="use more text or a smaller max_length",
             )
     return count
 
@@ -157,10 +152,9 @@ class Blocks(Dataset):
 
 
 class Masking:
-    """Mask batches of blocks by a generator of their own, drawn from ``seed`` and the batch's indices.
+    """Mask a batch with its own generator, seeded by ``seed`` and the indices of its blocks.
 
-    The trainer fetches a batch ahead, so masks drawn from the common generator would differ after a
-    resumption from those of an unbroken run.
+    The trainer prefetches a batch, so masks from the common generator would differ after a resumption.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int) -> None:

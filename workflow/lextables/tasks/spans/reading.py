@@ -1,7 +1,6 @@
-"""Reading contracts: the likeliest spans that answer each question, by the released n-best rule.
+"""Prediction of spans with the n-best rule of the released CUAD code (utils.py, compute_predictions_logits).
 
-Prediction is that of the released CUAD code (utils.py, compute_predictions_logits), for any
-question-answering model of transformers.
+Works with every question-answering model of transformers.
 """
 
 import copy
@@ -17,20 +16,25 @@ import torch
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from lextables.models import span_head
+from lextables.models import loading
+from lextables.models.loading import load_tokenizer
 from lextables.models.micro_batches import in_parts_that_fit
 from lextables.models.precision import tf32
 from lextables.models.throughput import READING, count, measured
-from lextables.models.tokenizer import load_tokenizer
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
-from lextables.tasks.spans.features import question_texts, window_settings
 from lextables.tasks.spans.final_text import FinalText, Spelling
-from lextables.tasks.spans.released_text import collapsed
 from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE
-from lextables.tasks.spans.windows import Collator, WindowDataset, max_context
+from lextables.tasks.spans.squad import collapsed
+from lextables.tasks.spans.windows import (
+    Collator,
+    WindowDataset,
+    max_context,
+    question_texts,
+    window_settings,
+)
 
 READ_AT_ONCE = 32  # windows
 RECORD = "reading.json"
@@ -39,10 +43,10 @@ RANKER = "window_ranking.npz"
 
 @dataclass(frozen=True)
 class Best:
-    """The likeliest positions of windows in their sequences, best first, and the score of no answer.
+    """The best positions in the sequence of each window, best first, and the logits of no answer.
 
-    ``start_at``, ``end_at`` (int64) and ``start_logits``, ``end_logits`` (float64) are arrays (windows,
-    n_best); ``null_starts`` and ``null_ends`` (float64) are the classification token's logits (windows,).
+    ``start_at``, ``end_at`` (int64) and ``start_logits``, ``end_logits`` (float64) are (windows, n_best);
+    ``null_starts`` and ``null_ends`` (float64) are the classification token's logits, (windows,).
     """
 
     start_at: np.ndarray
@@ -53,7 +57,7 @@ class Best:
     null_ends: np.ndarray
 
     def of(self, windows: slice) -> "Best":
-        """The same of some of the windows."""
+        """Return the positions of some of the windows."""
         return Best(
             self.start_at[windows],
             self.start_logits[windows],
@@ -66,7 +70,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Span:
-    """A prediction: characters [start, end) of the contract, or -1 and -1 where there is none (`NBEST`)."""
+    """A prediction: characters [start, end) of the contract, or -1 and -1 for the empty one (`NBEST`)."""
 
     released_text: str
     text: str
@@ -78,19 +82,18 @@ class Span:
 
 
 def top(logits: torch.Tensor, mask: torch.Tensor, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions and values of the ``count`` greatest logits of each row; (rows, count) arrays.
+    """Return the positions and values of the ``count`` greatest logits of each row, (rows, count) each.
 
-    Lower positions come first among equals.  Padding (0 in ``mask``) is never taken, where the released
-    code, which pads to full length, may let it take a place; a row with fewer positions is filled up
-    with minus infinity at position 0.
+    Ties go to lower positions.  Padding (0 in ``mask``) is excluded, while the released code, which pads to
+    full length, may include it; rows with fewer positions are filled with minus infinity at position 0.
     """
-    # topk leaves the order of equals open; a stable sort does not.
+    # The order of ties is undefined in topk, but not in a stable sort.
     masked = logits.float().masked_fill(mask == 0, -torch.inf)
     values, positions = torch.sort(masked, dim=1, descending=True, stable=True)
     values, positions = (part[:, :count].cpu().numpy() for part in (values, positions))
-    lacking = ((0, 0), (0, count - values.shape[1]))
-    values = np.pad(values.astype(np.float64), lacking, constant_values=-np.inf)
-    positions = np.pad(positions, lacking)
+    missing = ((0, 0), (0, count - values.shape[1]))
+    values = np.pad(values.astype(np.float64), missing, constant_values=-np.inf)
+    positions = np.pad(positions, missing)
     return np.where(np.isfinite(values), positions, 0), values
 
 
@@ -103,15 +106,15 @@ def nbest(
     n_best: int,
     max_answer_length: int,
 ) -> list[Span]:
-    """Return the spans of one question, the likeliest first, by the released n-best rule.
+    """Return the spans of one question, best first, by the released n-best rule.
 
-    The windows come in their order; each holds the contract's tokens [token_from, token_to), the first of
-    them at ``contract_from`` of its sequence.  In each window every one of the best starts goes with every
-    one of the best ends, if the start has the most context there and at most ``max_answer_length`` tokens
-    are marked.  The best ``n_best`` of all windows by summed logits stay, each released text once
-    (`FinalText.place`).  The empty prediction has the least score of no answer among the windows, and stays
-    in any case, so that there may be ``n_best`` + 1.  Where it is alone, the prediction `NOTHING_ELSE` comes
-    before it, which the released evaluator takes for a span.
+    Windows are in order; each has the contract's tokens [token_from, token_to), the first of them at position
+    ``contract_from`` of its sequence.  In each window all best starts are combined with all best ends, if the
+    window has the most context for the start and the span has at most ``max_answer_length`` tokens.  The
+    ``n_best`` spans of all windows with the highest sums of logits are kept, each released text once
+    (`FinalText.place`).  The empty prediction has the lowest score of no answer of all windows and is always
+    kept, so that there may be ``n_best`` + 1 predictions.  If it is the only one, the prediction
+    `NOTHING_ELSE` comes before it, which the released evaluator treats as a span.
     """
     number = np.arange(len(token_from))[:, None]
     low, high = token_from[:, None], token_to[:, None]
@@ -132,7 +135,7 @@ def nbest(
     kept: list[tuple[str, str, int, int, float, float]] = []
     seen: set[str] = set()
     for at in np.argsort(-scores, kind="stable"):
-        # A better empty prediction has taken one of the places.
+        # The empty prediction counts if it is better.
         if len(kept) + (null_score > scores[at]) >= n_best:
             break
         w, i, j = window[at], first[at], last[at]
@@ -171,17 +174,16 @@ def predict(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of `NBEST` of the questions of ``dataset``, sorted by question and rank.
 
-    ``texts`` maps a contract to its text.  Windows that the dataset leaves out do not exist here: a
-    token's context and the score of no answer go by those that are read.  With ``bf16`` a copy of the
-    model is cast to bfloat16, all but its span head.  One contract's windows are in memory at a time,
-    and the spans of questions whose turn in the order has not come.  Raises `BadInput` when the model
-    gives logits that are not numbers.
+    ``texts`` maps contracts to texts.  Only the windows of the dataset are used, also for a token's context
+    and the score of no answer.  With ``bf16`` a copy of the model except its span head is cast to bfloat16.
+    Memory holds the windows of one contract, and spans of questions that come later in the order.  Raises
+    `BadInput` if logits are not finite.
     """
     network = _cast(model) if bf16 else model
     network.eval()
     spelling = Spelling(dataset.tokenizer)
     windows, rows = dataset.windows, dataset.rows
-    # Indices of examples stand in the order of their ids.
+    # Indices of examples are in the order of their ids.
     order = np.lexsort((windows.window[rows], windows.example[rows], windows.contract[rows]))
     contract = windows.contract[rows][order]
     groups = np.split(order, np.flatnonzero(np.diff(contract)) + 1) if len(order) else []
@@ -198,7 +200,7 @@ def predict(
 def _finished(
     waiting: dict[int, list[Span]], examples: tuple[str, ...], before: int
 ) -> Iterator[dict[str, Any]]:
-    """Take the questions below ``before`` out of those waiting, as rows in their order."""
+    """Remove the questions below ``before`` from ``waiting`` and yield their rows in order."""
     for example in sorted(index for index in waiting if index < before):
         for rank, span in enumerate(waiting.pop(example)):
             yield {"question_id": examples[example], "rank": rank, **vars(span)}
@@ -213,7 +215,7 @@ def _contract_spans(
     n_best: int,
     max_answer_length: int,
 ) -> dict[int, list[Span]]:
-    """The spans of each question of one contract, by the question's index among the examples."""
+    """Return {index of a question among the examples: its spans} for one contract."""
     windows, rows = dataset.windows, dataset.rows[items]
     name = windows.contracts[windows.contract[rows[0]]]
     contract = FinalText(spelling, texts[name], dataset.tokens[name])
@@ -244,7 +246,7 @@ def _read(
     n_best: int,
     progress: tqdm,
 ) -> Best:
-    """The best positions in each of ``items``, read in batches of like length, in the order of ``items``."""
+    """Return the best positions of ``items``, in order; batches have windows of similar length."""
     rows = dataset.rows[items]
     sizes = dataset.windows.token_to[rows] - dataset.windows.token_from[rows]
     sizes = sizes + [dataset.contract_from(int(item)) for item in items]
@@ -261,9 +263,9 @@ def _read(
         null = torch.stack((outputs.start_logits[:, 0], outputs.end_logits[:, 0])).double().cpu().numpy()
         if not np.isfinite(null).all():
             raise BadInput(
-                "the model gives logits that are not numbers",
+                "the model returns logits that are not finite",
                 where="prediction",
-                do="train it again at a lower learning rate",
+                do="train it again with a lower learning rate",
             )
         mask = inputs["attention_mask"]
         return *top(outputs.start_logits, mask, n_best), *top(outputs.end_logits, mask, n_best), *null
@@ -277,27 +279,27 @@ def _read(
 
 
 def _cast(model: PreTrainedModel) -> PreTrainedModel:
-    """A copy in bfloat16 whose span head stays float32, so that near logits do not become equal."""
-    small = copy.deepcopy(model).to(torch.bfloat16)
-    head = small.qa_outputs.float()
+    """Return a copy in bfloat16 with a float32 span head, so that close logits do not become equal."""
+    copied = copy.deepcopy(model).to(torch.bfloat16)
+    head = copied.qa_outputs.float()
     head.register_forward_pre_hook(lambda _, states: tuple(state.float() for state in states))
-    return small
+    return copied
 
 
 def fit_ranker(train: Path, texts: Mapping[str, str], unseen: frozenset[str]) -> window_ranking.Ranker:
-    """Return the model that chooses windows, fitted on the training windows but those of ``unseen``."""
-    found = window_ranking.passages(train, texts)
-    contract = np.zeros(len(found.texts), dtype=np.int64)
-    contract[found.passage] = found.windows.contract
-    left_out = [i for i, name in enumerate(found.windows.contracts) if name in unseen]
+    """Return the model that selects windows, trained on the training windows except those of ``unseen``."""
+    passages = window_ranking.passages(train, texts)
+    contract = np.zeros(len(passages.texts), dtype=np.int64)
+    contract[passages.passage] = passages.windows.contract
+    left_out = [i for i, name in enumerate(passages.windows.contracts) if name in unseen]
     seen = ~np.isin(contract, left_out)
-    held = {category: answered[seen] for category, answered in window_ranking.answered(found).items()}
-    return window_ranking.fit([found.texts[i] for i in np.flatnonzero(seen)], held)
+    labels = {category: answered[seen] for category, answered in window_ranking.answered(passages).items()}
+    return window_ranking.fit([passages.texts[i] for i in np.flatnonzero(seen)], labels)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read: contracts and questions (parquet), and their windows, beside those of training."""
+    """Contracts and questions (parquet), the folder of their windows, and that of the training windows."""
 
     contracts: Path
     questions: Path
@@ -318,11 +320,11 @@ def read_contracts(
     beside: str | Path,
     unseen: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    """Read the contracts with the model in ``weights`` and write the spans; return what is recorded.
+    """Predict spans with the model in ``weights`` and write them; return what is recorded.
 
-    In the folder ``beside`` go `reading.json`, which says how contracts are cut, and, where the settings cap
-    the windows that a question reads, the model that chooses them, which is fitted on the training windows.
-    ``unseen`` are the contracts that a search holds out: nothing is fitted on them.
+    The folder ``beside`` gets `reading.json` with the settings of the windows and, if the settings limit the
+    windows per question, the model that selects them, trained on the training windows.  ``unseen`` are the
+    held-out contracts of a search, which are not used for training it.
     """
     texts = reading.texts()
     chosen, beside = None, Path(beside)
@@ -339,8 +341,8 @@ def read_contracts(
     )
     write(NBEST, read_windows(dataset, texts, settings, weights, device), output)
     kept = ("max_length", "step", "max_question_length", "windows_per_question", "n_best")
-    said = {name: settings[name] for name in (*kept, "max_answer_length", "bf16")}
-    write_text(beside / RECORD, json.dumps(said, indent=2, sort_keys=True) + "\n")
+    recorded = {name: settings[name] for name in (*kept, "max_answer_length", "bf16")}
+    write_text(beside / RECORD, json.dumps(recorded, indent=2, sort_keys=True) + "\n")
     return {"windows_read": len(dataset), "windows": len(dataset.windows)}
 
 
@@ -351,9 +353,9 @@ def read_windows(
     weights: str | Path,
     device: torch.device,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `NBEST` that the model in ``weights`` gives for the windows of ``dataset``."""
+    """Yield the rows of `NBEST` of the model in ``weights`` for the windows of ``dataset``."""
     return predict(
-        span_head.load(str(weights), device, trained=True),
+        loading.load_span_model(str(weights), device, trained=True),
         dataset,
         texts,
         Collator.of(dataset.tokenizer),

@@ -1,27 +1,27 @@
-"""What span extraction predicts: the n-best spans of each question."""
+"""The table of predicted spans."""
 
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Table
 
-# What the release writes where a question has the empty prediction and nothing else; its logits are 0.
+# Written by the release if a question has only the empty prediction; its logits are 0.
 NOTHING_ELSE = "empty"
 
 NBEST = Table(
     "predictions",
-    "The likeliest spans for each question, the empty prediction among them, one for each released text.",
+    "The most probable spans of each question and the empty prediction, one for each released text.",
     (
         Column("question_id", pa.string(), "the question"),
-        Column("rank", pa.int32(), "place by score, 0 first"),
+        Column("rank", pa.int32(), "rank by score, from 0"),
         Column(
             "released_text",
             pa.string(),
-            "the span as the released code writes it, often in whole words, white space as single blanks: "
-            "what paper mode scores; nothing for the empty prediction, and the word empty, without a slice, "
-            "where the question has nothing else",
+            "the span as the released code writes it, often whole words, with single blanks; scored in paper "
+            "mode; empty for the empty prediction, and the word empty, without a slice, if the question has "
+            "no other prediction",
         ),
         Column(
-            "text", pa.string(), "the contract from the span's first token to its last, as strict mode has it"
+            "text", pa.string(), "the contract from the span's first to its last token; scored in strict mode"
         ),
         Column("start", pa.int32(), "first character of the slice; -1 for the empty prediction"),
         Column("end", pa.int32(), "character after the slice; -1 for the empty prediction"),

@@ -1,14 +1,17 @@
-"""Questions over long documents, the input of span extraction: SQuAD 2.0 JSON and its tables.
+"""Contracts and questions: SQuAD 2.0 JSON, its tables, its word separators, and subsets of training
+contracts.
 
 A file holds ``{"version", "data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question",
-"is_impossible", "answers": [{"text", "answer_start"}]}]}]}]}``; here a document is one contract, whole, in
-one paragraph.  Positions are in characters (code points) of the contract's text.
+"is_impossible", "answers": [{"text", "answer_start"}]}]}]}]}``.  Here a document is one whole contract in one
+paragraph.  Positions are characters (code points) of the contract's text.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+import numpy as np
 import orjson
 import pyarrow as pa
 
@@ -31,10 +34,10 @@ QUESTIONS = Table(
 )
 ANSWERS = Table(
     "answers",
-    "The annotated spans, each checked to stand in its contract's text.",
+    "The annotated spans, checked against the contracts' texts.",
     (
         Column("question_id", pa.string(), "the question"),
-        Column("index", pa.int32(), "0-based place among the question's answers, in the release's order"),
+        Column("index", pa.int32(), "0-based index among the question's answers, in the release's order"),
         Column("text", pa.string(), "the span, equal to the contract's text from start to end"),
         Column("start", pa.int32(), "first character of the span in the contract's text"),
         Column("end", pa.int32(), "character after the last"),
@@ -43,7 +46,7 @@ ANSWERS = Table(
 )
 EXAMPLES = Table(
     "training_examples",
-    "What a model is trained on: one row an answer, and one for each question without an answer.",
+    "Training examples: one row for each answer, and one for each question without an answer.",
     (
         Column("example_id", pa.string(), "identifier in the release: the question's and a number"),
         Column("question_id", pa.string(), "the question"),
@@ -71,7 +74,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """A question and its answers; none where nothing in the contract answers it."""
+    """A question and its answers; none if the contract does not answer it."""
 
     question_id: str
     category: str
@@ -91,37 +94,37 @@ class Document:
 def read_squad(
     source: bytes | BinaryIO, where: str, category: Callable[[str, str], str]
 ) -> Iterator[Document]:
-    """Yield the contracts of a SQuAD 2.0 file, in the file's order, each checked.
+    """Yield the contracts of a SQuAD 2.0 file, in the file's order.
 
     ``where`` is the file's name for errors.  ``category`` maps (question id, contract id) to the label
-    category, and raises `BadInput` for an id that names none.
+    category and raises `BadInput` for an unknown one.
 
-    Raises `BadInput` for what is not SQuAD JSON, a contract that is empty, repeated or in more than one
-    paragraph, a repeated question id, an ``is_impossible`` that its answers contradict, and an answer that
-    does not stand where it says.
+    Raises `BadInput` for invalid SQuAD JSON, a contract that is empty, repeated or in more than one
+    paragraph, a repeated question id, an ``is_impossible`` that contradicts the answers, and an answer whose
+    text is not at its position.
     """
     content = source if isinstance(source, bytes) else source.read()
     try:
         entries = orjson.loads(content)["data"]
         entries.reverse()
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"not JSON ({error})", where=where, do="fetch the file again") from None
+        raise BadInput(f"not JSON ({error})", where=where, do="download the file again") from None
     except (KeyError, TypeError, AttributeError):
-        raise BadInput("has no list called data, so it is not SQuAD JSON", where=where) from None
+        raise BadInput("is not SQuAD JSON: the list data is missing", where=where) from None
     del content, source
     contract_ids: set[str] = set()
     question_ids: set[str] = set()
-    # Taken off the end, so that what is done with can be freed.
+    # Entries are removed from the end, so that processed contracts can be freed.
     while entries:
         document = _document(entries.pop(), where, category)
         if document.contract_id in contract_ids:
             place = f"{where}, contract {document.contract_id!r}"
-            raise BadInput("the contract appears twice", where=place, do="drop one of the two")
+            raise BadInput("the contract appears twice", where=place, do="remove one of the two")
         contract_ids.add(document.contract_id)
         for question in document.questions:
             if question.question_id in question_ids:
                 place = f"{where}, question {question.question_id!r}"
-                raise BadInput("the question id appears twice", where=place, do="drop one of the two")
+                raise BadInput("the question id appears twice", where=place, do="remove one of the two")
             question_ids.add(question.question_id)
         yield document
 
@@ -131,9 +134,7 @@ def _document(entry: Any, where: str, category: Callable[[str, str], str]) -> Do
     place = f"{where}, contract {contract_id!r}"
     paragraphs = _field(entry, "paragraphs", list, place)
     if len(paragraphs) != 1:
-        raise BadInput(
-            f"has {len(paragraphs)} paragraphs where there should be one", where=place, do="join its text"
-        )
+        raise BadInput(f"has {len(paragraphs)} paragraphs instead of one", where=place, do="join their texts")
     text = _field(paragraphs[0], "context", str, place)
     if not text.strip():
         raise BadInput("the contract has no text", where=place, do="restore its context")
@@ -145,9 +146,9 @@ def _document(entry: Any, where: str, category: Callable[[str, str], str]) -> Do
         impossible = asked.get("is_impossible", not answers)
         if impossible != (not answers):
             raise BadInput(
-                f"is_impossible is {str(impossible).lower()} and there are {len(answers)} answers",
+                f"is_impossible is {str(impossible).lower()}, but there are {len(answers)} answers",
                 where=at,
-                do="correct the one or the other",
+                do="correct one of the two",
             )
         wording = _field(asked, "question", str, at)
         questions.append(Question(question_id, category(question_id, contract_id), wording, answers))
@@ -157,12 +158,12 @@ def _document(entry: Any, where: str, category: Callable[[str, str], str]) -> Do
 def _answer(answer: Any, text: str, where: str) -> Answer:
     span, start = _field(answer, "text", str, where), _field(answer, "answer_start", int, where)
     if not span.strip():
-        raise BadInput(f"the answer at character {start} is empty", where=where, do="drop it")
+        raise BadInput(f"the answer at character {start} is empty", where=where, do="remove it")
     # A negative start would count from the end.
-    stands = text[max(start, 0) : max(start, 0) + len(span)]
-    if start < 0 or stands != span:
+    actual = text[max(start, 0) : max(start, 0) + len(span)]
+    if start < 0 or actual != span:
         raise BadInput(
-            f"the answer {_short(span)} does not start at character {start}, where {_short(stands)} stands",
+            f"the answer {_short(span)} is not at character {start}, where the text is {_short(actual)}",
             where=where,
             do="correct answer_start or the text",
         )
@@ -208,7 +209,7 @@ def answer_rows(document: Document) -> Iterator[Row]:
 
 
 def example_row(document: Document, example: Question, question_id: str) -> Row:
-    """Return the row of `EXAMPLES` for ``example``, a part of the question with that id.
+    """Return the row of `EXAMPLES` for ``example``, one training example of the question with that id.
 
     Raises `ValueError` for an example with more than one answer.
     """
@@ -223,3 +224,42 @@ def example_row(document: Document, example: Question, question_id: str) -> Row:
         "start": answer.start if answer else -1,
         "end": answer.end if answer else -1,
     }
+
+
+# Word separators of the released code.  Other white space, such as vertical tabs, does not separate words.
+PARTING = " \t\r\n\u202f"
+_PARTING = re.compile(f"[{PARTING}]+")
+
+
+def collapsed(text: str) -> str:
+    """Return ``text`` with a single blank for each run of separators, as the release joins words."""
+    return _PARTING.sub(" ", text)
+
+
+def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
+    """Return a random ``share`` of the contracts, at least one, to hold out for model selection.
+
+    CUAD's Section 4.1 mentions only "a small validation set", so the draw is our own.
+    """
+    return _drawn(contract_ids, share, seed=0)
+
+
+def held_out_contracts(splits: Mapping[str, str], share: float | str) -> frozenset[str]:
+    """Return the held-out contracts: those of the split ``share``, or that share of the training contracts.
+
+    ``splits`` maps contracts to splits; all splits but `test` are for training.
+    """
+    if isinstance(share, str):
+        return frozenset(name for name, split in splits.items() if split == share)
+    return held_out((name for name, split in splits.items() if split != "test"), share)
+
+
+def part(contract_ids: Iterable[str], percent: int, seed: int) -> frozenset[str]:
+    """Return ``percent`` per cent of the contracts, at least one (Section 4.2, Figure 6)."""
+    return _drawn(contract_ids, percent / 100, seed)
+
+
+def _drawn(contract_ids: Iterable[str], share: float, seed: int) -> frozenset[str]:
+    names = sorted(contract_ids)
+    count = max(1, round(len(names) * share))
+    return frozenset(np.random.default_rng(seed).permutation(names)[:count].tolist())

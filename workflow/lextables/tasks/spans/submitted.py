@@ -1,7 +1,7 @@
-"""Spans that a user has already, as the released prediction step writes them: ``nbest_predictions_.json``.
+"""Submitted n-best spans, in the form of the released prediction step: ``nbest_predictions_.json``.
 
-It has the text of a span and not where that stands, which is looked up in the contract: paper mode scores the
-texts as they are, strict mode the contract's own characters.
+The form has the text of a span but not its position, which is searched in the contract: paper mode scores the
+texts as they are, strict mode the contract's characters.
 """
 
 import math
@@ -9,74 +9,118 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
+from lextables.metrics.spans import Nbest, nbest_columns
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.nbest_json import released_nbest
-from lextables.tasks.spans.released_text import PARTING, collapsed
 from lextables.tasks.spans.schema import NBEST as PREDICTIONS
 from lextables.tasks.spans.schema import NOTHING_ELSE
-from lextables.tasks.submitted import File, Taken, number, parsed
+from lextables.tasks.spans.squad import PARTING, collapsed
+from lextables.tasks.submitted import File, Submitted, number, parsed
 
 __all__ = ["PREDICTIONS", "predictions"]
+FORM = 'write it as {"question id": [{"text": "…", "probability": 0.5}, …], …}'
 LOGITS = ("start_logit", "end_logit")
+MAX_WORD_INDEX = 2**31
+_POSITIONS = ("token_doc_start", "token_doc_end")
 _WORD = re.compile(f"[^{PARTING}]+")
 _SHOWN = 60
 
 
-def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Taken:
-    """Return a user's n-best spans as rows of `PREDICTIONS`; ``data`` are contracts and questions.
+def released_nbest(content: Any, where: str) -> Nbest:
+    """Return the n-best spans in the content of a released ``nbest_predictions_.json``.
 
-    Raises `BadInput`, naming the question, for one that the data set does not have, a test question without
-    a prediction or with more than any row of the task keeps, a text that stands twice or is not in the
-    contract, and whatever `released_nbest` refuses.  Questions of other splits are passed over.
+    {question id: [{text, probability, token_doc_start, token_doc_end, ...}, ...]}.  The positions are the
+    release's, in words of the contract, and only distinguish equal texts; they may be missing.  Raises
+    `BadInput`, naming the question, for anything else, and for a probability that is not a number from 0 to
+    1.
+    """
+    if not isinstance(content, Mapping):
+        what = f"is a {type(content).__name__}, not an object with question ids"
+        raise BadInput(what, where=where, do=FORM)
+    for question_id, entries in content.items():
+        place = f"{where}, question {question_id!r}"
+        if not isinstance(entries, list):
+            what = f"is a {type(entries).__name__}, not a list of predictions"
+            raise BadInput(what, where=place, do=FORM)
+        for rank, entry in enumerate(entries):
+            if fault := _fault(entry):
+                raise BadInput(fault, where=f"{place}, prediction {rank}", do=FORM)
+    return nbest_columns(content, "text", *_POSITIONS, where)
+
+
+def _fault(entry: Any) -> str:
+    """Return what is wrong with a released prediction; empty if nothing is."""
+    if not isinstance(entry, Mapping):
+        return f"is a {type(entry).__name__}, not an object with text and probability"
+    if not isinstance(entry.get("text"), str):
+        return "text is not a string"
+    probability = entry.get("probability")
+    # An integer in JSON may be larger than any float.
+    if not isinstance(probability, Real) or isinstance(probability, bool) or not 0 <= probability <= 1:
+        return f"the probability {probability!r} is not a number from 0 to 1"
+    positions = [entry.get(name) for name in _POSITIONS]
+    valid = all(type(position) is int and abs(position) < MAX_WORD_INDEX for position in positions)
+    if not valid and positions != [None, None]:
+        return f"{' and '.join(_POSITIONS)} are not two whole numbers"
+    return ""
+
+
+def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Submitted:
+    """Return submitted n-best spans as rows of `PREDICTIONS`; ``data`` are contracts and questions.
+
+    Questions of other splits are skipped.  Raises `BadInput`, naming the question, for an unknown question, a
+    test question without a prediction or with more than the task keeps, a text that is repeated or not in the
+    contract, and whatever `released_nbest` refuses.
     """
     contracts, questions = data
     content = parsed(file.text, file.name)
     released_nbest(content, file.name)
     known = {row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])}
-    asked = {question: row["contract_id"] for question, row in known.items() if row["split"] == "test"}
+    test = {question: row["contract_id"] for question, row in known.items() if row["split"] == "test"}
     if unknown := sorted(content.keys() - known.keys()):
-        what = f"there is no question {unknown[0]!r} in the data set"
+        what = f"the data set has no question {unknown[0]!r}"
         raise BadInput(what, where=file.name, do="correct its id")
-    if missing := sorted(asked.keys() - content.keys()):
+    if missing := sorted(test.keys() - content.keys()):
         raise BadInput(
-            f"no prediction for {len(missing)} of the {len(asked)} test questions, the first {missing[0]!r}",
+            f"no prediction for {len(missing)} of the {len(test)} test questions, the first {missing[0]!r}",
             where=file.name,
-            do="predict each of them, if only with the empty text",
+            do="predict each of them, with the empty text if there is no answer",
         )
-    wanted = set(asked.values())
+    wanted = set(test.values())
     texts = {
-        row["contract_id"]: Places(row["contract_id"], row["text"])
+        row["contract_id"]: Positions(row["contract_id"], row["text"])
         for row in read(contracts, ["contract_id", "text"])
         if row["contract_id"] in wanted
     }
     most = max(task["n_best"], (task["linear"] or {"n_best": 0})["n_best"])
     rows: list[Row] = []
-    for question in sorted(asked):
+    for question in sorted(test):
         where = f"{file.name}, question {question!r}"
-        rows += _rows(question, content[question], texts[asked[question]], most, where)
-    return Taken(rows, sum(len(content[question]) for question in content.keys() - asked.keys()))
+        rows += _rows(question, content[question], texts[test[question]], most, where)
+    return Submitted(rows, sum(len(content[question]) for question in content.keys() - test.keys()))
 
 
 def _rows(
-    question: str, entries: Sequence[Mapping[str, Any]], contract: "Places", most: int, where: str
+    question: str, entries: Sequence[Mapping[str, Any]], contract: "Positions", most: int, where: str
 ) -> Iterator[Row]:
-    spans = [entry["text"] for entry in entries]
+    texts = [entry["text"] for entry in entries]
     if not entries:
-        raise BadInput("has no prediction", where=where, do="predict it, if only with the empty text")
-    if (count := sum(map(bool, spans))) > most:
-        what = f"has {count} spans where {most} are kept"
-        raise BadInput(what, where=where, do=f"give the likeliest {most}")
+        do = "predict it, with the empty text if there is no answer"
+        raise BadInput("has no prediction", where=where, do=do)
+    if (count := sum(map(bool, texts))) > most:
+        what = f"has {count} spans, more than the {most} that are kept"
+        raise BadInput(what, where=where, do=f"give the {most} with the highest probabilities")
     for rank, entry in enumerate(entries):
         place, text = f"{where}, prediction {rank}", entry["text"]
-        if text in spans[:rank]:
-            what = f"the text {_short(text)} stands twice"
-            raise BadInput(what, where=place, do="give each text once, with the likeliest's probability")
-        nothing = not text or (text == NOTHING_ELSE and not {*spans} - {NOTHING_ELSE, ""})
-        start, end = (-1, -1) if nothing else contract.find(text, entry.get("token_doc_start"), place)
+        if text in texts[:rank]:
+            what = f"the text {_short(text)} appears twice"
+            raise BadInput(what, where=place, do="give each text once, with its highest probability")
+        nothing = not text or (text == NOTHING_ELSE and not {*texts} - {NOTHING_ELSE, ""})
+        start, end = (-1, -1) if nothing else contract.find(text, entry.get(_POSITIONS[0]), place)
         yield {
             "question_id": question,
             "rank": rank,
@@ -88,33 +132,33 @@ def _rows(
         } | {name: number(entry[name], name, place) if name in entry else math.nan for name in LOGITS}
 
 
-class Places:
-    """Where texts stand in a contract, whatever white space parts their words."""
+class Positions:
+    """Positions of texts in a contract, ignoring differences in white space between words."""
 
     def __init__(self, contract_id: str, text: str) -> None:
         self.contract_id, self.text = contract_id, text
         words = [(match.start(), match[0]) for match in _WORD.finditer(text)]
         self._starts = [start for start, _ in words]
         self._joined = " ".join(word for _, word in words)
-        # Where each word starts when single blanks part them.
+        # The start of each word in the joined text.
         self._from = list(accumulate((len(word) + 1 for _, word in words[:-1]), initial=0))
 
     def find(self, span: str, word: int | None, where: str) -> tuple[int, int]:
-        """Return the characters [start, end) of a span: its first place from ``word`` on, or of all.
+        """Return the characters [start, end) of a span: its first occurrence from ``word`` on, or of all.
 
-        Raises `BadInput` for one that is nowhere in the contract.
+        Raises `BadInput` for a span that does not occur in the contract.
         """
-        sought = collapsed(span).strip(" ")
+        wanted = collapsed(span).strip(" ")
         near = self._from[word] if word is not None and 0 <= word < len(self._from) else 0
-        at = self._joined.find(sought, near)
-        at = at if at >= 0 else self._joined.find(sought)
-        if at < 0 or not sought:
-            what = f"the text {_short(span)} does not stand in the contract {self.contract_id!r}"
-            raise BadInput(what, where=where, do="give spans as the contract has them")
-        return self._place(at), self._place(at + len(sought) - 1) + 1
+        at = self._joined.find(wanted, near)
+        at = at if at >= 0 else self._joined.find(wanted)
+        if at < 0 or not wanted:
+            what = f"the text {_short(span)} is not in the contract {self.contract_id!r}"
+            raise BadInput(what, where=where, do="copy spans from the contract's text")
+        return self._original(at), self._original(at + len(wanted) - 1) + 1
 
-    def _place(self, at: int) -> int:
-        """Where in the contract a character is that is no blank."""
+    def _original(self, at: int) -> int:
+        """Return the position in the contract of a character of the joined text that is not a blank."""
         word = bisect_right(self._from, at) - 1
         return self._starts[word] + at - self._from[word]
 

@@ -1,7 +1,7 @@
-"""The tokens of a contract, the words that they are of, and the tokens that an answer is labelled with.
+"""The tokens and words of a contract, and the tokens of answers.
 
-A contract is parted into words at white space, and each word is tokenised by itself: so does the released
-CUAD code (train.py), which calls transformers 4's squad_convert_examples_to_features.
+As in the released CUAD code (train.py, which calls transformers 4's squad_convert_examples_to_features), a
+contract is split into words at white space and each word is tokenised separately.
 """
 
 import itertools
@@ -13,14 +13,14 @@ import tokenizers
 from transformers import PreTrainedTokenizerBase
 
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.released_text import PARTING
+from lextables.tasks.spans.squad import PARTING
 
 MAX_CHARACTERS = 5_000_000
-# What parts words in transformers 4's SquadExample; other Unicode spaces stay inside a word.
+# Words of transformers 4's SquadExample; other Unicode spaces are part of a word.
 _WORD = re.compile(f"[^{PARTING}]+")
-# Begins a word in SentencePiece's vocabularies.
+# Start of a word in SentencePiece's vocabularies.
 _MARK = "\u2581"
-# Words tokenised in one call: bounds the memory that offsets take as Python objects.
+# Words tokenised in one call, to bound the memory for offsets as Python objects.
 _WORDS_A_CALL = 20_000
 
 
@@ -28,8 +28,8 @@ _WORDS_A_CALL = 20_000
 class Tokens:
     """The tokens of one contract: int32 arrays of one length.
 
-    ``starts`` and ``ends`` are characters of the contract's text, half-open, without white space at the
-    edges.  A token with no character of its own has equal ones.
+    ``starts`` and ``ends`` are characters of the contract's text, half-open, without surrounding white space;
+    they are equal for a token without characters.
     """
 
     ids: np.ndarray
@@ -42,10 +42,10 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one contract: int64 arrays of one length, but for ``token_from``.
+    """The words of one contract as int64 arrays.
 
-    ``starts`` and ``ends`` are characters of the contract's text, half-open.  The tokens of word k are those
-    from ``token_from[k]`` to ``token_from[k + 1]``, that one left out; a word may have none.
+    ``starts`` and ``ends`` are characters of the contract's text, half-open.  Word k has the tokens
+    ``token_from[k]`` to ``token_from[k + 1]`` (exclusive); it may have none.
     """
 
     starts: np.ndarray
@@ -54,11 +54,11 @@ class Words:
 
     @classmethod
     def of(cls, text: str, tokens: Tokens) -> "Words":
-        """The words of the contract ``text``, of which ``tokens`` are the tokens."""
+        """Return the words of the contract ``text`` with these ``tokens``."""
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         within = ~np.isin(codes, [ord(each) for each in PARTING])
         edges = np.flatnonzero(np.diff(within, prepend=False, append=False))
-        # White space stands between two words, so that no token of one begins where another word does.
+        # Words are separated by white space, so a token starts in one word only.
         token_from = np.searchsorted(tokens.starts, edges[::2])
         return cls(edges[::2], edges[1::2], np.append(token_from, len(tokens)))
 
@@ -68,7 +68,7 @@ class Words:
     def of_characters(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and the last word of the characters [start, end).
 
-        White space counts to the word before it, as in the released conversion; -1 where there is none.
+        White space belongs to the word before it, as in the released conversion; -1 if there is none.
         """
         first, last = np.searchsorted(self.starts, (start, end - 1), side="right") - 1
         return int(first), int(last)
@@ -78,8 +78,8 @@ class Words:
 class Layout:
     """The special tokens around a question and a contract, and the segment of each part.
 
-    A sequence is prefix, question, middle, contract, suffix.  Each ``*_types`` is as long as its part;
-    ``question_type`` and ``contract_type`` hold for every token of theirs.
+    A sequence is prefix, question, middle, contract, suffix.  Each ``*_types`` has the length of its part;
+    ``question_type`` and ``contract_type`` are those of all tokens.
     """
 
     prefix: tuple[int, ...]
@@ -93,15 +93,15 @@ class Layout:
 
     @property
     def special(self) -> int:
-        """How many special tokens a sequence holds."""
+        """The number of special tokens in a sequence."""
         return len(self.prefix) + len(self.middle) + len(self.suffix)
 
 
 def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
-    """Return where ``tokenizer`` puts special tokens around a pair, read off a pair that it encodes.
+    """Return the special tokens that ``tokenizer`` puts around a pair, found by encoding one.
 
-    Raises `BadInput` for a tokenizer without offsets (a slow one), and for one whose sequences do not
-    begin with its classification token: position 0 stands for "no answer".
+    Raises `BadInput` for a tokenizer without offsets (a slow one), and if sequences do not begin with the
+    classification token: position 0 means "no answer".
     """
     pair = backend(tokenizer).encode("a", "b")
     parts = [
@@ -109,14 +109,14 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
         for part, special in zip(pair.sequence_ids, pair.special_tokens_mask, strict=True)
     ]
     if {0, 1} - set(parts):
-        raise unfit(tokenizer, "encodes the letters a and b as a pair without a token for each")
+        raise unfit(tokenizer, "has no token for one of the letters a and b")
     first, last = parts.index(0), len(parts) - 1 - parts[::-1].index(1)
     after_question = len(parts) - parts[::-1].index(0)
     contract = parts.index(1)
     if not first or pair.ids[0] != tokenizer.cls_token_id:
-        raise unfit(tokenizer, "does not begin a sequence with its classification token")
+        raise unfit(tokenizer, "does not begin sequences with its classification token")
     if contract < after_question:
-        raise unfit(tokenizer, "does not put the first text of a pair before the second")
+        raise unfit(tokenizer, "puts the second text of a pair before the first")
     ids, types = tuple(pair.ids), tuple(pair.type_ids)
     return Layout(
         prefix=ids[:first],
@@ -130,52 +130,54 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
     )
 
 
-def tokenise(
-    tokenizer: PreTrainedTokenizerBase, text: str, where: str, *, leading_space: bool = True
-) -> Tokens:
+def tokenise(tokenizer: PreTrainedTokenizerBase, text: str, where: str) -> Tokens:
     """Return the tokens of a contract with their characters in ``text``, without special tokens.
 
-    Words are parted at blanks, tabs, line ends and U+202F and tokenised one by one, as transformers 4's
-    SquadExample has it: how many of these stand between two words, or which, changes no token.
-    ``leading_space`` is as in `WindowSettings`.  Raises `BadInput`, which names ``where``, for a text
-    with no token or with more than 5,000,000 characters.
+    Words are separated by blanks, tabs, line ends and U+202F and tokenised separately (transformers 4's
+    SquadExample); the number and kind of separators do not matter.  Raises `BadInput`, with ``where``, for a
+    text without tokens or with more than 5,000,000 characters.
     """
     if len(text) > MAX_CHARACTERS:
         raise BadInput(
-            f"the contract has {len(text):,} characters and more than {MAX_CHARACTERS:,} are not read",
+            f"the contract has {len(text):,} characters, more than the maximum of {MAX_CHARACTERS:,}",
             where=where,
             do="split it or leave it out",
         )
-    space = " " if leading_space else ""
     words = _WORD.finditer(text)
     parts = []
-    while some := list(itertools.islice(words, _WORDS_A_CALL)):
-        # A word gives the same tokens wherever it stands, so each is tokenised once.
-        distinct = {word: at for at, word in enumerate(dict.fromkeys(word.group() for word in some))}
-        spaced = [_spaced(word, space) for word in distinct]
-        found = _encode(tokenizer, spaced)
-        ids, of_word = np.array(found.ids, dtype=np.int64), np.array(found.word_ids, dtype=np.int64)
-        # The space in front is no character of the text.
-        added = np.array([len(one) - len(word) for one, word in zip(spaced, distinct, strict=True)])
-        within = np.array(found.offsets, dtype=np.int64).reshape(-1, 2) - added[of_word][:, None]
+    while batch := list(itertools.islice(words, _WORDS_A_CALL)):
+        # A word has the same tokens everywhere, so each distinct word is tokenised once.
+        distinct = {word: at for at, word in enumerate(dict.fromkeys(word.group() for word in batch))}
+        spaced = [_spaced(word) for word in distinct]
+        encoded = _encode(tokenizer, spaced)
+        ids, of_word = np.array(encoded.ids, dtype=np.int64), np.array(encoded.word_ids, dtype=np.int64)
+        # The added space is not a character of the text.
+        added = np.array(
+            [len(with_space) - len(word) for with_space, word in zip(spaced, distinct, strict=True)]
+        )
+        within = np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2) - added[of_word][:, None]
         within = np.maximum(within, 0)
         sizes = np.bincount(of_word, minlength=len(distinct))
-        which = np.array([distinct[word.group()] for word in some])
+        which = np.array([distinct[word.group()] for word in batch])
         taken = _ranges((np.cumsum(sizes) - sizes)[which], sizes[which])
-        at = np.repeat([word.start() for word in some], sizes[which])
+        at = np.repeat([word.start() for word in batch], sizes[which])
         parts.append((ids[taken], at + within[taken, 0], at + within[taken, 1]))
     if not sum(len(ids) for ids, _, _ in parts):
         raise BadInput("the contract is empty", where=where, do="give its text or leave it out")
     return Tokens(*(np.concatenate(column).astype(np.int32) for column in zip(*parts, strict=True)))
 
 
-def _spaced(word: str, space: str) -> str:
-    """Return a word with the space before it, which RoBERTa's slow tokenizer leaves out before U+00A0."""
-    return word if word[:1].isspace() else space + word
+def _spaced(word: str) -> str:
+    """Return a word with a space before it, as the released conversion does for RoBERTa.
+
+    RoBERTa's slow tokenizer omits it before U+00A0.  The release adds no space for DeBERTa, whose words then
+    lack the marker of a word's start; for WordPiece and SentencePiece it makes no difference.
+    """
+    return word if word[:1].isspace() else f" {word}"
 
 
 def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The integers of range(start, start + size) for each pair, one after the other."""
+    """Return range(start, start + size) of all pairs, concatenated."""
     before = np.cumsum(sizes) - sizes
     return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
 
@@ -187,19 +189,17 @@ def answer_tokens(
     words: Words,
     start: int,
     end: int,
-    *,
-    leading_space: bool = True,
 ) -> tuple[int, int] | None:
-    """Return the first and the last token that an answer, characters [start, end), is labelled with.
+    """Return the first and the last token of the label of an answer, characters [start, end).
 
-    They are those of all words that the answer touches, narrowed to the first tokens among them that are
-    those of the answer by itself.  So the released conversion has it (squad_convert_example_to_features and
-    _improve_answer_span).  The answer by itself begins without a space, which makes its first token another
-    one to RoBERTa, so that there nearly every label is of whole words, marks and brackets too.
+    These are the tokens of all words that the answer touches; if the tokens of the answer alone occur among
+    them, their first occurrence (squad_convert_example_to_features and _improve_answer_span in the released
+    conversion).  The answer alone begins without a space, which changes its first token with RoBERTa, so that
+    there nearly all labels are whole words, including punctuation.
 
-    None where the release makes no training example of an answer, since with white space collapsed it does
-    not stand in its words: if it holds white space of another kind than what parts words, such as U+00A0.
-    The last token is before the first where the words have no token.
+    Returns None if the release creates no training example of an answer because it is not in its words with
+    white space collapsed: if it contains white space that does not separate words, such as U+00A0.  The last
+    token is before the first if the words have no token.
     """
     first, last = words.of_characters(start, end)
     answer = text[start:end]
@@ -210,9 +210,8 @@ def answer_tokens(
     encoded = _encode(tokenizer, answer)
     alone, here = encoded.ids, tokens.ids[low:high].tolist()
     if tokenizer.unk_token_id in alone:
-        # Unknown characters share an id, and are compared as they are.
-        space = " " if leading_space else ""
-        alone, here = encoded.tokens, _encode(tokenizer, [_spaced(word, space) for word in within]).tokens
+        # Unknown characters share an id, so their text is compared.
+        alone, here = encoded.tokens, _encode(tokenizer, [_spaced(word) for word in within]).tokens
     for at in range(len(here) - len(alone) + 1):
         if alone and here[at] == alone[0] and here[at : at + len(alone)] == alone:
             return low + at, low + at + len(alone) - 1
@@ -227,7 +226,7 @@ def question_ids(tokenizer: PreTrainedTokenizerBase, question: str, max_length: 
 
 @dataclass(frozen=True)
 class _Encoded:
-    """The tokens of a text, or of words: lists of one length; offsets are in the text or in the word."""
+    """The tokens of a text or of words, as lists; offsets are in the text or in the word."""
 
     ids: list[int]
     tokens: list[str]
@@ -236,7 +235,7 @@ class _Encoded:
 
 
 def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encoded:
-    """The tokens of a text, or of words each by itself, as the slow tokenizer of transformers 4 has them."""
+    """Return the tokens of a text, or of separate words, as the slow tokenizer of transformers 4."""
     fast = backend(tokenizer)
     encoded = fast.encode(text, is_pretokenized=isinstance(text, list), add_special_tokens=False)
     found = _Encoded(encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids)
@@ -244,10 +243,10 @@ def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encod
 
 
 def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _Encoded:
-    """The tokens with a comma that ends one behind a digit made a token of its own.
+    """Return the tokens with a comma after a digit as a separate token.
 
-    ALBERT's slow tokenizer does so, after BERT, and encodes what stands before the comma anew; the fast one
-    does not.
+    ALBERT's slow tokenizer, like BERT's, separates it and encodes the text before the comma again; the fast
+    one does not.
     """
     apart = _Encoded([], [], [], [])
     rows = zip(found.ids, found.tokens, found.offsets, found.word_ids, strict=True)
@@ -259,7 +258,7 @@ def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _
                 pieces = [pieces[0][1:], *pieces[1:]] if len(pieces[0]) > 1 else pieces[1:]
             pieces = [*pieces, ","]
             ids = tokenizer.convert_tokens_to_ids(pieces)
-        # From behind: what is in front may stand for a space as well.
+        # From the end: the first piece may include a space.
         sizes = [len(piece.replace(_MARK, "")) for piece in pieces[1:]]
         cuts = [start, *(max(start, end - sum(sizes[at:])) for at in range(len(sizes))), end]
         apart.ids.extend(ids)
@@ -270,12 +269,12 @@ def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _
 
 
 def backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
-    """Return the fast tokenizer inside, set to neither cut nor pad (transformers sets both at each call).
+    """Return the fast tokenizer inside, without truncation and padding (transformers sets them at each call).
 
-    Raises `BadInput` for a tokenizer without one.
+    Raises `BadInput` for a slow tokenizer.
     """
     if not tokenizer.is_fast:
-        raise unfit(tokenizer, "does not say which characters a token stands for")
+        raise unfit(tokenizer, "does not report the characters of a token")
     fast = tokenizer.backend_tokenizer
     fast.no_truncation()
     fast.no_padding()
@@ -283,7 +282,7 @@ def backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
 
 
 def unfit(tokenizer: PreTrainedTokenizerBase, what: str) -> BadInput:
-    """Return the error that a tokenizer cannot serve, and why."""
+    """Return the error for a tokenizer that cannot be used."""
     name = type(tokenizer).__name__
     return BadInput(
         f"the tokenizer {what}", where=name, do="use a fast tokenizer of BERT's or RoBERTa's kind"

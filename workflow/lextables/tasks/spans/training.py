@@ -1,4 +1,4 @@
-"""Training a span-extraction model: the windows, and the released CUAD code's ways (train.py, run.sh)."""
+"""Training of span-extraction models as in the released CUAD code (train.py, run.sh)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,16 +9,14 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel, TrainingArguments
 
-from lextables.models import checkpoints, span_head
+from lextables.models import checkpoints, loading
 from lextables.models.checkpoints import arguments, work_folder
 from lextables.models.in_parts import InParts
-from lextables.models.loading import save
-from lextables.models.tokenizer import load_tokenizer
+from lextables.models.loading import load_tokenizer, save
 from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.features import question_texts, window_settings
-from lextables.tasks.spans.shares import held_out_contracts, part
+from lextables.tasks.spans.squad import held_out_contracts, part
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
@@ -26,6 +24,8 @@ from lextables.tasks.spans.windows import (
     balanced,
     empty_weight,
     open_windows,
+    question_texts,
+    window_settings,
 )
 
 Settings = Mapping[str, Any]
@@ -39,11 +39,10 @@ def contract_splits(contracts: str | Path) -> dict[str, str]:
 def training_rows(
     windows: Windows, splits: Mapping[str, str], settings: Settings, seed: int, search: bool
 ) -> tuple[np.ndarray, float | None]:
-    """Return the indices of the windows to train on, and the weight of an empty one (None: as any other).
+    """Return the indices of the training windows, and the weight of windows without an answer (None: 1).
 
-    A search leaves the held-out contracts out.  Below 100 per cent, only so many of the contracts stay.
-    Balanced by a seeded sample of the empty windows, as the released code does, or by their weight, as
-    Section 4.1 says.
+    A search leaves out the held-out contracts; below 100 per cent, a random share of the contracts is used.
+    Empty windows are balanced by a random sample, as in the released code, or by their weight (Section 4.1).
     """
     contracts = set(windows.contracts)
     if search:
@@ -55,7 +54,7 @@ def training_rows(
     starts, ends = windows.start_positions[rows], windows.end_positions[rows]
     if not starts.any():
         raise BadInput(
-            f"none of the {len(rows)} windows of {len(contracts)} contracts holds an answer",
+            f"none of the {len(rows)} windows of {len(contracts)} contracts has an answer",
             where="training windows",
             do="train on a larger share of the contracts",
         )
@@ -79,8 +78,8 @@ def train(
 ) -> dict[str, Any]:
     """Fine-tune with these settings and save the model to ``output``; return what `run.json` records.
 
-    ``windows_folder`` holds the training windows, of which a ``search`` leaves the held-out contracts' out.
-    ``identity`` is what makes a checkpoint this run's own (data, code, libraries, device).
+    ``windows_folder`` has the training windows; a ``search`` leaves out those of the held-out contracts.
+    ``identity`` (data, code, libraries, device) identifies the checkpoints that may be reused.
     """
     folder = weights_folder(settings)
     tokenizer = load_tokenizer(folder)
@@ -95,41 +94,30 @@ def train(
     )
     if record := checkpoints.finished(work, output):
         return record
-    model = span_head.load(folder, device, seed)
-    resumed = finetune(
-        model,
-        dataset,
-        Collator.of(tokenizer),
-        learning_rate=settings["learning_rate"],
-        epochs=settings["epochs"],
-        batch_size=settings["batch_size"],
-        accumulation=settings["accumulation"],
-        max_updates=settings["max_updates"],
-        empty_weight=weight,
-        bf16=settings["bf16"],
-        save_every=settings["save_every"],
-        seed=seed,
-        work=work,
-    )
+    model = loading.load_span_model(folder, device, seed)
+    names = "learning_rate epochs batch_size accumulation max_updates bf16 save_every".split()
+    options = {name: settings[name] for name in names}
+    collator = Collator.of(tokenizer)
+    resumed = finetune(model, dataset, collator, **options, empty_weight=weight, seed=seed, work=work)
     save(model, tokenizer, output)
-    held = int((windows.start_positions[rows] > 0).sum())
+    answered = int((windows.start_positions[rows] > 0).sum())
     return {
         "trial": {name: settings[name] for name in ("learning_rate", "epochs")},
         "updates": updates(len(rows), settings["batch_size"], settings["epochs"], settings["max_updates"]),
-        "training_windows": {"with an answer": held, "without": len(rows) - held},
+        "training_windows": {"with an answer": answered, "without": len(rows) - answered},
         "resumed_from_update": resumed,
         "work": work.name,
     }
 
 
 def updates(windows: int, batch_size: int, epochs: float, most: int | None = None) -> int:
-    """Return how many updates ``epochs`` passes over ``windows`` take, ``most`` at most; never 0."""
+    """Return the number of updates of ``epochs`` passes over ``windows``: at least 1, at most ``most``."""
     planned = max(1, round(-(-windows // batch_size) * epochs))
     return min(planned, most) if most else planned
 
 
 class _SpanTrainer(InParts):
-    """A trainer whose loss weighs a window without an answer by ``empty_weight``."""
+    """A trainer whose loss weights windows without an answer by ``empty_weight``."""
 
     def __init__(self, *args: Any, answered: np.ndarray, empty_weight: float, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -139,10 +127,10 @@ class _SpanTrainer(InParts):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the mean over windows of weight x half the cross-entropy of start and end.
 
-        Weights are divided by their mean over the data, not over the batch: a batch without an answer
-        must not count as much as one with answers.  Padding is no place for an answer, so that a window's
-        loss does not depend on the windows beside it; the released code, which pads to full length, lets
-        padding share in the softmax.
+        Weights are divided by their mean over the data, not over the batch: a batch without answers must
+        have less influence than one with answers.  Padding is masked, so that a window's loss does not depend
+        on the other windows of its batch; the released code, which pads to full length, includes padding in
+        the softmax.
         """
         starts, ends = inputs.pop("start_positions"), inputs.pop("end_positions")
         outputs = model(**inputs)
@@ -170,23 +158,20 @@ def finetune(
     save_every: int,
     bf16: bool = False,
     max_updates: int | None = None,
-    weight_decay: float = 0.0,
-    warmup: int = 0,
     empty_weight: float | None = None,
     accumulation: int = 1,
 ) -> int:
-    """Fine-tune in place on the windows of ``dataset``, on the device that the model is on.
+    """Fine-tune in place on the windows of ``dataset``, on the model's device.
 
-    The defaults are the released ones: AdamW (epsilon 1e-8), no weight decay, gradients cut at norm 1,
-    no warm-up, a rate that falls linearly to 0 at the last update.  There are `updates` of them.  Give
-    the balanced sample of windows (`windows.balanced`, the released code's way) or all of them with
-    ``empty_weight`` (`windows.empty_weight`, the way of the paper's text, Section 4.1).  A batch of
-    ``batch_size`` windows goes through the model in ``accumulation`` parts, which saves memory, and in more
-    where memory runs out.
+    As in the released code: AdamW (epsilon 1e-8), no weight decay, gradients clipped at
+    norm 1, no warm-up, a learning rate that decreases linearly to 0 over `updates`.  Windows are the balanced
+    sample (`windows.balanced`, as in the released code), or all with ``empty_weight``
+    (`windows.empty_weight`, as in the paper's Section 4.1).  A batch of ``batch_size`` windows is processed
+    in ``accumulation`` parts to save memory, and in more parts if memory runs out.
 
-    Checkpoints go to ``work`` every ``save_every`` updates; a run that finds one there goes on from it,
-    to the weights that an unbroken run would have had.  Returns the update that it went on from (0 for
-    a fresh start).  Raises `ValueError` when ``accumulation`` does not divide ``batch_size``.
+    Checkpoints are written to ``work`` every ``save_every`` updates; a run that finds one there resumes and
+    ends with the weights of an uninterrupted run.  Returns the update from which it resumed (0 for a fresh
+    start).  Raises `ValueError` if ``accumulation`` does not divide ``batch_size``.
     """
     if batch_size % accumulation:
         raise ValueError(f"accumulation = {accumulation} does not divide batch_size = {batch_size}")
@@ -195,11 +180,10 @@ def finetune(
         **arguments(work, last, seed=seed, save_every=save_every, device=model.device, bf16=bf16),
         per_device_train_batch_size=batch_size,
         learning_rate=learning_rate,
-        weight_decay=weight_decay,
+        weight_decay=0.0,
         adam_epsilon=1e-8,
         max_grad_norm=1.0,
         lr_scheduler_type="linear",
-        warmup_steps=warmup,
         logging_steps=max(1, last // 20),
         disable_tqdm=False,
         remove_unused_columns=False,

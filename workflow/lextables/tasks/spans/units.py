@@ -1,15 +1,25 @@
-"""The units of a contract: its sentences, list items and lines, as a lawyer would mark them.
+"""The units of a contract (sentences, list items and lines), their vectors, and their scores.
 
-Answers of CUAD are mostly one sentence or the part of a list that carries it, so nineteen of twenty answers
-of its longer categories are nearly a unit of these, or a few of them together.
+Answers of CUAD are mostly one sentence or one part of a list: 19 of 20 answers of its longer categories are
+nearly one unit or a few adjacent ones.  Linear models score whether a unit answers a category.  Features of a
+unit are its words and word pairs, the words of neighbouring units (weighted down with distance), its position
+and its length; or the sentence vectors of the unit and its neighbours; or both.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+from scipy.sparse import csr_matrix, hstack
+from sklearn.preprocessing import normalize
+
+from lextables.models.linear import Linear, Vocabulary, fit_dense, fit_many, vocabulary
+from lextables.pipeline.dataset import Column, Row, Table, read, write
+from lextables.pipeline.errors import BadInput
 
 Span = tuple[int, int]
 
@@ -17,8 +27,8 @@ _ABBREVIATIONS = (
     "Inc Ltd Co Corp No Nos Sec Art Mr Ms Mrs Dr St Jr Sr vs v e.g i.e etc al L.L.C L.P U.S N.A S.A B.V "
     "Exh approx Ste Ave Blvd Fla Del Cal Messrs Para para cf p.m a.m P.O Ph.D D.C"
 ).split()
-# A full stop that ends no sentence: after an abbreviation, an initial, or the number of a section.
-_GOES_ON = re.compile(
+# A full stop that does not end a sentence: after an abbreviation, an initial or a section number.
+_NO_SENTENCE_END = re.compile(
     rf"(?:\b(?:{'|'.join(map(re.escape, _ABBREVIATIONS))})|\b[A-Z]"
     r"|(?:^|\s)\(?(?:\d{1,2}|[ivxIVX]{1,4})(?:\.\d{1,2}){0,3})\.$"
 )
@@ -32,28 +42,28 @@ _BREAK = re.compile(
 
 
 def units(text: str) -> list[Span]:
-    """Return where each unit of ``text`` starts and ends, in order, without white space around it.
+    """Return the start and end of each unit of ``text``, in order, without surrounding white space.
 
-    A colon or a semicolon ends a unit where its line ends too, and a blank line ends none that goes on in
-    lower case: there a page turns.  What is between units is white space.
+    A colon or semicolon ends a unit only at the end of a line.  A blank line does not end a unit that
+    continues in lower case (a page break).  Only white space is between units.
     """
-    found, start = [], 0
+    spans, start = [], 0
     for match in _BREAK.finditer(text):
         end = match.end("stop") if match["stop"] else match.start()
         if end > start and not _runs_on(text, start, match):
-            found.append((start, end))
+            spans.append((start, end))
             start = match.end()
-    found.append((start, len(text)))
-    return [span for span in (_stripped(text, *span) for span in found) if span[0] < span[1]]
+    spans.append((start, len(text)))
+    return [span for span in (_stripped(text, *span) for span in spans) if span[0] < span[1]]
 
 
 def _runs_on(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether the unit that starts at ``start`` goes on after this break."""
+    """Whether the unit that starts at ``start`` continues after this break."""
     if stop := match["stop"]:
         if stop[0] in ";:":
             return "\n" not in match["space"]
         end = match.end("stop")
-        return stop == "." and bool(_GOES_ON.search(text[max(start, end - _LONGEST_TAIL) : end]))
+        return stop == "." and bool(_NO_SENTENCE_END.search(text[max(start, end - _LONGEST_TAIL) : end]))
     last, following = text[match.start() - 1], text[match.end() : match.end() + 1]
     return bool(match["blank"]) and following.islower() and (last.isalnum() or last == ",")
 
@@ -65,9 +75,9 @@ def _stripped(text: str, start: int, end: int) -> Span:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of some contracts: `contract`, `start` and `end`, int64 (units,), by contract and place.
+    """The units of several contracts: `contract`, `start` and `end`, int64 (units,), in order.
 
-    ``bounds`` int64 (contracts + 1,) says where each contract's units begin.
+    ``bounds``, int64 (contracts + 1,), are the first units of the contracts.
     """
 
     texts: tuple[str, ...]
@@ -87,9 +97,193 @@ class Units:
 
 
 def units_of(texts: Sequence[str]) -> Units:
-    """Return the units of contracts; one without a word has none."""
+    """Return the units of contracts; a contract without words has none."""
     each = [units(text) for text in texts]
     sizes = np.array([len(spans) for spans in each], dtype=np.int64)
     spans = np.array(list(chain.from_iterable(each)), dtype=np.int64).reshape(-1, 2)
     contract = np.repeat(np.arange(len(texts)), sizes)
     return Units(tuple(texts), contract, spans[:, 0], spans[:, 1], np.concatenate([[0], np.cumsum(sizes)]))
+
+
+VECTORS = Table(
+    "vectors",
+    "Sentence vectors of the units of each contract.",
+    (
+        Column("contract_id", pa.string(), "the contract"),
+        Column("units", pa.int32(), "its number of units"),
+        Column("vectors", pa.large_binary(), "float16 (units, dimensions), row by row, units in order"),
+    ),
+    key=("contract_id",),
+)
+
+
+def write_vectors(
+    contracts: Path, encode: Callable[[Sequence[str]], np.ndarray], output: str | Path
+) -> dict[str, int]:
+    """Write the `VECTORS` of the table ``contracts`` and return counts.
+
+    ``encode`` returns float32 (texts, dimensions).
+    """
+    texts = {row["contract_id"]: row["text"] for row in read(contracts, ["contract_id", "text"])}
+    names = sorted(texts)
+    units = units_of([texts[name] for name in names])
+    words = units.words()
+    vectors = encode(words).astype(np.float16)
+
+    def rows() -> Iterable[Row]:
+        for at, name in enumerate(names):
+            own = vectors[units.of(at)]
+            yield {"contract_id": name, "units": len(own), "vectors": own.tobytes()}
+
+    write(VECTORS, rows(), output)
+    return {"contracts": len(names), "units": len(words), "dimensions": vectors.shape[1]}
+
+
+def read_vectors(path: str | Path, names: Sequence[str]) -> np.ndarray:
+    """Return the vectors of all units, float32 (units, dimensions), in the order of ``names``.
+
+    Raises `BadInput` for a contract without vectors.
+    """
+    asked = set(names)
+    rows = {row["contract_id"]: row for row in read(path) if row["contract_id"] in asked}
+    if missing := sorted(asked - rows.keys()):
+        raise BadInput(f"the contract {missing[0]!r} has no vectors", where=str(path), do="encode them again")
+    units = sum(rows[name]["units"] for name in names)
+    flat = np.frombuffer(b"".join(rows[name]["vectors"] for name in names), dtype=np.float16)
+    return flat.reshape(units, -1).astype(np.float32) if units else np.zeros((0, 0), dtype=np.float32)
+
+
+# Weights of the units 1, 2, ... places before and after, and of each group of features.
+BEFORE, AFTER = (1.0, 0.7, 0.5, 0.3), (1.0, 0.7, 0.5)
+BEFORE_WEIGHT, AFTER_WEIGHT, PLACE_WEIGHT = 0.5, 0.4, 0.3
+# Number of bins: first character (log), length (log), and position in the contract.
+STARTS, LENGTHS, TENTHS = 30, 20, 10
+LEAST, LEAST_BESIDE = 3, 5  # minimum number of units with a word, for words of the unit and of its neighbours
+
+
+def answering(units: Units, answers: Mapping[int, Sequence[tuple[int, Span]]], categories: int) -> np.ndarray:
+    """Return which units answer which category, bool (units, categories).
+
+    ``answers`` maps a contract to the category and position of each answer.  A unit answers if it and the
+    answer share at least half of the shorter one.
+    """
+    is_answer = np.zeros((len(units.start), categories), dtype=bool)
+    for contract, spans in answers.items():
+        own = units.of(contract)
+        start, end = units.start[own], units.end[own]
+        for category, (first, last) in spans:
+            shared = np.minimum(end, last) - np.maximum(start, first)
+            is_answer[own, category] |= (shared > 0) & (2 * shared >= np.minimum(end - start, last - first))
+    return is_answer
+
+
+View = csr_matrix | np.ndarray
+Vocabularies = tuple[Vocabulary, Vocabulary]
+
+
+@dataclass(frozen=True)
+class UnitModel:
+    """Vocabularies (if words are used), weights for each view, and the ``share`` of vectors."""
+
+    vocabularies: Vocabularies | None
+    linear: tuple[Linear, ...]
+    share: float
+
+    def logits(self, units: Units, vectors: np.ndarray | None = None) -> np.ndarray:
+        """Return the logit of each unit for each category, float32 (units, categories).
+
+        ``vectors`` (units, dimensions) are needed if the model was trained with them.
+        """
+        return logits(self.linear, views(units, self.vocabularies, vectors), self.share)
+
+
+def vocabularies(units: Units) -> Vocabularies:
+    """Return the vocabulary of units (words and word pairs) and that of neighbouring units (words)."""
+    texts = units.words()
+    return vocabulary(texts, longest=2, least=LEAST), vocabulary(texts, longest=1, least=LEAST_BESIDE)
+
+
+def views(units: Units, words: Vocabularies | None, vectors: np.ndarray | None) -> list[View]:
+    """Return the feature matrices of the units, float32 (units, features) each: words, then vectors.
+
+    Raises `BadInput` if the numbers of ``vectors`` and units differ.
+    """
+    matrices: list[View] = []
+    if words is not None:
+        matrices.append(features(units, *words))
+    if vectors is not None:
+        if len(vectors) != len(units.start):
+            fault = f"{len(vectors)} vectors for {len(units.start)} units"
+            raise BadInput(fault, where="vectors of units", do="encode them again")
+        place = PLACE_WEIGHT * _place(units).toarray()
+        matrices.append(np.hstack([vectors, *_around(vectors, units), place], dtype=np.float32))
+    return matrices
+
+
+def features(units: Units, words: Vocabulary, beside: Vocabulary) -> csr_matrix:
+    """Return the word features of each unit, float32 (units, features)."""
+    texts = units.words()
+    parts = [words.weigh(texts), *_around(beside.weigh(texts), units), PLACE_WEIGHT * _place(units)]
+    return csr_matrix(hstack(parts, dtype=np.float32))
+
+
+def _around(near: View, units: Units) -> tuple[View, View]:
+    """Return the weighted sums of the units before and after each unit, L2-normalised."""
+    before = normalize(sum(weight * _moved(near, units, by) for by, weight in enumerate(BEFORE, 1)))
+    after = normalize(sum(weight * _moved(near, units, -by) for by, weight in enumerate(AFTER, 1)))
+    return BEFORE_WEIGHT * before, AFTER_WEIGHT * after
+
+
+def _moved(near: View, units: Units, by: int) -> View:
+    """Return the row of the unit ``by`` places before each one, zeros beyond the contract's ends."""
+    rows = np.arange(len(units.contract))
+    from_ = rows - by
+    there = (from_ >= 0) & (from_ < len(rows))
+    there[there] &= units.contract[from_[there]] == units.contract[rows[there]]
+    ones = np.ones(int(there.sum()), dtype=np.float32)
+    return csr_matrix((ones, (rows[there], from_[there])), shape=(len(rows), len(rows))) @ near
+
+
+def _place(units: Units) -> csr_matrix:
+    """Return one-hot bins of each unit's start, tenth of the contract, and length."""
+    number = np.arange(len(units.contract)) - units.bounds[units.contract]
+    count = np.diff(units.bounds)[units.contract]
+    steps = (
+        (np.log1p(units.start) * 2, STARTS),
+        (TENTHS * number / np.maximum(count, 1), TENTHS - 1),
+        (np.log1p(units.end - units.start) * 2, LENGTHS),
+    )
+    rows, ones = np.arange(len(number)), np.ones(len(number), dtype=np.float32)
+    return csr_matrix(
+        hstack(
+            [
+                csr_matrix(
+                    (ones, (rows, np.minimum(step, last).astype(np.int64))), shape=(len(rows), last + 1)
+                )
+                for step, last in steps
+            ]
+        )
+    )
+
+
+def fit(
+    matrices: Sequence[View], is_answer: np.ndarray, rows: np.ndarray,
+    *, alpha: float, epochs: int, dense: float, threads: int,
+) -> tuple[Linear, ...]:  # fmt: skip
+    """Train a model on ``rows`` of each matrix of `views`, with the targets ``is_answer`` (`answering`)."""
+    return tuple(
+        fit_dense(view[rows], is_answer[rows], penalty=dense)
+        if isinstance(view, np.ndarray)
+        else fit_many(view[rows], is_answer[rows], alpha=alpha, epochs=epochs, threads=threads)
+        for view in matrices
+    )
+
+
+def logits(models: Sequence[Linear], matrices: Sequence[View], share: float) -> np.ndarray:
+    """Return the logit of each unit for each category, float32 (units, categories).
+
+    With two views it is a weighted mean, in which the second has the weight ``share``.
+    """
+    each_logits = [model.logits(view) for model, view in zip(models, matrices, strict=True)]
+    weights = (1 - share, share) if len(each_logits) > 1 else (1,)
+    return sum(weight * each for weight, each in zip(weights, each_logits, strict=True)).astype(np.float32)

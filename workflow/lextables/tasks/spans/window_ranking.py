@@ -1,8 +1,8 @@
-"""Which windows of a contract are worth reading for a question, where a machine cannot read them all.
+"""Selection of the windows to read for a question, for machines that cannot read them all.
 
-A linear model for each category over the words of a window says how likely it holds an answer; a
-question then reads the likeliest few.  The papers read every window: this is a budget of ours for
-machines without a GPU, and a run that uses it says so.
+A linear model for each category, over the words of a window, predicts whether it contains an answer; a
+question reads only the most probable windows.  The papers read every window: this saves time on machines
+without a GPU and is recorded with the run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.windows import Windows, open_windows, read_tokens
 
-TERMS = 100_000
+MAX_TERMS = 100_000
 
 
 @dataclass(frozen=True)
 class Ranker:
-    """Words and pairs of words, their inverse document frequencies, and each category's weights for them.
+    """Words and word pairs, their inverse document frequencies, and each category's weights.
 
     ``idf`` is float32 (terms,), ``weights`` float32 (categories, terms).
     """
@@ -38,8 +38,8 @@ class Ranker:
 class Passages:
     """The distinct window texts of a folder.
 
-    The windows of a contract that start at one token differ only in how many tokens the question leaves
-    them, so they are one text, the longest of them.  ``passage`` is the index of each window's text.
+    The windows of a contract that start at the same token differ only in the space that their questions
+    leave; they share the text of the longest.  ``passage`` is the index of each window's text.
     """
 
     windows: Windows
@@ -56,66 +56,63 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
     )
     stops = np.zeros(len(keys), dtype=np.int64)
     np.maximum.at(stops, passage, windows.token_to)
-    found = []
+    passage_texts = []
     for key, stop in zip(keys.tolist(), stops.tolist(), strict=True):
         name = windows.contracts[key // span]
         offsets = tokens[name]
-        found.append(texts[name][int(offsets.starts[key % span]) : int(offsets.ends[stop - 1])])
-    return Passages(windows, tuple(found), passage)
+        passage_texts.append(texts[name][int(offsets.starts[key % span]) : int(offsets.ends[stop - 1])])
+    return Passages(windows, tuple(passage_texts), passage)
 
 
-def answered(found: Passages) -> dict[str, np.ndarray]:
-    """Return for each category which passages hold a whole answer of it; bool (passages,)."""
-    windows = found.windows
-    held = {}
+def answered(passages: Passages) -> dict[str, np.ndarray]:
+    """Return for each category the passages with a complete answer, bool (passages,)."""
+    windows = passages.windows
+    labels = {}
     for index, category in enumerate(windows.categories):
         rows = (windows.category == index) & (windows.start_positions > 0)
-        held[category] = np.zeros(len(found.texts), dtype=bool)
-        held[category][found.passage[rows]] = True
-    return held
+        labels[category] = np.zeros(len(passages.texts), dtype=bool)
+        labels[category][passages.passage[rows]] = True
+    return labels
 
 
-def fit(
-    texts: Sequence[str], labels: Mapping[str, np.ndarray], *, seed: int = 0, terms: int = TERMS
-) -> Ranker:
-    """Return a ranker learnt from passages and, for each category, which of them hold an answer.
+def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
+    """Return a ranker trained on passages and, for each category, which of them contain an answer.
 
-    TF-IDF (words and pairs of words in two passages or more, the ``terms`` most frequent, sublinear
-    counts), and a logistic regression for each category, balanced between its two classes.  A category
-    with one class only ranks nothing: its windows stay in their order.  Raises `BadInput` when no word
-    stands in two passages.
+    TF-IDF (the `MAX_TERMS` most frequent words and word pairs in at least two passages, sublinear counts) and
+    a class-balanced logistic regression for each category.  The windows of a category with one class keep
+    their order.  Raises `BadInput` if no word is in two passages.
     """
     vectorizer = TfidfVectorizer(
-        ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=terms, dtype=np.float32
+        ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=MAX_TERMS, dtype=np.float32
     )
     try:
         counts = vectorizer.fit_transform(texts)
     except ValueError as error:
         raise BadInput(
-            f"no word stands in two of the {len(texts)} passages", where="window ranking", do="give more text"
+            f"no word is in two of the {len(texts)} passages", where="window ranking", do="give more text"
         ) from error
     categories = tuple(sorted(labels))
     weights = np.zeros((len(categories), counts.shape[1]), dtype=np.float32)
     for row, category in zip(weights, categories, strict=True):
-        held = np.asarray(labels[category], dtype=bool)
-        if held.any() and not held.all():
+        targets = np.asarray(labels[category], dtype=bool)
+        if targets.any() and not targets.all():
             model = SGDClassifier(
                 loss="log_loss",
                 alpha=1e-5,
                 max_iter=20,
                 tol=None,
                 class_weight="balanced",
-                random_state=seed,
+                random_state=0,
             )
-            row[:] = model.fit(counts, held).coef_[0]
+            row[:] = model.fit(counts, targets).coef_[0]
     names = tuple(vectorizer.get_feature_names_out().tolist())
     return Ranker(names, vectorizer.idf_.astype(np.float32), categories, weights)
 
 
 def scores(ranker: Ranker, texts: Sequence[str]) -> np.ndarray:
-    """Return how likely each text holds an answer, float32 (texts, categories); higher is likelier.
+    """Return scores, float32 (texts, categories): higher if an answer is more probable.
 
-    Comparable within a category only.
+    They are comparable within a category only.
     """
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2), sublinear_tf=True, dtype=np.float32, vocabulary=ranker.terms
@@ -129,19 +126,19 @@ def choose(
 ) -> np.ndarray:
     """Return the sorted indices (int64, in `open_windows`) of the windows that each question reads.
 
-    They are the ``windows_per_question`` likeliest to hold an answer of its category, earlier ones first
-    among equals.  Raises `BadInput` for a category that the ranker has not learnt.
+    They are the ``windows_per_question`` windows with the highest scores for its category; ties go to earlier
+    ones.  Raises `BadInput` for a category that is unknown to the ranker.
     """
-    found = passages(folder, texts)
-    windows = found.windows
+    own = passages(folder, texts)
+    windows = own.windows
     if absent := sorted(set(windows.categories) - set(ranker.categories)):
         raise BadInput(
-            f"the ranker has not learnt the category {absent[0]!r}",
+            f"the ranker was not trained on the category {absent[0]!r}",
             where=str(folder),
-            do="fit it on examples of that category",
+            do="train it on examples of that category",
         )
     place = np.array([ranker.categories.index(category) for category in windows.categories], dtype=np.int64)
-    likely = scores(ranker, found.texts)[found.passage, place[windows.category]]
+    likely = scores(ranker, own.texts)[own.passage, place[windows.category]]
     order = np.lexsort((windows.window, -likely, windows.example))
     example = windows.example[order]
     first = np.flatnonzero(np.diff(example, prepend=-1))
@@ -150,7 +147,7 @@ def choose(
 
 
 def save(ranker: Ranker, path: str | Path) -> None:
-    """Write a ranker to ``path`` (.npz) as plain arrays, whole or not at all."""
+    """Write a ranker to ``path`` (.npz) as arrays, atomically."""
     with replacing(path) as temporary, temporary.open("wb") as out:
         np.savez_compressed(
             out,
@@ -162,7 +159,7 @@ def save(ranker: Ranker, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Ranker:
-    """Read what `save` wrote; nothing in the file is run."""
+    """Read a ranker written by `save`; without pickles."""
     with np.load(path, allow_pickle=False) as arrays:
         return Ranker(
             _unpacked(arrays["terms"]), arrays["idf"], _unpacked(arrays["categories"]), arrays["weights"]

@@ -3,9 +3,9 @@
 from collections import Counter
 
 from lextables.pipeline.dataset import read
-from lextables.tables.cells import Cell
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cells
+from lextables.tables.scored import score_cell
 
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:
@@ -23,4 +23,9 @@ def provisions(inputs: Inputs) -> list[Cell]:
 def models(inputs: Inputs) -> list[Cell]:
     """Every model's scores on the test provisions."""
     columns = {"micro F1": "Micro F1", "macro F1": "Macro F1"}
-    return [cell for system in inputs.rows for cell in score_cells(inputs, system, columns)]
+    return [
+        score_cell(inputs, system, row, column, Score(column, row, metric, scale=100), decimals=1)
+        for system in inputs.rows
+        for row in [system["row"]]
+        for metric, column in columns.items()
+    ]

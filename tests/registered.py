@@ -1,0 +1,30 @@
+"""Data sets of the registry of papers, read by their paper's reader from the sample or from a mirror."""
+
+from pathlib import Path
+
+from lextables.papers import modules, packages
+from lextables.pipeline.dataset import Published, Rows, check_census, write_all
+
+ROOT = Path(__file__).parents[1]
+SAMPLE = ROOT / "resources/sample"
+
+
+def read(paper: str, name: str, folder: Path = SAMPLE, files=None, variants=None, **given) -> Rows:
+    """Read the data set ``name``; ``files`` and ``given`` replace registered ones."""
+    entry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
+    keys = entry.model_dump(mode="json") | given
+    data = entry.data[name]
+    registered = data.named([] if folder == SAMPLE else [folder])
+    paths = {kind: [folder / file for file in several] for kind, several in registered.items()}
+    facts = {fact: ROOT / "resources/facts" / file for fact, file in data.facts.items()}
+    chosen = Published(paths | (files or {}), facts, {key: keys[key] for key in data.given}, variants or {})
+    return modules.module(paper, "raw").read(name, chosen)
+
+
+def written(paper: str, name: str, folder: Path, rows: Rows, variant: str = "sample"):
+    """Write the rows of a data set to ``folder``; their census must be the registered one."""
+    entry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
+    census = write_all(modules.module(paper, "schema").TABLES[name], rows.of, folder)
+    check_census(census, entry.data[name].census[variant], name)
+    assert census.keys() == entry.data[name].census[variant].keys()
+    return census

@@ -1,0 +1,54 @@
+"""Changes of the sample's zips and tables, for tests of readers."""
+
+import csv
+import io
+import zipfile
+
+
+def altered(source, target, changes):
+    """Write the zip ``source`` to ``target`` with members changed, and return ``target``.
+
+    ``changes`` maps the end of a member's path to a function of its bytes, or to None, which leaves it out.
+    """
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            for change in (change for suffix, change in changes.items() if name.endswith(suffix)):
+                content = change and change(content)
+            if content is not None:
+                new.writestr(name, content)
+    return target
+
+
+def line(number, edit):
+    """A change of one line (1-based) of a file."""
+
+    def change(content):
+        lines = content.split(b"\n")
+        lines[number - 1] = edit(lines[number - 1])
+        return b"\n".join(lines)
+
+    return change
+
+
+def replaced(old, new):
+    """A change of the first occurrence of some bytes."""
+
+    def change(content):
+        assert old in content
+        return content.replace(old, new, 1)
+
+    return change
+
+
+def table(edit):
+    """A change of the rows of a csv file, header included."""
+
+    def change(content):
+        rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+        edit(rows)
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        return text.getvalue().encode()
+
+    return change

@@ -1,0 +1,185 @@
+"""Documents of a submission, and their text."""
+
+import pytest
+
+from edgar_server import document, submission
+from lextables.corpora.edgar.exhibits import CutShort, NoText, contract_text, documents, in_families
+
+
+def read(page: bytes, *families: str):
+    return list(documents(page.splitlines(keepends=True), in_families(families or ("EX-10",))))
+
+
+@pytest.mark.parametrize(
+    ("type_", "belongs"),
+    [
+        ("EX-10", True),
+        ("EX-10.1", True),
+        ("EX-10.(A)", True),
+        ("ex-10.2", True),
+        ("EX-10-B", True),
+        ("EX-101.INS", False),
+        ("EX-100", False),
+        ("EX-99.10", False),
+        ("10-K", False),
+        ("", False),
+    ],
+)
+def test_a_family_takes_its_members_and_not_its_namesakes(type_, belongs):
+    assert in_families(["EX-10"])(type_) is belongs
+
+
+def test_the_wanted_documents_come_in_order_with_their_heads():
+    page = submission(
+        "0000000001-20-000001",
+        document("8-K", 1, "report"),
+        document("EX-10.1", 2, "<p>lease</p>", "LEASE  AGREEMENT", "ex10-1.htm"),
+        document("EX-101.INS", 3, "<xbrl/>"),
+        document("EX-10.2", "two", "second\n<TYPE>not a head"),
+    )
+    first, second = read(page)
+    assert (first.type, first.sequence, first.filename, first.description) == (
+        "EX-10.1",
+        2,
+        "ex10-1.htm",
+        "LEASE AGREEMENT",
+    )
+    assert first.body.strip() == b"<p>lease</p>"
+    assert (second.sequence, second.filename, second.body.strip()) == (None, "", b"second\n<TYPE>not a head")
+
+
+def test_blank_lines_carriage_returns_and_missing_end_tags_do_no_harm():
+    page = b"<DOCUMENT>\r\n\r\n<TYPE>EX-10\r\n<SEQUENCE>2\r\n<TEXT>first\r\nline</TEXT>\r\n"
+    page += b"<DOCUMENT>\r\n<TYPE>EX-10\r\n</DOCUMENT>"
+    assert [(d.sequence, d.body) for d in read(page)] == [(2, b"first\r\nline"), (None, b"")]
+
+
+def test_the_dashes_of_privacy_enhanced_mail_are_undone():
+    mail = b"-----BEGIN PRIVACY-ENHANCED MESSAGE-----\nProc-Type: 2001,MIC-CLEAR\n\n"
+    body = "- -----\n- (a) rent"
+    assert (
+        read(mail + submission("0000000001-97-000001", document("EX-10", 1, body)))[0].body
+        == b"\n-----\n(a) rent\n"
+    )
+    assert (
+        read(submission("0000000001-97-000001", document("EX-10", 1, body)))[0].body
+        == b"\n- -----\n- (a) rent\n"
+    )
+
+
+def test_a_submission_cut_short_yields_what_came_before():
+    page = submission("0000000001-20-000001", document("EX-10.1", 1, "whole"), document("EX-10.2", 2, "half"))
+    found = documents(page[: page.rindex(b"half")].splitlines(keepends=True), in_families(["EX-10"]))
+    assert next(found).body.strip() == b"whole"
+    with pytest.raises(CutShort, match="ends inside a document"):
+        next(found)
+
+
+# Text
+
+PLAIN = """
+                         LICENSE AGREEMENT
+
+     This Agreement is made by Acme &amp; Co. and
+Beta.
+
+<TABLE>
+<CAPTION>
+Fees
+<S>       <C>
+Year 1    $5
+</TABLE>
+
+     The Licensee shall keep the records
+                                  -2-
+
+<PAGE>   3
+
+of all sales for three years.
+                               Page 3 of 4
+<PAGE>
+     IN WITNESS WHEREOF
+                                   4
+"""
+
+
+def test_a_plain_text_keeps_its_lines_and_loses_its_page_furniture():
+    found = contract_text(PLAIN.encode())
+    assert (found.format, found.fault) == ("plain", "")
+    assert found.text == (
+        "LICENSE AGREEMENT\n\n     This Agreement is made by Acme & Co. and\nBeta.\n\nFees\nYear 1    $5\n\n"
+        "     The Licensee shall keep the records\nof all sales for three years.\n\n     IN WITNESS WHEREOF"
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>One\n  two</p><p>Three", "One two\n\nThree"),
+        ("<div>(a)<div>first</div>after</div>", "(a)\n\nfirst\n\nafter"),
+        ("<p>Acme<b>Co</b>. <i>the </i>Seller</p>", "AcmeCo. the Seller"),
+        ("<p>By: <br>Name: Jo<br><br>Title</p>", "By:\nName: Jo\n\nTitle"),
+        ("<p>a&nbsp;b &#147;c&#148; &amp; d&shy;e</p>", "a b “c” & de"),
+        ("<p>x</p><script>var p</script><style>p{}</style><!-- c --><p>y</p>", "x\n\ny"),
+        ("<html><head><title>ex10.htm</title></head><body><p>x</p></body></html>", "x"),
+        ('<p>x</p><div style="DISPLAY: none">hidden</div>', "x"),
+        ("<XBRL><html><body><ix:header>us-gaap</ix:header><p>x</p></body></html></XBRL>", "x"),
+        (
+            "<table><tr><td><p>(a)</p></td><td></td><td><p>Rent.</p><p>More.</p></td></tr></table>",
+            "(a) Rent.\n\nMore.",
+        ),
+        ("<table><tr><td>1</td><td>2</td></tr><tr><td></td><td>3</td></tr></table><p>x", "1 2\n3\n\nx"),
+        ("<table><tr><td><table><tr><td>in</td></tr></table></td><td>out</td></tr></table>", "in out"),
+        ("<body><pre>\n ARTICLE 1\n   Rent\n</pre></body>", "ARTICLE 1\n   Rent"),
+        ("<p>shall pay</p><p>- 3 -</p><hr><p>the rent.</p>", "shall pay the rent."),
+        ('<p>Ends.</p><p>7</p><p style="page-break-before: always">Begins.</p>', "Ends.\n\nBegins."),
+        ('<p>Ends.</p><p>iv</p><div style="break-before: page"></div><p>Begins.</p>', "Ends.\n\nBegins."),
+        ('<p style="page-break-after:always">12</p><p>Begins.</p>', "Begins."),
+        ("<p>Total</p><p>3</p><PAGE><p>Next</p>", "Total\n\nNext"),
+        ("<p>In the year</p><p>1999</p><p>it ended.</p>", "In the year\n\n1999\n\nit ended."),
+    ],
+)
+def test_html_becomes_paragraphs(html, text):
+    found = contract_text(html.encode())
+    assert (found.text, found.format) == (text, "html")
+
+
+def test_deep_nesting_is_walked():
+    assert contract_text(b"<div>" * 5000 + b"deep" + b"</div>" * 5000).text == "deep"
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "fault"),
+    [
+        ("<p>Müller “x”</p>".encode(), "Müller “x”", ""),
+        ("\ufeffMüller".encode(), "Müller", ""),
+        (b'<meta charset="iso-8859-1"><p>M\xfcller \x93x\x94</p>', "Müller “x”", ""),
+        (b'<meta content="text/html; charset=koi8-r"><p>\xf2\xd5\xc2\xcc\xd8</p>', "Рубль", ""),
+        (b"<p>M\xfcller \x93x\x94</p>", "Müller “x”", "declares no charset"),
+        (b"<meta charset=utf-8><p>M\xfcller</p>", "Müller", "declares utf-8"),
+        (b"<meta charset=utf-16><p>M\xfcller</p>", "Müller", "declares utf-16"),
+        (b"<meta charset=nonsense><p>M\xfcller\x81</p>", "Müller\ufffd", "declares nonsense"),
+        (b"<meta charset=rot13><p>M\xfcller</p>", "Müller", "declares rot13"),
+    ],
+)
+def test_bytes_are_read_as_what_they_are(body, text, fault):
+    found = contract_text(body)
+    assert found.text == text
+    assert found.fault.startswith(f"the exhibit {fault}") if fault else found.fault == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"<PDF>\nbegin 644 ex10.pdf\nM)5!$1BTQ+C,*\n`\nend\n</PDF>", "binary"),
+        (b"\nbegin 644 ex10.jpg\nM_]C_X  02D9)1@\n`\nend\n", "binary"),
+        (b"%PDF-1.4\n\xe2\xe3", "binary"),
+        (b"", "empty"),
+        (b"<html><head><title>x</title></head><body><p>&nbsp;</p></body></html>", "empty"),
+        (b"\n<PAGE>\n\n   2\n<PAGE>\n", "empty"),
+    ],
+)
+def test_a_body_without_text_is_refused(body, kind):
+    with pytest.raises(NoText) as error:
+        contract_text(body)
+    assert error.value.kind == kind

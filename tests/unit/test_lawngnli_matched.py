@@ -1,0 +1,161 @@
+"""The experiment on pairs with matched overlap, and accuracies by label and within twins."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lextables.papers.lawngnli import matched
+from lextables.papers.lawngnli.label_tables import (
+    TWINS,
+    by_label,
+    fit_threshold,
+    guesses,
+    one_hot,
+    share_of_premises,
+)
+from lextables.papers.lawngnli.labels import LABELS
+from lextables.papers.lawngnli.schema.pairs import TEXTS
+from lextables.pipeline.dataset import read, write
+
+ENTAIL, NEUTRAL, CONTRADICT = range(3)
+SETTINGS = {"longest": 2, "least": 3, "smoothing": 1.0, "numbers": 1.0, "multi_label": False}
+SETTINGS |= {"penalty": {"words": 1, "overlap": 1}}
+
+
+def family(name, labels, premise):
+    return [
+        {"example_id": f"{name}{twin}:nli", "example": f"{name}{twin}", "premise": premise, "label": label}
+        for twin, label in zip(("", ":twin"), labels, strict=True)
+    ]
+
+
+def families(kind, labels, overlaps):
+    rows, overlap = [], {}
+    for number, value in enumerate(overlaps):
+        those = family(f"{kind}{number}", labels, f"case {number % 40}")
+        rows += those
+        overlap |= {row["example_id"]: value for row in those}
+    return rows, overlap
+
+
+@pytest.mark.parametrize(
+    ("answers", "share"),
+    [([ENTAIL, CONTRADICT], 1), ([NEUTRAL, CONTRADICT], 1), ([ENTAIL, ENTAIL], 0.5), ([NEUTRAL, ENTAIL], 0)],
+)
+def test_twins_are_compared_in_the_order_contradict_neutral_entail(answers, share):
+    rows = family("a", (ENTAIL, CONTRADICT), "case")
+    assert by_label(rows, one_hot(answers))[TWINS] == [("case", share)]
+
+
+def test_guessing_is_right_for_half_of_the_twins():
+    rows = family("a", (ENTAIL, CONTRADICT), "case") + family("b", (NEUTRAL, NEUTRAL), "case")
+    found = by_label(rows, guesses(np.array([0.8, 0.9, 0.1, 0.2]), 0.5))
+    assert found[TWINS] == [("case", 0.5)]
+    assert [value for _, value in found["neutral"]] == [1, 1]
+    assert [value for _, value in found["entail"]] == [0.5]
+
+
+def test_the_threshold_has_the_highest_expected_accuracy():
+    overlap, labels = np.array([0.1, 0.2, 0.7, 0.8]), np.array([NEUTRAL, NEUTRAL, ENTAIL, CONTRADICT])
+    assert fit_threshold(overlap, labels) == 0.7
+    assert guesses(overlap, 0.7)[range(4), labels].tolist() == [1, 1, 0.5, 0.5]
+
+
+def test_an_interval_over_premises_is_wider_than_over_examples():
+    values = [(str(premise), float(premise % 2)) for premise in range(20) for _ in range(10)]
+    mean, (low, high) = share_of_premises(values)
+    assert mean == 0.5
+    assert high - low > 0.4
+
+
+def test_both_designs_are_balanced_and_below_the_bound():
+    rng = np.random.default_rng(0)
+    first, known = families("ec", (ENTAIL, CONTRADICT), rng.uniform(0, 1, 400).tolist())
+    second, more = families("n", (NEUTRAL, NEUTRAL), (rng.uniform(0, 0.7, 300) ** 2).tolist())
+    pairs = matched.choose_pairs(first + second, known | more, seed=0)
+    assert max(row["overlap"] for row in pairs) < 0.5
+    means = {}
+    for design in matched.DESIGNS:
+        chosen = [row for row in pairs if row[design]]
+        assert len(set(Counter(row["label"] for row in chosen).values())) == 1
+        of_label = [[row["overlap"] for row in chosen if row["label"] == label] for label in range(3)]
+        means[design] = np.mean(of_label[ENTAIL]) - np.mean(of_label[NEUTRAL])
+    assert means[matched.BOUND] > 0.05
+    assert abs(means[matched.MATCHED]) < 0.02
+    assert pairs == matched.choose_pairs((first + second)[::-1], known | more, seed=0)
+
+
+def test_no_opinion_is_in_training_and_test():
+    premises = [f"case {number % 30}" for number in range(200)]
+    tested = Counter()
+    for _, training, test in matched.splits(premises, 0):
+        assert not {premises[at] for at in training} & {premises[at] for at in test}
+        tested.update(test.tolist())
+    assert set(tested.values()) == {matched.REPETITIONS}
+
+
+def test_the_interval_covers_a_difference_of_zero(monkeypatch):
+    """400 simulated experiments of 120 pairs about 50 opinions without a difference."""
+    monkeypatch.setattr(matched, "RESAMPLES", 500)
+    rng, covered = np.random.default_rng(1), 0
+    for _ in range(400):
+        premises = rng.integers(0, 50, 120)
+        shared = rng.normal(0, 0.3, 50)[premises]
+        noise = rng.normal(0, 0.3, (10, 120)) + rng.normal(0, 0.3, 120) + shared
+        found = matched.difference(noise, premises.tolist())
+        covered += found.low <= 0 <= found.high
+    assert 0.925 <= covered / 400 <= 0.985
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory):
+    """180 families.  The label is a word of the filtered long premise, so that only (6) can learn it."""
+    folder = tmp_path_factory.mktemp("matched")
+    rows, texts = [], {}
+    for number in range(180):
+        labels = (NEUTRAL, NEUTRAL) if number % 3 == 2 else (ENTAIL, CONTRADICT)
+        for row in family(f"f{number}", labels, f"case {number // 2}"):
+            views = {
+                "short": f"short premise {number} of the court",
+                "long_bm25": f"opinion {number} mark{row['label']} of the court",
+                "hypothesis": f"statement {row['example']} about a thing",
+            }
+            texts |= {f"{row['example']}-{view}": text for view, text in views.items()}
+            rows.append(row | {"head_id": "nli"} | {view: f"{row['example']}-{view}" for view in views})
+    pq.write_table(pa.Table.from_pylist(rows), folder / "examples.parquet")
+    stored = [{"text_id": text_id, "text": text} for text_id, text in sorted(texts.items())]
+    write(TEXTS, stored, folder / "texts.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matched, "REPETITIONS", 2)
+        pairs, answers = matched.run(folder / "examples.parquet", folder / "texts.parquet", SETTINGS, 0)
+    write(matched.PAIRS, pairs, folder / "pairs.parquet")
+    write(matched.ANSWERS, answers, folder / "answers.parquet")
+    return SimpleNamespace(data=folder)
+
+
+def test_a_planted_difference_is_found(experiment):
+    cells = {(cell.row, cell.column): cell for cell in matched.table(experiment)}
+    name = matched.DESIGN_NAMES[matched.BOUND]
+    gap = cells[f"{name} / {matched.MODELS['words']}", "(6) less (3)"]
+    assert gap.low > 0.2
+    assert cells[f"{name} / {matched.MODELS['words']}", f"(6), {TWINS}"].value > 0.9
+    guess = cells[f"{name} / {matched.MODELS['guess']}", "(6) less (3)"]
+    assert abs(guess.value) < 0.1
+    assert set(LABELS) <= {column.removeprefix("(6), ") for _, column in cells}
+
+
+def test_each_pair_is_answered_once_in_a_repetition(experiment):
+    answers = list(read(experiment.data / "answers.parquet"))
+    counts = Counter((row["design"], row["model"], row["condition"], row["repetition"]) for row in answers)
+    assert set(counts.values()) == {len(list(read(experiment.data / "pairs.parquet")))}
+
+
+def test_too_few_pairs_are_not_run(tmp_path):
+    write(matched.PAIRS, [], tmp_path / "pairs.parquet")
+    write(matched.ANSWERS, [], tmp_path / "answers.parquet")
+    cells = list(matched.table(SimpleNamespace(data=tmp_path)))
+    assert {cell.reason for cell in cells if cell.column == "(6)"} == {"0 pairs, fewer than 100"}

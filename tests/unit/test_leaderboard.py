@@ -1,0 +1,256 @@
+"""The leaderboard over all tasks."""
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lextables.papers.registry import Headline, Shown, TableEntry
+from lextables.report.leaderboard import (
+    BEHIND,
+    BEST,
+    FEW,
+    LEVEL,
+    UNTESTED,
+    benchmarks,
+    leaderboard,
+    pages,
+    short_names,
+)
+from lextables.tables import published
+from lextables.tables.cells import Line
+from lextables.tables.comparison import OTHERS, PRINTED, Pair
+
+RESOURCES = Path(__file__).parents[2] / "resources"
+
+
+@dataclass
+class Exhibit:
+    name: str
+    entry: TableEntry
+    lines: list
+    pairs: list
+    sources: tuple = ({"variant": "published", "comparable": True},)
+
+
+@dataclass
+class Part:
+    name: str
+    exhibits: list
+
+    @property
+    def short(self):
+        return self.name.upper()
+
+
+def of_data(found, variant):
+    return replace(found, sources=({"variant": variant, "comparable": False},))
+
+
+def line(row, column, ours="", model="", printed="", low="", high="", difference="", seeds=("", "")):
+    reproduced = ours if printed else ""
+    runs = f"runs/any/read/{model}/all/seed0 runs/any/read/{model}/all/seed1" if model else ""
+    own = "" if printed else ours
+    return Line(row, column, printed, reproduced, own, low, high, difference, *seeds, 1, "", "", runs)
+
+
+def pair(measure, one, other, difference, adjusted=1.0, **changed):
+    low, high = difference - 1, difference + 1
+    compared = Pair(measure, one, other, difference, low, high, adjusted, adjusted, "57 queries", 3.0)
+    return replace(compared, **changed)
+
+
+def exhibit(lines, pairs, **headline):
+    return Exhibit("table1", TableEntry(title="t", where="w", headline=Headline(**headline)), lines, pairs)
+
+
+NDCG = exhibit(
+    [
+        line("GPT", "NDCG", printed="80.0"),
+        line("BERT", "NDCG", "76.0", "bert", printed="77.0", low="70.0", high="82.0",
+             difference="-1.0", seeds=("75.00", "77.00")),
+        line("MiniLM", "NDCG", "75.0", "minilm", low="69.0", high="81.0"),
+        line("BM25", "NDCG", "60.0", "bm25", low="52.0", high="68.0"),
+        line("BM25", "Size", "1", "bm25"),
+    ],
+    [
+        pair("NDCG", "BERT", "MiniLM", 1.0, 0.6), pair("NDCG", "BERT", "BM25", 16.0, 0.001),
+        pair("NDCG", "MiniLM", "BM25", 15.0, 0.002), pair("NDCG", "GPT", "BERT", 3.5, untested=PRINTED),
+        pair("Size", "x", "y", 1.0),
+    ],
+    column="NDCG",
+)  # fmt: skip
+LOSS = exhibit(
+    [
+        line("overall", "MiniLM", "0.30", "minilm"), line("overall", "Prior", "0.20", "prior"),
+        line("overall", "GPT-4", printed="0.10"), line("C", "Prior", "0.9", "prior"),
+    ],
+    [pair("overall", "Prior", "MiniLM", -0.1, 0.01)], row="overall", lower=True,
+)  # fmt: skip
+PARTS = [Part("one", [NDCG]), Part("two", [LOSS])]
+
+
+def test_a_benchmark_has_the_rows_that_ran_best_first_and_then_the_printed_ones():
+    one, two = benchmarks(PARTS)
+    assert (one.name, one.comparison.units) == ("ONE, Table 1: NDCG", "57 queries")
+    assert [(row.system, row.model, row.score, row.published) for row in one.rows] == [
+        ("BERT", "bert", "76.0", False), ("MiniLM", "minilm", "75.0", False), ("BM25", "bm25", "60.0", False),
+        ("GPT", "", "80.0", True),
+    ]  # fmt: skip
+    assert [row.beside_best for row in one.rows] == [BEST, LEVEL, BEHIND, ""]
+    assert [row.rank for row in one.rows] == [1, 2, 3, 0]
+    assert one.rows[0].seeds == "75.00 to 77.00"
+    assert [row.system for row in two.rows] == ["Prior", "MiniLM", "GPT-4"]
+
+
+def test_of_data_that_are_not_the_paper_s_no_printed_value_is_shown():
+    (found,) = benchmarks([Part("one", [of_data(NDCG, "stand_in")])])
+    assert [row.system for row in found.rows] == ["BERT", "MiniLM", "BM25"]
+    nothing = exhibit([line("GPT", "NDCG", printed="80.0")], [], column="NDCG")
+    assert benchmarks([Part("one", [of_data(nothing, "stand_in")])]) == []
+
+
+def test_other_data_than_the_papers_are_not_ranked_but_the_sample_is():
+    (found,) = benchmarks([Part("one", [of_data(NDCG, "stand_in")])])
+    assert found.unranked == "stand_in data: not comparable with the paper"
+    assert leaderboard([found]) == []
+    (found,) = benchmarks([Part("one", [of_data(NDCG, "sample")])])
+    assert not found.unranked and len(leaderboard([found])) == 3
+
+
+def privacy(*scores):
+    lines = [line(name, "f1", score, name) for name, score in scores]
+    return exhibit(lines, [], column="f1", chance=("at random", "nothing"))
+
+
+def test_a_row_that_knows_nothing_has_no_rank():
+    (found,) = benchmarks(
+        [Part("p", [privacy(("a", "9.0"), ("at random", "8.0"), ("b", "7.0"), ("nothing", "0"))])]
+    )
+    assert [row.rank for row in found.rows] == [1, 0, 2, 0]
+    assert [model.name for model in leaderboard([found])] == ["a", "b"]
+
+
+@pytest.mark.parametrize("best", ["9.0", "8.0"])
+def test_where_no_row_is_better_than_random_ones_none_is_ranked(best):
+    (found,) = benchmarks([Part("p", [privacy(("at random", best), ("a", "8.0"), ("b", "7.0"))])])
+    assert [row.rank for row in found.rows] == [0, 0, 0] and leaderboard([found]) == []
+    assert "random answers score best" in found.unranked
+
+
+def test_rows_that_score_alike_have_one_rank():
+    lines = [line(name, "NDCG", score, name) for name, score in (("a", "7.0"), ("b", "7.0"), ("c", "5.0"))]
+    (found,) = benchmarks([Part("one", [exhibit(lines, [], column="NDCG")])])
+    assert [row.rank for row in found.rows] == [1, 1, 3]
+
+
+def test_models_are_ordered_by_first_ranks_then_by_second_ones():
+    models = leaderboard(benchmarks(PARTS))
+    assert [(model.name, [row.rank for _, row in model.rows]) for model in models] == [
+        ("BERT", [1]), ("Prior", [1]), ("MiniLM", [2, 2]), ("BM25", [3]),
+    ]  # fmt: skip
+
+
+def test_what_is_first_in_three_benchmarks_comes_before_what_is_first_in_one():
+    def benchmark(name, *best_first):
+        scores = zip(best_first, ("9.0", "8.0", "7.0", "6.0"), strict=False)
+        return exhibit([line(system, "f1", score, system) for system, score in scores], [], column="f1")
+
+    parts = [Part("easy", [benchmark("easy", "single", "weak")])]
+    parts += [Part(f"p{n}", [benchmark("p", "oracle", "bm25", "weak")]) for n in range(3)]
+    parts += [Part("hard", [benchmark("hard", "bm25", "weak", "other", "oracle")])]
+    assert [model.name for model in leaderboard(benchmarks(parts))] == [
+        "oracle", "bm25", "single", "weak", "other"
+    ]  # fmt: skip
+
+
+def test_a_user_s_model_goes_by_its_name_wherever_it_ran_and_has_the_rank_of_its_best_row():
+    lines = [
+        line("Chance=1/3 / Oracle, long", "f1", "7.0", "own-oracle"),
+        line("Chance=1/3 / Oracle, short", "f1", "9.0", "bm25+own-oracle"),
+        line("Chance=1/3 / BM25 / None", "f1", "8.0", "bm25"),
+    ]
+    parts = [Part("a", [exhibit(lines, [], column="f1")])]
+    parts += [Part("b", [exhibit([line("Oracle", "f1", "5.0", "own-oracle"),
+                                  line("BM25", "f1", "4.0", "bm25-okapi")], [], column="f1")])]  # fmt: skip
+    models = leaderboard(benchmarks(parts), {"own-oracle": "Oracle"})
+    assert [(model.name, [row.system for _, row in model.rows]) for model in models] == [
+        ("Oracle", ["Chance=1/3 / Oracle, short", "Oracle"]),
+        ("BM25", ["Chance=1/3 / BM25 / None", "BM25"]),
+    ]
+
+
+def test_a_name_is_without_what_all_rows_of_its_benchmark_begin_or_end_with():
+    def named(*systems):
+        lines = [line(system, "f1", f"{9 - at}.0", "m") for at, system in enumerate(systems)]
+        (found,) = benchmarks([Part("p", [exhibit(lines, [], column="f1")])])
+        return [*short_names(found).values()]
+
+    assert named("3 / all / A", "3 / all / B / None") == ["A", "B"]
+    assert named("A (AUPR)", "B, joined (AUPR)") == ["A", "B, joined"]
+    assert named("A (x)", "B (y)", "C") == ["A (x)", "B (y)", "C"]
+    assert named("None", "A / B") == ["None", "A / B"]
+    assert named("A", "B") == ["A", "B"]
+    assert named("A / B (AUPR)") == ["A / B (AUPR)"]
+
+
+def test_the_page_calls_a_user_s_model_by_its_name_and_says_why_a_benchmark_is_not_ranked():
+    lines = [line("x", "f1", "9.0", "bm25+own-oracle"), line("BM25", "f1", "8.0", "bm25")]
+    parts = [Part("a", [exhibit(lines, [], column="f1")]), Part("b", [of_data(NDCG, "stand_in")])]
+    (board,) = pages(parts, {"extra_models": [], "extra_predictions": [{"name": "Oracle"}]})
+    assert board.values["rows"] == [["Oracle", "1", "1: 9.0*"], ["BM25", "1", "2: 8.0"]]
+    assert [benchmark.name for benchmark, _ in board.values["benchmarks"]] == ["A, Table 1: f1"]
+    why = "Not ranked: B, Table 1: NDCG (stand_in data: not comparable with the paper)."
+    assert board.values["notes"] == [why]
+    (alone,) = pages(parts[1:], {})
+    assert alone.values["benchmarks"] == [] and alone.values["notes"] == [why]
+    assert pages([], {}) == []
+
+
+def test_rows_of_one_key_and_two_names_are_two_models():
+    # As `minilm` is a fine-tuned encoder in one paper, and in another a linear model over its vectors.
+    parts = [Part(name, [exhibit([line(f"MiniLM, {name}", "f1", "7.0", "minilm"),
+                                  line("BM25", "f1", "6.0", "bm25")], [], column="f1")])
+             for name in ("tuned", "frozen")]  # fmt: skip
+    models = leaderboard(benchmarks(parts))
+    assert [model.name for model in models] == ["MiniLM, frozen", "MiniLM, tuned", "BM25"]
+
+
+def test_who_ran_alone_has_no_rank():
+    alone = exhibit([line("z", "NDCG", "5.0", "a-first")], [], column="NDCG")
+    (found,) = benchmarks([Part("three", [alone])])
+    assert found.rows[0].rank == 0 and found.unranked and leaderboard([found]) == []
+
+
+def test_of_a_column_with_two_measures_only_the_rows_of_the_named_one_are_taken():
+    lines = [
+        line(name, "(6)", score, name)
+        for name, score in (("3 / a", "0.7"), ("3 / b", "0.6"), ("2 / a", "0.9"))
+    ]
+    pairs = [pair("(6) of 3", "3 / a", "3 / b", 0.1)]
+    (found,) = benchmarks([Part("one", [exhibit(lines, pairs, column="(6)", contest="(6) of 3")])])
+    assert [row.system for row in found.rows] == ["3 / a", "3 / b"]
+
+
+def test_the_papers_headlines_are_printed():
+    found = 0
+    for path in sorted((RESOURCES / "papers").glob("*.yaml")):
+        raw = yaml.safe_load(path.read_text())
+        paper = Shown.model_validate({key: value for key, value in raw.items() if key in Shown.model_fields})
+        values = published.load(RESOURCES / f"published/{path.stem}.csv")
+        for name, entry in paper.tables.items():
+            if headline := entry.headline:
+                places = {
+                    cell.column if headline.column else cell.row for cell in values if cell.table == name
+                }
+                assert (headline.column or headline.row) in places, (path.stem, name)
+                found += 1
+    assert found >= 5
+
+
+def test_a_row_on_other_units_is_untested_and_one_that_no_test_could_tell_apart_has_too_few():
+    pairs = [replace(NDCG.pairs[0], untested=OTHERS), replace(NDCG.pairs[1], adjusted=1, detectable=math.inf)]
+    (found,) = benchmarks([Part("one", [exhibit(NDCG.lines, [*pairs, NDCG.pairs[2]], column="NDCG")])])
+    assert [row.beside_best for row in found.rows[:3]] == [BEST, UNTESTED, FEW]

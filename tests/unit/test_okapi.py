@@ -1,0 +1,100 @@
+import random
+
+import numpy as np
+import pytest
+from gensim.corpora import Dictionary
+from gensim.models import OkapiBM25Model
+
+from lextables.models.okapi import OkapiBM25, Paragraphs
+
+WORDS = [
+    *"abcdefgh",
+    "the",
+    "rent",
+    "Rent",
+    "rent,",
+    "été",
+    "a\u0301",
+    "\U0001d538x",
+    "x\u00ady",
+    "§",
+    "1812",
+]
+SPACES = [" ", "  ", "\t", "\u00a0", "\u2003", "\x0b", "\x1c", "\u2028", "\r"]
+
+
+def text_of(drawn: random.Random, paragraphs: int) -> str:
+    lines = []
+    for _ in range(paragraphs):
+        words = drawn.choices(WORDS, k=drawn.randrange(1, 12))
+        lines.append("".join(word + drawn.choice(SPACES) for word in words))
+        lines += drawn.choices(["", " ", "\u00a0\t"], k=drawn.randrange(2))
+    return "\n".join(lines)
+
+
+def gensims(paragraphs: list[str], query: list[str]) -> list[float]:
+    tokens = [paragraph.split() for paragraph in paragraphs]
+    dictionary = Dictionary(tokens)
+    model = OkapiBM25Model(dictionary=dictionary)
+    asked = dict(dictionary.doc2bow(query))
+    return [
+        sum(weight * asked.get(word, 0) for word, weight in model[dictionary.doc2bow(words)])
+        for words in tokens
+    ]
+
+
+def test_scores_and_choices_are_gensims_whatever_white_space_parts_the_words():
+    drawn = random.Random(1)
+    for _ in range(60):
+        text = text_of(drawn, drawn.randrange(1, 30))
+        lines = [line for line in text.split("\n") if line.strip()]
+        query = " ".join(drawn.choices([*WORDS, "unknown"], k=drawn.randrange(1, 9)))
+        paragraphs = Paragraphs(text)
+        expected = gensims(lines, query.split())
+        assert len(paragraphs) == len(lines)
+        assert paragraphs.scores(query) == pytest.approx(expected)
+        rounded = np.round(expected, 9)
+        chosen = sorted(np.argsort(-rounded, kind="stable")[:5].tolist())
+        if len(lines) > 5 and len(set(rounded)) == len(rounded):
+            assert paragraphs.chosen(query) == chosen
+            assert paragraphs.best(query) == "\n".join(lines[at] for at in chosen)
+
+
+def test_the_filter_and_the_scores_over_many_texts_have_one_formula():
+    drawn = random.Random(2)
+    text = text_of(drawn, 40)
+    lines = [line for line in text.split("\n") if line.strip()]
+    query = "the rent was Rent, a b"
+    whole = OkapiBM25(lines).scores(query, range(len(lines)))
+    assert Paragraphs(text).scores(query) == pytest.approx(whole)
+
+
+def test_of_equal_paragraphs_the_earlier_are_taken_and_stand_in_their_own_order():
+    text = "a b\nrent is due\nc d\nrent is due\ne f\nrent is due\ng h\nrent rent due\ni j\nk l\nm n"
+    assert Paragraphs(text).chosen("rent", most=3) == [1, 3, 7]
+    assert Paragraphs(text).best("rent", most=2) == "rent is due\nrent rent due"
+
+
+def test_where_most_words_are_common_a_hit_can_count_against_a_paragraph_as_it_does_in_gensim():
+    lines = ["no", "rent is due", "no no", "rent is due", "rent is due", "no", "rent rent due", "rent is due"]
+    assert gensims(lines, ["rent"])[1] < 0
+    assert Paragraphs("\n".join(lines)).scores("rent") == pytest.approx(gensims(lines, ["rent"]))
+
+
+def test_a_query_that_no_paragraph_answers_takes_the_first():
+    text = "\n".join("abcdefgh")
+    assert Paragraphs(text).chosen("zzz") == [0, 1, 2, 3, 4]
+    assert Paragraphs(text).chosen("") == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "one", " a\n\nb\nc \nd\n\n e"])
+def test_a_text_of_few_paragraphs_comes_back_whole(text):
+    assert Paragraphs(text).best("a b") == text
+    assert Paragraphs(text).chosen("a b") == list(range(len(Paragraphs(text))))
+
+
+def test_words_of_one_character_and_long_texts_are_told_apart():
+    letters = "\n".join(chr(code) for code in range(0x4E00, 0x4E00 + 3000))
+    paragraphs = Paragraphs(letters)
+    assert paragraphs.chosen(chr(0x4E00 + 1234), most=1) == [1234]
+    assert np.count_nonzero(paragraphs.scores(chr(0x4E00 + 2999))) == 1

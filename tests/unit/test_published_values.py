@@ -1,0 +1,143 @@
+"""The committed published values against the text of the papers, and against each other.
+
+One rule for all papers: the values of a row, or of a column, follow one another in the paper's text.
+"""
+
+import os
+import re
+import unicodedata
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from lextables.tables.published import load
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPERS = ROOT.joinpath(os.environ.get("LEXTABLES_PAPERS", "../shared/papers"))
+CELLS = {path.stem: load(path) for path in sorted((ROOT / "resources/published").glob("*.csv"))}
+TABLES = [(paper, table) for paper, cells in CELLS.items() for table in dict.fromkeys(c.table for c in cells)]
+# The number of cells of which neither the row nor the column is in the text in one piece, and the number of
+# those whose own value is not in it either: places along the axis of a figure, numbers that the conversion
+# splits, names and descriptions that it breaks at hyphens, and rows that it mixes up.
+SCATTERED = {
+    ("cuad", "figure4"): (9, 9), ("cuad", "figure8"): (9, 9), ("cuad", "table4"): (50, 6),
+    ("cuad", "table5"): (32, 6), ("lawngnli", "table6"): (6, 6), ("lawngnli", "table17"): (6, 6),
+    ("privacy", "table1"): (1, 1), ("privacy", "table_c1"): (6, 0), ("privacy", "table_c2"): (2, 0),
+}  # fmt: skip
+# {paper: its tables and figures, and the printed values in the file}; the file of LegalBench-RAG has none.
+SIZES = {
+    "acord": (14, 773), "cuad": (11, 252), "lawngnli": (10, 713), "legalbench_rag": (0, 0), "maud": (10, 294),
+    "privacy": (7, 629),
+}  # fmt: skip
+
+
+def tokens(text):
+    """A text's words and numbers between blanks, without markup."""
+    text = re.sub(r"</?u>|\$|\\text|[{}]", " ", unicodedata.normalize("NFKC", text)).casefold()
+    found = (word.rstrip(".,") for word in re.findall(r"[\w.,%±+/<>\-−]+", text))
+    return f" {' '.join(filter(None, found))} "
+
+
+@pytest.fixture(scope="module")
+def texts():
+    missing = [paper for paper, cells in CELLS.items() if cells and not (PAPERS / f"{paper}.txt").is_file()]
+    if missing:
+        pytest.skip(f"no texts of {missing} in {PAPERS}; set LEXTABLES_PAPERS to their folder")
+    texts = {
+        paper: (PAPERS / f"{paper}.txt").read_text(encoding="utf-8")
+        for paper, cells in CELLS.items()
+        if cells
+    }
+    # The conversion of this paper took its UTF-8 for Mac Roman.
+    texts["cuad"] = texts["cuad"].encode("mac_roman").decode("utf-8")
+    return {paper: tokens(text) for paper, text in texts.items()}
+
+
+@pytest.mark.parametrize(("paper", "table"), TABLES)
+def test_the_values_of_a_row_or_column_follow_one_another_in_the_paper(texts, paper, table):
+    text, lines = texts[paper], defaultdict(list)
+    cells = [cell for cell in CELLS[paper] if cell.table == table]
+    for cell in cells:
+        lines["row", cell.row].append(cell.value)
+        lines["column", cell.column].append(cell.value)
+    # A value that holds for all columns is printed once.
+    printed = {
+        line
+        for line, values in lines.items()
+        if any(tokens(" ".join(some)) in text for some in (values, dict.fromkeys(values)))
+    }
+    scattered = [c for c in cells if not {("row", c.row), ("column", c.column)} & printed]
+    absent = [cell for cell in scattered if tokens(cell.value) not in text]
+    assert (len(scattered), len(absent)) == SCATTERED.get((paper, table), (0, 0)), scattered
+
+
+def test_no_value_is_missing():
+    sizes = {paper: (len({cell.table for cell in cells}), len(cells)) for paper, cells in CELLS.items()}
+    assert sizes == SIZES
+
+
+def numbers(paper, table):
+    """{row: {column: number}} of a table."""
+    rows = defaultdict(dict)
+    for cell in CELLS[paper]:
+        if cell.table == table:
+            rows[cell.row][cell.column] = cell.number
+    return dict(rows)
+
+
+@pytest.mark.parametrize(
+    ("paper", "table", "total"),
+    [
+        ("acord", "table_c3", "Total"),
+        ("cuad", "table3", "Total"),
+        ("maud", "table1", "All Categories"),
+        ("maud", "table2", "overall"),
+    ],
+)
+def test_the_counts_of_a_table_add_up(paper, table, total):
+    rows = numbers(paper, table)
+    totals = rows.pop(total)
+    assert {column: sum(row[column] for row in rows.values()) for column in totals} == totals
+
+
+def test_rows_add_up():
+    for row in numbers("acord", "table_c3").values():
+        assert sum(row[f"{stars}-star"] for stars in range(1, 6)) == row["Total ratings"]
+    for table in ("table1", "table2"):
+        for *parts, total in (row.values() for row in numbers("maud", table).values()):
+            assert sum(parts) == total
+
+
+def test_values_that_a_paper_prints_twice_are_the_same():
+    at_80 = {row: values["Precision@80% Recall"] for row, values in numbers("cuad", "table2").items()}
+    figure3, figure5 = (
+        {row: next(iter(of.values())) for row, of in numbers("cuad", f).items()}
+        for f in ("figure3", "figure5")
+    )
+    assert figure3.items() <= at_80.items()
+    assert {row.partition(" / ")[2]: value for row, value in figure5.items()} == at_80
+    whole = numbers("lawngnli", "table13")
+    for row, values in numbers("lawngnli", "table5").items():
+        assert row.endswith(" / N") or values.items() <= whole[row].items()
+    d4 = numbers("acord", "table_d4")
+    assert numbers("acord", "figure2") == {row: d4[row] for row in d4 if row.startswith("BM25 / ")}
+
+
+@pytest.mark.parametrize("table", ["table3", "table4", "table7", "table8"])
+def test_overall_scores_of_maud_are_means_over_questions(table):
+    """Table 8 prints 53.3 for RoBERTa where its categories give 58.3."""
+    *questions, total = (row["Deal Point Questions"] for row in numbers("maud", "table9").values())
+    rows = numbers("maud", table)
+    for column, overall in rows.pop("Overall").items():
+        mean = sum(n * row[column] for n, row in zip(questions, rows.values(), strict=True)) / total
+        misprint = 5.0 if (table, column) == ("table8", "RoBERTa") else 0.0
+        assert mean - misprint == pytest.approx(overall, abs=0.15), column
+
+
+@pytest.mark.parametrize("table", ["table_c1", "table_c2"])
+def test_f1_of_privacy_is_at_most_the_mean_of_precision_and_recall(table):
+    """It is so for each paragraph's or policy's F1, and so for a mean of them."""
+    rows = [row for row in numbers("privacy", table).values() if {"F1", "Recall", "Precision"} <= row.keys()]
+    assert len(rows) >= 50
+    assert all(row["F1"] <= (row["Recall"] + row["Precision"]) / 2 + 1e-4 for row in rows)

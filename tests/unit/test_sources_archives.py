@@ -1,0 +1,44 @@
+"""Members of released zips, and damaged zips."""
+
+import zipfile
+
+import pytest
+
+from lextables.pipeline.errors import BadInput
+from lextables.sources.archives import member, opened
+
+
+@pytest.fixture
+def release(tmp_path):
+    path = tmp_path / "release.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("v1/rows.csv", "v1/a/notes.txt", "v1/b/notes.txt", "v1/my-rows.csv"):
+            archive.writestr(name, name * 100)
+    return path
+
+
+def test_a_member_is_found_under_any_top_folder_and_is_unique(release):
+    with opened(release) as archive:
+        assert member(archive, "rows.csv") == "v1/rows.csv"
+        assert member(archive, "a/notes.txt") == "v1/a/notes.txt"
+        with pytest.raises(BadInput, match=r"^release\.zip: holds 2 files called notes\.txt where there"):
+            member(archive, "notes.txt")
+        with pytest.raises(BadInput, match=r"^release\.zip: holds 0 files called absent where there"):
+            member(archive, "absent")
+
+
+@pytest.mark.parametrize("size", [0, 100, 2000])
+def test_a_truncated_zip(release, size):
+    release.write_bytes(release.read_bytes()[:size])
+    match = r"^release\.zip: the zip is cut short or damaged \(.*\); fetch it again\.$"
+    with pytest.raises(BadInput, match=match), opened(release):
+        pass
+
+
+def test_a_damaged_member(release):
+    content = bytearray(release.read_bytes())
+    content[100] ^= 0xFF
+    release.write_bytes(bytes(content))
+    match = r"^release\.zip: the zip is cut short or damaged \(Bad CRC"
+    with pytest.raises(BadInput, match=match), opened(release) as archive:
+        archive.read("v1/rows.csv")

@@ -1,0 +1,122 @@
+"""N-best spans: the choice of a trial, and joining over windows."""
+
+import pytest
+
+from lextables.pipeline.dataset import write
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.spans.nbest import choose, join
+from lextables.tasks.spans.schema import NBEST
+
+TRIALS = [{"learning_rate": 1e-4, "epochs": 1}, {"learning_rate": 3e-4, "epochs": 4}]
+ASKED = [{"question_id": "c__Parties", "contract_id": "c", "category": "Parties", "split": "train"}]
+ANSWERS = [
+    {"question_id": "c__Parties", "index": 0, "text": "Acme Limited", "start": 0, "end": 12},
+    {"question_id": "of another contract", "index": 0, "text": "Acme", "start": 0, "end": 4},
+]
+
+
+def predicted(path, *spans, question="c__Parties"):
+    rows = [
+        {
+            "question_id": question,
+            "rank": rank,
+            "released_text": text,
+            "text": text,
+            "start": 0,
+            "end": len(text),
+            "probability": probability,
+            "start_logit": 0.0,
+            "end_logit": 0.0,
+        }
+        for rank, (text, probability) in enumerate(spans)
+    ]
+    write(NBEST, rows, path)
+    return path
+
+
+@pytest.fixture
+def good(tmp_path):
+    return predicted(tmp_path / "good.parquet", ("Acme Limited", 0.9))
+
+
+@pytest.fixture
+def bad(tmp_path):
+    return predicted(tmp_path / "bad.parquet", ("the parties", 0.9))
+
+
+def test_the_trial_that_finds_the_held_out_answers_wins(good, bad):
+    trial, areas = choose(TRIALS, [bad, good], ASKED, ANSWERS, None, [0])
+    assert trial == TRIALS[1]
+    assert areas[0] < areas[1]
+    assert choose(TRIALS, [good, bad], ASKED, ANSWERS, None, [0]) == (TRIALS[0], areas[::-1])
+    assert choose(TRIALS, [good, good], ASKED, ANSWERS, None, [0])[0] == TRIALS[0]
+
+
+def test_the_area_is_that_of_the_tasks_scorer(tmp_path, bad):
+    wide = predicted(tmp_path / "wide.parquet", (f"Acme Limited {'of the city of Toronto ' * 9}", 0.9))
+    assert choose(TRIALS, [bad, wide], ASKED, ANSWERS, None, [0])[0] == TRIALS[0]
+    assert choose(TRIALS, [bad, wide], ASKED, ANSWERS, "Parties", [0])[0] == TRIALS[1]
+    unsure = predicted(tmp_path / "unsure.parquet", ("Acme Limited", 0.0005))
+    assert choose(TRIALS, [bad, unsure], ASKED, ANSWERS, None, [0.001])[0] == TRIALS[0]
+    assert choose(TRIALS, [bad, unsure], ASKED, ANSWERS, None, [0.001, 0])[0] == TRIALS[1]
+
+
+def test_what_was_read_are_the_held_out_contracts(tmp_path, good):
+    other = predicted(tmp_path / "other.parquet", ("Acme Limited", 0.9), question="of another contract")
+    with pytest.raises(BadInput, match="1 question is asked and not predicted, first 'c__Parties'"):
+        choose(TRIALS, [good, other], ASKED, ANSWERS, None, [0])
+
+
+TEXT = "The tail period runs for twelve months. It ends early. Nothing else survives the closing date."
+
+
+def span(start, end, probability, question="c__Tail"):
+    text = TEXT[start:end] if start >= 0 else ""
+    return {
+        "question_id": question,
+        "rank": 0,
+        "released_text": text,
+        "text": text,
+        "start": start,
+        "end": end,
+        "probability": probability,
+        "start_logit": 1.0,
+        "end_logit": 2.0,
+    }
+
+
+def places(rows):
+    return [
+        (row["start"], row["end"], row["probability"]) for row in join(rows, {"c__Tail": TEXT, "d": TEXT})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        # The second begins inside the first and goes on behind it.
+        ([(0, 20, 0.5), (10, 39, 0.25)], [(0, 39, 0.75)]),
+        # Only a blank lies between them.
+        ([(0, 39, 0.5), (40, 54, 0.25)], [(0, 54, 0.75)]),
+        # Words lie between them.
+        ([(0, 19, 0.5), (55, 70, 0.25)], [(0, 19, 0.5), (55, 70, 0.25)]),
+        # Far less likely than the span it overlaps: dropped, not joined.
+        ([(0, 20, 0.5), (10, 93, 0.01)], [(0, 20, 0.5)]),
+        # Two good spans that only an unlikely one connects stay two.
+        ([(0, 20, 0.5), (4, 90, 0.01), (55, 93, 0.25)], [(0, 20, 0.5), (55, 93, 0.25)]),
+        ([(-1, -1, 0.75), (0, 20, 0.25)], [(-1, -1, 0.75), (0, 20, 0.25)]),
+        ([(0, 20, 0.75), (0, 21, 0.75)], [(0, 21, 1.0)]),
+    ],
+)
+def test_what_joins(spans, expected):
+    assert places([span(*one) for one in spans]) == expected
+
+
+def test_ranks_texts_and_questions_are_kept_apart():
+    rows = [span(55, 70, 0.25), span(0, 20, 0.5), span(0, 20, 0.5, question="d")]
+    found = list(join(rows, {"c__Tail": TEXT, "d": TEXT}))
+    assert [(row["question_id"], row["rank"], row["text"]) for row in found] == [
+        ("c__Tail", 0, TEXT[0:20]),
+        ("c__Tail", 1, TEXT[55:70]),
+        ("d", 0, TEXT[0:20]),
+    ]

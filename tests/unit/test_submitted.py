@@ -1,0 +1,206 @@
+"""Submitted predictions before a run: their data sets, forms and rows."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lextables.models.resolve import load_models
+from lextables.papers import packages, planning, submitted
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.content import Contents
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import Run
+from lextables.tasks.plan import Context
+
+ROOT = Path(__file__).parents[2]
+PAPERS = {path.stem: packages.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml"))}
+MODELS = load_models(ROOT / "resources/models.yaml")
+ALL = sorted(PAPERS)
+
+
+@pytest.fixture
+def find(tmp_path, monkeypatch):
+    """What is found of entries, for the papers that are asked for, in a folder with some files."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("run.txt", "run.csv", "run.jsonl", "nbest.json", "nbest.json.gz", "run.dat", "other.json"):
+        Path(name).write_text(name)
+    Path("folder.txt").mkdir()
+    Path("empty.txt").touch()
+    os.mkfifo("pipe.txt")
+
+    def found(*entries, asked=ALL, **values):
+        config = load_config({"papers": asked, "extra_predictions": list(entries)} | values, ALL, ROOT)
+        return submitted.find(config, PAPERS, Contents(tmp_path / ".cache")), config
+
+    return found
+
+
+def entry(file="run.txt", paper="acord", name="Mine", **more):
+    return {"name": name, "paper": paper, "file": file} | more
+
+
+@pytest.mark.parametrize(
+    ("extra", "name", "form"),
+    [
+        (entry(), "acord", "trec"),
+        (entry("run.csv"), "acord", "csv"),
+        (entry("run.jsonl"), "acord", "jsonl"),
+        (entry("run.dat", format="trec"), "acord", "trec"),
+        (entry("run.txt", format="csv"), "acord", "csv"),
+        (entry("nbest.json", "cuad"), "cuad", "nbest"),
+        (entry("nbest.json.gz", "cuad"), "cuad", "nbest"),
+        (entry(["nbest.json", "nbest.json.gz"], "maud"), "maud_extraction", "nbest"),
+        (entry("run.dat", "maud", format="nbest"), "maud_extraction", "nbest"),
+        (entry("nbest.json", "maud_extraction"), "maud_extraction", "nbest"),
+        (entry("run.csv", "maud"), "maud", "csv"),
+    ],
+)
+def test_the_form_says_of_which_data_set_predictions_are(find, extra, name, form):
+    found, _ = find(extra)
+    ((where, (row,)),) = found.rows.items()
+    assert (where, row.row, row.key, row.form) == (name, "Mine", "own-mine", form)
+    assert sorted(found.places) == sorted(row.contents)
+    files = [extra["file"]] if isinstance(extra["file"], str) else extra["file"]
+    assert [found.places[content] for content in row.contents] == [
+        str(Path(file).resolve()) for file in files
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        ([entry(paper="acrod")], "paper = 'acrod' is no paper and no data set of the registry; choose from"),
+        ([entry(paper="opp")], "paper = 'opp' is no paper and no data set"),
+        ([entry(paper="anli")], "paper = 'anli' is no paper and no data set of the registry; choose from"),
+        ([entry(format="nbest")], "format = 'nbest' is none that acord is predicted in; choose from csv"),
+        ([entry("run.dat")], "the name of 'run.dat' does not say its form; add a format: csv or jsonl or"),
+        ([entry(paper="cuad")], "the name of 'run.txt' does not say its form; add a format: nbest."),
+        ([entry(["run.txt", "run.csv"])], "the files' names do not say one form; add a format: csv or"),
+        ([entry("none.txt")], "the file 'none.txt' is not there; name an existing file."),
+        ([entry("folder.txt")], "the file 'folder.txt' is a folder; name the file in it."),
+        ([entry("empty.txt")], "the file 'empty.txt' is empty; write it again."),
+        ([entry("pipe.txt")], "the file 'pipe.txt' is no file; name a file."),
+        ([entry("a" * 300 + ".txt")], "the file 'aaa"),
+        ([entry("a\0.txt")], "the file 'a\\x00.txt' "),
+        ([entry(["run.txt", "./run.txt"])], "the files 'run.txt' and './run.txt' are the same, byte by"),
+        ([entry(), entry("run.csv")], "the row is given twice for acord; name each row once, "),
+        ([entry("run.csv", "maud"), entry("run.jsonl", "maud")], "the row is given twice for maud; "),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_found_is_one_sentence(find, entries, sentence):
+    with pytest.raises(BadInput) as error:
+        find(*entries)
+    assert str(error.value).startswith(f"config, extra_predictions, Mine: {sentence}")
+    assert str(error.value).count(". ") == 0 and str(error.value).endswith(".")
+
+
+def test_a_paper_with_several_data_sets_of_one_form_wants_the_data_set(find, monkeypatch):
+    task, table = PAPERS["maud"].tasks["maud"], PAPERS["maud"].tables["table3"]
+    tables = {name: table.model_copy(update={"of": name}) for name in "ab"}
+    paper = PAPERS["maud"].model_copy(update={"tasks": {"a": task, "b": task}, "tables": tables})
+    monkeypatch.setitem(PAPERS, "maud", paper)
+    with pytest.raises(
+        BadInput, match=r"paper = 'maud' has several data sets .*; name one of a, b in its place\.$"
+    ):
+        find(entry("run.csv", "maud"))
+    assert list(find(entry("run.csv", "b"))[0].rows) == ["b"]
+
+
+def test_what_is_of_a_paper_that_is_not_asked_for_is_let_be(find):
+    found, _ = find(entry("none.json", "cuad"), asked=["acord"])
+    assert (found.rows, found.places) == ({}, {})
+
+
+def test_one_system_may_have_predictions_for_several_data_sets(find):
+    found, _ = find(
+        entry(), entry("nbest.json", "cuad"), entry("nbest.json", "maud"), entry("run.csv", "maud")
+    )
+    assert sorted(found.rows) == ["acord", "cuad", "maud", "maud_extraction"]
+
+
+KEYS = (
+    "config: extra_predictions.0 = 'run.txt' is not allowed "
+    "(allowed: keys with values, such as {name: …, paper: …, file: …}); mend it"
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([{"name": "X", "paper": "acord"}], "config: extra_predictions.0.file is missing; mend it"),
+        ([entry(file=[])], "config: extra_predictions.0.file = [] is not allowed (allowed: one at least)"),
+        ([entry(file=7)], "config: extra_predictions.0.file = 7 is not allowed (allowed: one value or a"),
+        ([entry(form="trec")], "config: extra_predictions.0.form is not a known key (nearest: format)"),
+        ([entry(format="xml")], "config: extra_predictions.0.format = 'xml' is not allowed (allowed: 'tr"),
+        ([entry(name="a/b")], "config: extra_predictions.0.name = 'a/b' is not allowed (allowed: 1 to 60"),
+        (["run.txt"], KEYS),
+        ([entry(), entry(name="mine!", paper="cuad")], "config: extra_models and extra_predictions: the"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_the_entry_names_its_key(values, sentence):
+    with pytest.raises(BadInput) as error:
+        load_config({"papers": ["acord"], "extra_predictions": values}, ALL, ROOT)
+    assert str(error.value).startswith(sentence)
+
+
+def test_a_users_model_and_predictions_need_two_names():
+    model = {"name": "mine", "kind": "bi-encoder", "model": "org/m"}
+    with pytest.raises(BadInput, match="the names 'mine' and 'Mine' read alike"):
+        load_config({"papers": ["acord"], "extra_models": [model], "extra_predictions": [entry()]}, ALL, ROOT)
+
+
+# The rows
+
+
+def plan(find, name, *entries):
+    found, config = find(*entries, asked=[name])
+    return planning.plan(PAPERS[name], Context(config, MODELS, ROOT, False, found.rows))
+
+
+def shown(found, row):
+    """The tables that show a row."""
+    return {table for table, rows in found.rows.items() if any(shown["row"] == row for shown in rows)}
+
+
+def test_a_ranking_is_a_row_of_every_table_of_first_stages(find):
+    found = plan(find, "acord", entry())
+    # Table D-4 lists it as what a reranker might go over, and shows it as little as any bare retriever.
+    assert shown(found, "Mine / None") == {"table3", "table_d3", "table_d4", "table_e2"}
+    (row,) = [row for row in found.rows["table_d3"] if row["given"]]
+    assert (row["own"], row["trained"], row["baseline"], row["parameters"]) == (True, False, False, None)
+    assert row["runs"] == {"short": ["runs/acord/given/own-mine/short/seed0"]}
+    assert row["reason"] == "its predictions are of the queries in their short form"
+
+
+def test_a_file_a_seed(find):
+    found = plan(find, "cuad", entry(["nbest.json", "other.json"], "cuad"))
+    assert shown(found, "Mine") == {"table2", "figure3", "figure4", "figure5", "figure8"}
+    runs = [run for run in found.specs if run.experiment == "given"]
+    assert runs == [Run("cuad", "given", "own-mine", "100", seed) for seed in (0, 1)]
+    assert [sorted(found.specs[run].settings) for run in runs] == [["content", "form"]] * 2
+    assert len({found.specs[run].settings["content"] for run in runs}) == 2
+
+
+def test_probabilities_are_a_row_whatever_they_were_trained_on(find):
+    found = plan(find, "maud", entry("run.csv", "maud"), entry("nbest.json", "maud", "Spans"))
+    both = {"table3", "table4", "table6", "table7", "table8", "figure2", "table_validation"}
+    assert shown(found, "Mine") == both
+    assert shown(found, "Spans") == {"table12"}
+    assert [row["given"] for row in found.rows["table3"]].count(True) == 1
+
+
+def test_a_run_is_known_by_what_its_file_holds(find):
+    found = plan(find, "acord", entry())
+    Path("run.txt").rename("moved.trec")
+    assert plan(find, "acord", entry("moved.trec")).specs == found.specs
+    Path("moved.trec").write_text("another")
+    assert plan(find, "acord", entry("moved.trec")).specs != found.specs
+
+
+def test_a_paper_of_which_no_table_shows_a_score_takes_no_predictions(tmp_path):
+    tables = {name: table.model_copy(update={"of": None}) for name, table in PAPERS["acord"].tables.items()}
+    papers = PAPERS | {"acord": PAPERS["acord"].model_copy(update={"tables": tables})}
+    config = load_config({"papers": ALL, "extra_predictions": [entry()]}, ALL, ROOT)
+    with pytest.raises(BadInput, match="nothing of acord is scored from predictions; leave it out"):
+        submitted.find(config, papers, Contents(tmp_path))

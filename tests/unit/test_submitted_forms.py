@@ -1,0 +1,464 @@
+"""Submitted predictions in each form: the rows of a file, and one sentence for each fault."""
+
+import gzip
+import json
+import math
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from answer_rows import NAMES
+from answer_rows import QUESTIONS as POLICY_QUESTIONS
+from answer_rows import rows as policy_rows
+from answer_rows import written as write_policies
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.answers import submitted as answers
+from lextables.tasks.answers.collection import ANSWERED_FROM
+from lextables.tasks.classification import submitted as classification
+from lextables.tasks.retrieval import submitted as retrieval
+from lextables.tasks.spans import submitted as spans
+from lextables.tasks.submitted import File, opened, text_of
+
+RETRIEVAL = {
+    "names": {"documents": "documents", "document": "document_id", "text": "text", "gain": "gain"},
+    "test": "test",
+}
+QUERIES = {"as is": "test", "cap": "test", "old": "train"}
+DOCUMENTS = ("d1", "d2", "d3")
+CONTRACT = "This  Lease\nis made by\u202fAda Quill, of\tLeeds. Ada Quill pays."
+SPANS = {"n_best": 3, "linear": None}
+QUESTIONS = {"c__Parties": "test", "c__Rent": "test", "o__Rent": "train"}
+HEADS = {"h1": ["No", "Yes"], "h2": ["a, b", "c", "d"]}
+EXAMPLES = {"e1": ("test", "h1"), "e2": ("test", "h2"), "e3": ("train", "h1")}
+CLASSES = {"test": ["test"], "loss": "cross_entropy", "multi_label": False, "heads": []}
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory):
+    """What a file comes to, by task."""
+    folder = tmp_path_factory.mktemp("data")
+    tables = {
+        "documents": [{"document_id": name, "text": name} for name in DOCUMENTS],
+        "queries": [{"query_id": name, "split": split} for name, split in QUERIES.items()],
+        "judgements": [{"query_id": "cap", "document_id": "d1", "gain": 1}],
+        "contracts": [{"contract_id": "c", "text": CONTRACT}, {"contract_id": "o", "text": "Old."}],
+        "questions": [
+            {"question_id": name, "contract_id": name[0], "split": split} for name, split in QUESTIONS.items()
+        ],
+        "examples": [
+            {"example_id": name, "split": split, "head_id": head} for name, (split, head) in EXAMPLES.items()
+        ],
+        "heads": [{"head_id": head, "answers": answers} for head, answers in HEADS.items()],
+    }
+    for name, rows in tables.items():
+        pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    # d00 has a text and d01 none; nobody answered SOLD about d01.
+    wanted = {"documents": 2, "without_text": ["d01"], "chosen": {("d01", "SOLD"): [[]]}}
+    policies = write_policies(tmp_path_factory.mktemp("policies"), policy_rows(**wanted))
+    tasks = {
+        "retrieval": (retrieval, ("documents", "queries", "judgements"), RETRIEVAL),
+        "spans": (spans, ("contracts", "questions"), SPANS),
+        "classification": (classification, ("examples", "heads"), CLASSES),
+        "answers": (answers, [policies[name] for name in ANSWERED_FROM], {"task": "answers", "names": NAMES}),
+    }
+
+    def take(task, content, form, **changes):
+        reader, files, settings = tasks[task]
+        data = content if isinstance(content, bytes) else content.encode()
+        paths = files if task == "answers" else [folder / f"{name}.parquet" for name in files]
+        return reader.predictions(File("mine", text_of(data, "mine")), form, paths, settings | changes)
+
+    return take
+
+
+def refused(taken, task, content, form, sentence):
+    with pytest.raises(BadInput) as error:
+        taken(task, content, form)
+    assert str(error.value).startswith(f"mine{sentence}")
+    assert str(error.value).endswith(".") and "\n" not in str(error.value)
+    assert len(str(error.value)) < 900
+
+
+# Rankings.
+
+
+TREC = "as is Q0 d1 1 2.5 mine\nas is Q0 d2 2 1e-1 mine\ncap Q0 d3 1 -7 mine\n"
+RANKED = [("as is", 1, "d1", 2.5), ("as is", 2, "d2", 0.1), ("cap", 1, "d3", -7.0)]
+CSV = "query_id,document_id,score\n"
+
+
+def plain(submitted):
+    return [tuple(row.values()) for row in submitted.rows]
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        (TREC, "trec"),
+        (TREC.replace("\n", "\r\n"), "trec"),
+        (b"\xef\xbb\xbf" + TREC.encode(), "trec"),
+        (gzip.compress(TREC.encode(), mtime=0), "trec"),
+        ("as is\tq0\td1\t1\t2.5\ta tag\nas is\tQ0\td2\t2\t0.1\t\ncap\t0\td3\t1\t-7\ta tag\n", "trec"),
+        ("\n" + TREC + "old Q0 gone 1 3 mine\n\n", "trec"),
+        ("query_id,document_id,score,rank\nas is,d2,.1,9\ncap,d3,-7,9\nas is,d1,2.5,9\n", "csv"),
+        ('\ufeffscore,query_id,document_id\r\n2.5,"as is","d1"\r\n0.1,as is,d2\r\n-7.0,cap,d3\r\n', "csv"),
+        (
+            '{"query_id": "as is", "document_id": "d1", "score": 2.5}\n'
+            '{"query_id": "cap", "document_id": "d3", "score": -7, "tag": "x"}\n\n'
+            '{"query_id": "as is", "document_id": "d2", "score": 0.1}',
+            "jsonl",
+        ),
+    ],
+    ids=["blanks", "CRLF", "BOM", "gzip", "tabs", "other splits", "csv", "quoted csv", "jsonl"],
+)
+def test_a_ranking_in_each_form(taken, content, form):
+    assert plain(taken("retrieval", content, form)) == RANKED
+
+
+def test_hits_of_other_splits_are_counted(taken):
+    content = TREC + "old Q0 d1 1 3 mine\nold Q0 d1 1 3 mine\n"
+    assert taken("retrieval", content, "trec").skipped == 2
+
+
+def test_scores_decide_and_ties_are_broken_as_in_trec_eval(taken):
+    tied = "cap Q0 d1 1 5 x\ncap Q0 d3 2 5 x\ncap Q0 d2 3 4 x\nas is Q0 d2 0 1 x\nas is Q0 d1 0 2 x\n"
+    ranking = plain(taken("retrieval", tied, "trec"))
+    assert [row[2] for row in ranking] == ["d1", "d2", "d3", "d1", "d2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "form", "sentence"),
+    [
+        (TREC + "caps Q0 d1 1 1 x", "trec", ", line 4: the data set has no query 'caps'; "),
+        (TREC + "cap Q0 d9 2 -8 x", "trec", ", line 4: the data set has no document 'd9'; "),
+        (TREC + "cap Q0 d3 2 -8 x", "trec", ", line 4: the document 'd3' appears twice for the query 'cap'"),
+        (TREC + "\ncap Q0 d1 2 8 x", "trec", ", line 5: rank 2 of the query 'cap' has the score 8, higher"),
+        (TREC + "cap d1 2 8 x", "trec", ", line 4: has 5 fields instead of 6; give query, Q0, document,"),
+        (TREC + "cap Q0 d1 2 -8 my run", "trec", ", line 4: the second field is 'd1' instead of Q0; give q"),
+        (TREC + "cap Q0 d1 two -8 x", "trec", ", line 4: the rank 'two' is not a whole number"),
+        (TREC + "cap Q0 d1 2 nan x", "trec", ", line 4: the score 'nan' is not a finite number"),
+        (TREC + "cap Q0 d1 2 -1_0 x", "trec", ", line 4: the score '-1_0' is not a finite number"),
+        ("cap Q0 d1 1 1 x", "trec", ": no hit for 1 of the 2 test queries, the first 'as is'; rank at le"),
+        (TREC.encode() + b"\ncap Q0 \xe9 2 1 x", "trec", ", line 5: the byte 0xe9 is not UTF-8; save it"),
+        (TREC.encode("utf-16"), "trec", ", line 1: the byte 0xff is not UTF-8"),
+        (CSV.encode("utf-16-le"), "csv", ": contains the character NUL, as text in UTF-16 does; save "),
+        (b"", "trec", ": the file is empty; write it again"),
+        ("\ufeff \r\n", "trec", ": the file is empty"),
+        (gzip.compress(b"", mtime=0), "trec", ": the file is empty"),
+        (gzip.compress(TREC.encode(), mtime=0)[:-9], "trec", ": gzip cannot decompress it ("),
+        ("query,document,score\ncap,d1,1\n", "csv", ", row 1: the column 'query_id' is missing; name the"),
+        ("query_id,score,score\ncap,1,1\n", "csv", ", row 1: the column 'score' appears twice"),
+        (CSV + "cap,d1,1\ncap,d2\n", "csv", ", row 3: has 2 cells where there should be 3; quote"),
+        (CSV + 'cap,"d1,1\n', "csv", ", row 2: the row that begins here is no csv ("),
+        (CSV + "cap,d1,\n", "csv", ", row 2: the score '' is not a finite number"),
+        ('{"query_id": "cap"}', "jsonl", ", line 1: document_id is missing; write it as text"),
+        ('{"query_id": 7}', "jsonl", ", line 1: query_id is not text; write it as text"),
+        ('{"query_id": "cap", "document_id": "d1", "score": null}', "jsonl", ", line 1: the score None is n"),
+        ('{"query_id": "cap", "document_id": "d1", "score": true}', "jsonl", ", line 1: the score True is n"),
+        ('{"query_id": "cap", "document_id": "d1", "score": 1e999}', "jsonl", ", line 1: the score inf is n"),
+        ('{"score": 1, "score": 2}', "jsonl", ", line 1: 'score' appears twice in one object"),
+        ("[1, 2]", "jsonl", ", line 1: is not a JSON object; "),
+        ("[" * 100000, "jsonl", ", line 1: not JSON ("),
+        ("1" * 5000, "jsonl", ", line 1: not JSON ("),
+        (f"{TREC}cap Q0 d1 {'9' * 5000} -8 x", "trec", ", line 4: the rank '999"),
+        (f"{TREC}{'x' * 3000} Q0 d1 1 1 x", "trec", ", line 4: the data set has no query 'xxx"),
+        (f"{'a' * 5000},{'a' * 5000}\n", "csv", ", row 1: the column 'aaa"),
+    ],
+)
+def test_a_ranking_that_cannot_be_used(taken, content, form, sentence):
+    refused(taken, "retrieval", content, form, sentence)
+
+
+# Spans.
+
+
+def span(text, probability=0.5, **more):
+    return {"text": text, "probability": probability} | more
+
+
+NBEST = {
+    "c__Parties": [
+        span("Ada Quill,", 0.6, start_logit=2, end_logit=-1.5), span("This Lease is", 0.3), span("", 0.1),
+    ],
+    "c__Rent": [span("empty", 0.5), span("", 0.5)],
+    "o__Rent": [span("not in the contract at all")],
+}  # fmt: skip
+
+
+def with_rent(*entries):
+    return json.dumps(NBEST | {"c__Rent": list(entries)})
+
+
+def test_spans_are_found_in_their_contract(taken):
+    submitted = taken("spans", json.dumps(NBEST), "nbest")
+    rows = submitted.rows
+    assert submitted.skipped == 1
+    assert [row["released_text"] for row in rows] == ["Ada Quill,", "This Lease is", "", "empty", ""]
+    assert [row["text"] for row in rows] == ["Ada Quill,", "This  Lease\nis", "", "", ""]
+    assert [(row["start"], row["end"]) for row in rows[2:]] == [(-1, -1)] * 3
+    for row in rows[:2]:
+        assert CONTRACT[row["start"] : row["end"]] == row["text"]
+    assert [(row["question_id"], row["rank"]) for row in rows] == [
+        ("c__Parties", 0), ("c__Parties", 1), ("c__Parties", 2), ("c__Rent", 0), ("c__Rent", 1),
+    ]  # fmt: skip
+    assert [row["probability"] for row in rows] == [0.6, 0.3, 0.1, 0.5, 0.5]
+    assert (rows[0]["start_logit"], rows[0]["end_logit"]) == (2, -1.5)
+    assert math.isnan(rows[1]["start_logit"])
+
+
+@pytest.mark.parametrize(
+    ("text", "positions", "start"),
+    [
+        ("Ada Quill", {}, CONTRACT.index("Ada")),
+        ("Ada Quill", {"token_doc_start": 9, "token_doc_end": 10}, CONTRACT.rindex("Ada")),
+        # Wrong positions do not matter if the text is in the contract.
+        ("Ada Quill", {"token_doc_start": 99, "token_doc_end": 100}, CONTRACT.index("Ada")),
+        ("This", {"token_doc_start": 9, "token_doc_end": 9}, 0),
+        ("made by Ada", {}, CONTRACT.index("made")),
+        (" of\r\n Leeds ", {}, CONTRACT.index("of")),
+        ("eed", {}, CONTRACT.index("eed")),
+    ],
+)
+def test_the_position_of_a_text(taken, text, positions, start):
+    content = NBEST | {"c__Parties": [span(text, **positions)]}
+    rows = taken("spans", json.dumps(content), "nbest").rows
+    (row,) = [row for row in rows if row["question_id"] == "c__Parties"]
+    assert (row["start"], row["released_text"]) == (start, text)
+    assert row["text"].split() == text.split()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (json.dumps(NBEST | {"x__Rent": []}), ": the data set has no question 'x__Rent'; "),
+        (json.dumps({"c__Rent": [span("")]}), ": no prediction for 1 of the 2 test questions, the first 'c_"),
+        (with_rent(), ", question 'c__Rent': has no prediction; predict it, with"),
+        (
+            with_rent(*map(span, ("This", "Lease", "is", "made"))),
+            ", question 'c__Rent': has 4 spans, more th",
+        ),
+        (
+            with_rent(span("Ada"), span("Ada")),
+            ", question 'c__Rent', prediction 1: the text 'Ada' appears tw",
+        ),
+        (with_rent(span("ada quill")), ", question 'c__Rent', prediction 0: the text 'ada quill' is not in"),
+        (with_rent(span("empty"), span("Leeds")), ", question 'c__Rent', prediction 0: the text 'empty' is"),
+        (with_rent(span("word " * 90)), ", question 'c__Rent', prediction 0: the text 'word word"),
+        (with_rent(span(" \n")), ", question 'c__Rent', prediction 0: the text ' \\n' is not in"),
+        (with_rent(span("Ada\ud800")), ", question 'c__Rent', prediction 0: the text 'Ada\\ud800' is not"),
+        (with_rent(span("Ada", math.nan)), ", question 'c__Rent', prediction 0: the probability nan is not"),
+        (with_rent(span("Ada", True)), ", question 'c__Rent', prediction 0: the probability True is not"),
+        (with_rent(span("Ada", 10**400)), ", question 'c__Rent', prediction 0: the probability 10000"),
+        (with_rent(span("Ada", -0.1)), ", question 'c__Rent', prediction 0: the probability -0.1 is not"),
+        (with_rent(span("Ada", "0.5")), ", question 'c__Rent', prediction 0: the probability '0.5' is not"),
+        (with_rent(span(None)), ", question 'c__Rent', prediction 0: text is not a string"),
+        (
+            with_rent(span("Ada", token_doc_start=2**80, token_doc_end=1)),
+            ", question 'c__Rent', prediction 0: token_doc_start and token_doc_end are not two whole numbers",
+        ),
+        (with_rent(span("Ada", start_logit=math.inf)), ", question 'c__Rent', prediction 0: the start_logit"),
+        (with_rent(span("Ada", end_logit=None)), ", question 'c__Rent', prediction 0: the end_logit None is"),
+        (with_rent("Ada"), ", question 'c__Rent', prediction 0: is a str, not an object with text and"),
+        (json.dumps(NBEST)[:-40], ": not JSON ("),
+        ('{"c__Rent": [], "c__Rent": []}', ": 'c__Rent' appears twice in one object"),
+        ("[1]", ': is a list, not an object with question ids; write it as {"question id": [{"text"'),
+        ('{"c__Rent": 1}', ", question 'c__Rent': is a int, not a list of predictions; write it as"),
+        ('{"a":' * 5000, ": not JSON ("),
+    ],
+)
+def test_spans_that_cannot_be_used(taken, content, sentence):
+    refused(taken, "spans", content, "nbest", sentence)
+
+
+def test_released_columns_are_those_of_the_file():
+    golden = Path(__file__).parents[1] / "golden/cuad_scores.json"
+    content = json.loads(golden.read_text(encoding="utf-8"))["nbest"]
+    nbest = spans.released_nbest(content, "golden")
+    entries = [entry for name in nbest.question_ids for entry in content[name]]
+    assert sorted(nbest.question_ids) == sorted(content)
+    assert nbest.sizes.tolist() == [len(content[name]) for name in nbest.question_ids]
+    assert list(nbest.texts) == [entry["text"] for entry in entries]
+    assert nbest.confidence.tolist() == [entry["probability"] for entry in entries]
+    assert nbest.start.tolist() == [entry["token_doc_start"] for entry in entries]
+    assert nbest.end.tolist() == [entry["token_doc_end"] for entry in entries]
+
+
+def test_a_row_may_have_as_many_spans_as_the_longest_of_the_task(taken):
+    content = with_rent(*map(span, ("This", "Lease", "is", "made", "")))
+    assert len(taken("spans", content, "nbest", linear={"n_best": 4}).rows) == 8
+
+
+# Probabilities of answers.
+
+
+CLASSIFIED = [("h1", "e1", [0.25, 0.75]), ("h2", "e2", [0.5, 0.5, 0.0])]
+LONG = 'example_id,answer,probability\ne2,"a, b",0.5\ne1,Yes,.75\ne2,c,0.5\ne1,No,0.25\ne2,d,0\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        (LONG, "csv"),
+        (LONG.replace("\n", "\r\n"), "csv"),
+        ('head_id,example_id,No,Yes,"a, b",c,d\nh1,e1,0.25,0.75,,,\nh2,e2,,,0.5,0.5,0\n', "csv"),
+        (
+            '{"example_id": "e1", "probabilities": {"Yes": 0.75, "No": 0.25}}\n'
+            '{"example_id": "e2", "head_id": "h2", "probabilities": [0.5, 0.5, 0]}\n'
+            '{"example_id": "e3", "probabilities": [1, 0]}\n',
+            "jsonl",
+        ),
+    ],
+    ids=["a row an answer", "CRLF", "a column an answer", "jsonl"],
+)
+def test_probabilities_in_each_form(taken, content, form):
+    submitted = taken("classification", content, form)
+    rows = submitted.rows
+    assert [(row["head_id"], row["example_id"], row["probabilities"]) for row in rows] == CLASSIFIED
+    assert rows[0]["logits"] == pytest.approx([-math.log(3), math.log(3)])
+    assert all(map(math.isfinite, rows[1]["logits"]))
+    assert submitted.skipped == (form == "jsonl")
+
+
+def test_independent_answers_need_not_add_up(taken):
+    content = LONG.replace("Yes,.75", "Yes,.9")
+    for task in ({"loss": "binary_cross_entropy"}, {"multi_label": True}):
+        assert taken("classification", content, "csv", **task).rows[0]["probabilities"] == [0.25, 0.9]
+    rounded = taken("classification", LONG.replace(".75", ".7501"), "csv").rows
+    assert rounded[0]["probabilities"] == [0.25, 0.7501]
+
+
+def line(**record):
+    return json.dumps({"example_id": "e1", "probabilities": {"No": 0.5, "Yes": 0.5}} | record)
+
+
+@pytest.mark.parametrize(
+    ("content", "form", "sentence"),
+    [
+        (LONG + "e9,No,1\n", "csv", ", row 7: the data set has no example 'e9'; correct its id"),
+        (LONG + "e1,no,1\n", "csv", ", row 7: example 'e1' has no answer 'no'; choose from 'No', 'Yes'"),
+        (LONG + "e1,No,0.25\n", "csv", ", row 7: the answer 'No' of example 'e1' appears twice"),
+        (LONG.replace("e1,No,0.25\n", ""), "csv", ", row 3: the answer 'No' of example 'e1' has no prob"),
+        (LONG.replace("0.25", "0.35"), "csv", ", row 3: the probabilities of example 'e1' add up to 1.1"),
+        (LONG.replace("0.25", "25 %"), "csv", ", row 5: the probability '25 %' is not a finite number"),
+        (LONG.replace("0.25", "25"), "csv", ", row 5: the probability '25' is not a number from 0 to 1; div"),
+        (LONG.replace("0.25", "-0.1"), "csv", ", row 5: the probability '-0.1' is not a number from 0 to 1"),
+        (LONG.replace('"a, b"', "a, b"), "csv", ", row 2: has 4 cells where there should be 3; quote"),
+        ("example_id\ne1\n", "csv", ": no prediction for 2 of the 2 test examples, the first 'e1'"),
+        ("example_id,No,Yes,maybe\ne1,0,0,1\n", "csv", ", row 2: example 'e1' has no answer 'maybe'"),
+        (line(head_id="h2"), "jsonl", ", line 1: example 'e1' belongs to the head 'h1', not to 'h2'"),
+        (line(head_id=None), "jsonl", ", line 1: head_id is missing; write it as text"),
+        (line() + "\n" + line(), "jsonl", ", line 2: the answer 'No' of example 'e1' appears twice"),
+        (line(probabilities=[1]), "jsonl", ", line 1: 1 probabilities for example 'e1', which has 2 choices"),
+        (line(probabilities=None), "jsonl", ", line 1: probabilities is missing; "),
+        (line(probabilities=0.5), "jsonl", ", line 1: probabilities is neither a list nor an object; "),
+        (line(probabilities=[[1], 0]), "jsonl", ", line 1: the probability [1] is not a finite number"),
+        (line(probabilities={"x" * 3000: 1}), "jsonl", ", line 1: example 'e1' has no answer 'xxx"),
+        (line(probabilities=[10**400, 0]), "jsonl", ", line 1: the probability 100"),
+    ],
+)
+def test_probabilities_that_cannot_be_used(taken, content, form, sentence):
+    refused(taken, "classification", content, form, sentence)
+
+
+# Distributions over options.
+
+
+EVEN = {question: [1 / len(options)] * len(options) for question, (_, _, options) in POLICY_QUESTIONS.items()}
+
+
+def lines(document="d00", **changes):
+    return "\n".join(
+        json.dumps({"document_id": document, "question_id": question, "probabilities": probabilities})
+        for question, probabilities in (EVEN | changes).items()
+        if probabilities is not None
+    )
+
+
+def cells(*additional):
+    rows = [["document_id", "question_id", "option", "probability"]]
+    for question, (_, _, options) in POLICY_QUESTIONS.items():
+        shares = zip(options, EVEN[question], strict=True)
+        rows += [["d00", question, option, str(share)] for option, share in shares]
+    return "\n".join(",".join(row) for row in (*rows, *additional))
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (lines(SOLD=[0.3, 0.7]), "jsonl"),
+        (lines(SOLD={"Yes": 0.7, "No": 0.3}), "jsonl"),
+        (lines(SOLD={"1": 0.7, "0": 0.3}), "jsonl"),
+        (cells().replace("No,0.5", "No,.3").replace("SOLD,Yes,0.5", "SOLD,Yes,.7"), "csv"),
+        (cells().replace("SOLD,No,0.5", "SOLD,0,.3").replace("SOLD,Yes,0.5", "SOLD,1,.7"), "csv"),
+    ],
+)
+def test_answers_in_each_form(taken, text, form):
+    submitted = taken("answers", text, form)
+    (row,) = [row for row in submitted.rows if row["question_id"] == "SOLD"]
+    assert row == {"document_id": "d00", "question_id": "SOLD", "probabilities": [0.3, 0.7]}
+    assert [row["question_id"] for row in submitted.rows] == sorted(POLICY_QUESTIONS)
+    assert submitted.skipped == 0
+
+
+def test_answers_about_documents_without_a_text_are_optional(taken):
+    submitted = taken("answers", lines() + "\n" + lines("d01"), "jsonl")
+    assert (len(submitted.rows), submitted.skipped) == (5, 1)  # nobody answered SOLD about d01
+    assert taken("answers", lines() + "\n" + lines("elsewhere.org"), "jsonl").skipped == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "sentence"),
+    [
+        (lines().replace("SOLD", "ZOO"), "jsonl", ", line 1: the data set has no question 'ZOO'"),
+        (lines(SOLD=[0.3, 0.3, 0.4]), "jsonl", ", line 1: 3 probabilities for question 'SOLD' of 'd00', whi"),
+        (lines(SOLD={"0": 0.5, "2": 0.5}), "jsonl", ", line 1: question 'SOLD' of 'd00' has no option '2'"),
+        (lines(SOLD={"9" * 5000: 1}), "jsonl", ", line 1: question 'SOLD' of 'd00' has no option '999"),
+        (lines(SOLD={"No": 0.5, "0": 0.5}), "jsonl", ", line 1: the option 'No' of question 'SOLD' of 'd00'"),
+        (lines(SOLD=[0.3, 0.3]), "jsonl", ", line 1: the probabilities of question 'SOLD' of 'd00' add up"),
+        (lines(SOLD=None), "jsonl", ": no answer to 1 of 3 pairs, the first 'SOLD' of 'd00'"),
+        (lines("d01"), "jsonl", ": no answer to 3 of 5 pairs, the first 'ASKED' of 'd00'"),
+        (lines() + "\n" + lines("d01", KEPT=None), "jsonl", ": no answer to 1 of 5 pairs, the first 'KEPT'"),
+        (cells(["d00", "SOLD", "No", "0.5"]), "csv", ", row 11: the option 'No' of question 'SOLD'"),
+        (cells().replace("option,", "choice,"), "csv", ", row 1: the column 'option' is missing"),
+    ],
+)
+def test_answers_that_cannot_be_used(taken, text, form, sentence):
+    refused(taken, "answers", text, form, sentence)
+
+
+# Files.
+
+
+@pytest.mark.parametrize(
+    ("columns", "rest", "fault"),
+    [("{}", "\ne1,{}", "has no answer 'c0'"), ("{},c9", "", "the column 'c9' appears twice")],
+)
+def test_many_columns_are_read_in_linear_time(taken, columns, rest, fault):
+    names = ",".join(f"c{number}" for number in range(100_000))
+    content = f"example_id,{columns.format(names)}{rest.format(names)}"
+    begun = time.process_time()
+    with pytest.raises(BadInput, match=fault):
+        taken("classification", content, "csv")
+    assert time.process_time() - begun < 10
+
+
+def test_many_names_in_an_object_are_read_in_linear_time(taken):
+    names = ",".join(f'"c{number}": 0' for number in range(200_000))
+    begun = time.process_time()
+    with pytest.raises(BadInput, match="'c199999' appears twice in one object"):
+        taken("classification", f'{{{names}, "c199999": 0}}', "jsonl")
+    assert time.process_time() - begun < 10
+
+
+def test_a_file_is_identified_by_its_content(tmp_path, monkeypatch):
+    path, content = tmp_path / "run.txt", "sha256:" + "e3b0c442" * 8
+    path.write_text(TREC)
+    monkeypatch.setenv("LEXTABLES_SUBMITTED", json.dumps({content: str(path)}))
+    with pytest.raises(BadInput, match=r"^run\.txt: was changed during the run; repeat the command\.$"):
+        opened(content)
+    path.unlink()
+    with pytest.raises(BadInput, match=r"^run\.txt: cannot be read \(No such file.*\); restore it\.$"):
+        opened(content)

@@ -1,0 +1,310 @@
+"""Exhibits of a filing: the documents of its full submission, and their text in paragraphs.
+
+A submission is SGML, read as a stream of lines.  Each document stands between ``<DOCUMENT>`` and
+``</DOCUMENT>``: a head of unclosed tags, one per line, then the body between ``<TEXT>`` and ``</TEXT>``.
+
+The text of an HTML or plain text body has paragraphs separated by a blank line.  A plain text keeps its lines
+as filed; in HTML a line is a block, a ``<br>`` or a table row, with cells separated by spaces.  Page breaks
+and page numbers are dropped, and a sentence that runs over a page break is joined again.  Running heads are
+kept because they cannot be distinguished from headings.
+"""
+
+import codecs
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+EXHIBITS = ("EX-10",)  # material contracts, Regulation S-K item 601(b)(10)
+
+_HEAD = re.compile(rb"\s*<(TYPE|SEQUENCE|FILENAME|DESCRIPTION)>(.*)", re.IGNORECASE)
+_BINARY = re.compile(rb"\s*(?:<(?:PDF|ZIP|EXCEL|JPG|GIF)>|begin [0-7]{3} \S|%PDF-|PK\x03\x04)", re.IGNORECASE)
+_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_HTML = re.compile(r"<(?:html|body|div|p|font|center|br|t[rdh])\b", re.IGNORECASE)
+_PAGE = re.compile(r"<PAGE\b[^>\n]{0,20}>", re.IGNORECASE)
+_SGML = r"</?(?:TABLE|CAPTION|S|C|FN|F\d{1,3})>"
+_SGML_LINE = re.compile(rf"^[ \t]*(?:{_SGML}[ \t]*)+\n", re.IGNORECASE | re.MULTILINE)
+_SGML_TAG = re.compile(_SGML, re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d{1,6});", re.IGNORECASE)
+_BREAK = re.compile(r"break-(before|after):(?:always|page)")
+_PAGE_NUMBER = re.compile(
+    r"[-–—\s]*(?:page\s+)?(?:[a-z]{1,2}-)?(?:\d{1,4}|[ivxl]{1,6})(?:\s+of\s+\d{1,4})?[-–—\s]*", re.IGNORECASE
+)
+# Control characters, soft hyphens, zero-width spaces and byte order marks.
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060\ufeff]")
+
+_DROPPED = {"script", "style", "head", "title", "template", "noscript", "ix:header", "-comment"}
+_BLOCKS = {"address", "article", "blockquote", "body", "center", "dd", "div", "dl", "dt", "fieldset"}
+_BLOCKS |= {"figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "li", "main", "nav"}
+_BLOCKS |= {"ol", "p", "pre", "section", "table", "td", "th", "ul"}
+_SPACE, _LINE, _PARAGRAPH = 1, 2, 3
+_GAP = {0: "", _SPACE: " ", _LINE: "\n", _PARAGRAPH: "\n\n"}
+
+
+class CutShort(Exception):
+    """The lines of a submission end inside a document."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document of a submission; ``sequence`` is None if the head gives no number."""
+
+    type: str
+    sequence: int | None
+    filename: str
+    description: str
+    body: bytes
+
+
+def in_families(families: Iterable[str]) -> Callable[[str], bool]:
+    """Return the test whether an exhibit type belongs to one of ``families``.
+
+    ``EX-10`` takes EX-10, EX-10.1, EX-10.(A) and EX-10-B, and neither EX-101.INS, which is XBRL, nor EX-100.
+    """
+    stems = "|".join(re.escape(family) for family in families)
+    pattern = re.compile(rf"(?:{stems})(?!\d)", re.IGNORECASE)
+    return lambda type_: pattern.match(type_) is not None
+
+
+def documents(lines: Iterable[bytes], wanted: Callable[[str], bool]) -> Iterator[Document]:
+    """Yield the documents whose type is ``wanted``, in order; of the others nothing is kept.
+
+    Raises `CutShort` if the lines end inside a document; that one is not yielded.
+    """
+    head: dict[str, str] | None = None
+    body: list[bytes] | None = None
+    take = dashed = False
+    for number, line in enumerate(lines):
+        if number == 0:
+            # Until 2000 texts went out as privacy-enhanced mail, which puts "- " before a line that starts
+            # with a dash.
+            dashed = line.startswith(b"-----BEGIN PRIVACY-ENHANCED MESSAGE")
+        elif dashed and line.startswith(b"- "):
+            line = line[2:]
+        mark = line[:16].strip().upper() if b"<" in line[:16] else b""
+        if mark.startswith(b"<DOCUMENT>"):
+            if body is not None and take:
+                yield _document(head, body)
+            head, body, take = {}, None, False
+        elif head is None:
+            continue
+        elif mark.startswith(b"</DOCUMENT>") or (body is not None and mark.startswith(b"</TEXT>")):
+            if take or (body is None and wanted(head.get("TYPE", ""))):
+                yield _document(head, body or [])
+            head, body, take = None, None, False
+        elif body is None and mark.startswith(b"<TEXT>"):
+            body, take = [line.lstrip()[len(b"<TEXT>") :]], wanted(head.get("TYPE", ""))
+        elif body is None:
+            if match := _HEAD.match(line):
+                head.setdefault(match[1].decode().upper(), _words(match[2]))
+        elif take:
+            body.append(line)
+    if head is not None:
+        raise CutShort("the submission ends inside a document, which is left out")
+
+
+def _document(head: dict[str, str], body: list[bytes]) -> Document:
+    sequence = head.get("SEQUENCE", "")
+    return Document(
+        type=head.get("TYPE", ""),
+        sequence=int(sequence) if sequence.isascii() and sequence.isdigit() and len(sequence) < 7 else None,
+        filename=head.get("FILENAME", ""),
+        description=head.get("DESCRIPTION", ""),
+        body=re.sub(rb"</TEXT>\s*\Z", b"", b"".join(body), flags=re.IGNORECASE),
+    )
+
+
+def _words(raw: bytes) -> str:
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = raw.decode("cp1252", "replace")
+    return " ".join(text.split())
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text in paragraphs, its format as filed (``html`` or ``plain``), and its encoding fault or empty."""
+
+    text: str
+    format: str
+    fault: str
+
+
+class NoText(Exception):
+    """A body without usable text; ``kind`` is ``binary`` or ``empty``."""
+
+    def __init__(self, kind: str, what: str) -> None:
+        self.kind = kind
+        super().__init__(what)
+
+
+def contract_text(body: bytes) -> Text:
+    """Return the text of an exhibit's body.
+
+    Raises `NoText` if the body is binary (a PDF or an encoded file), or if no text is in it.
+    """
+    if _BINARY.match(body[:2048]):
+        raise NoText("binary", "the exhibit is a PDF or another encoded file, not text")
+    decoded, fault = _decoded(body)
+    if _HTML.search(decoded):
+        text, format_ = _from_html(decoded), "html"
+    else:
+        text, format_ = _from_plain(decoded), "plain"
+    if not text:
+        raise NoText("empty", "the exhibit has no text")
+    return Text(text, format_, fault)
+
+
+def _decoded(body: bytes) -> tuple[str, str]:
+    """Decode as UTF-8, else as declared, else as Windows-1252 with a fault."""
+    try:
+        return body.decode("utf-8-sig"), ""
+    except UnicodeDecodeError:
+        pass
+    declared = _CHARSET.search(body[:4096])
+    name = declared[1].decode("ascii") if declared else ""
+    try:
+        codec = codecs.lookup(name).name if name else ""
+    except LookupError:
+        codec = ""
+    # As in browsers, Latin-1 means Windows-1252. A page whose charset reads as ASCII is not UTF-16.
+    if codec in ("iso8859-1", "ascii"):
+        codec = "cp1252"
+    if codec and not codec.startswith(("utf", "idna", "punycode")):
+        try:
+            return body.decode(codec), ""
+        except (UnicodeError, LookupError):
+            pass
+    cause = f"declares {name}, which it is not," if name else "declares no charset, is not UTF-8,"
+    return body.decode("cp1252", "replace"), f"the exhibit {cause} and was read as Windows-1252"
+
+
+def _from_plain(text: str) -> str:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _SGML_TAG.sub("", _SGML_LINE.sub("", _PAGE.sub("\f", text)))
+    text = _ENTITY.sub(lambda match: html.unescape(match[0].lower()), text)
+    return _joined(text, "\n")
+
+
+def _from_html(text: str) -> str:
+    # <PAGE> is no HTML element; the parser would nest all following content in it.
+    root = LexborHTMLParser(_PAGE.sub("<hr>", text.replace("\0", ""))).body
+    return _joined(_Flow().of(root), " ") if root is not None else ""
+
+
+class _Flow:
+    """Walks a tree and writes its text; ``gap`` is the widest gap requested since the last words."""
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.gap = 0
+        self.pre = 0
+        # For each open cell: the number of pieces written and the gap when it began.
+        self.cells: list[tuple[int, int]] = []
+
+    def of(self, root: LexborNode) -> str:
+        # An explicit stack, because some filings nest thousands deep.
+        open_: list[tuple[LexborNode, str, bool]] = []
+        node: LexborNode | None = root
+        while node is not None or open_:
+            if node is None:
+                node, tag, breaks = open_.pop()
+                self._leave(tag, breaks)
+                node = node.next if open_ else None
+                continue
+            tag = node.tag
+            if tag == "-text":
+                self._write(node.text_content or "")
+            elif tag not in _DROPPED:
+                style = "".join((node.attributes.get("style") or "").lower().split()) if tag != "br" else ""
+                if "display:none" not in style:
+                    sides = _BREAK.findall(style) if "break-" in style else []
+                    self._enter(tag, "before" in sides)
+                    open_.append((node, tag, "after" in sides))
+                    node = node.child
+                    continue
+            node = node.next
+        return "".join(self.out)
+
+    def _enter(self, tag: str, breaks: bool) -> None:
+        # Inside a table a rule underlines a figure.
+        if breaks or (tag == "hr" and not self.cells):
+            self._page()
+        if tag == "br":
+            self._ask(_PARAGRAPH if self.gap == _LINE else _LINE)
+        elif tag == "tr":
+            self._ask(_LINE)
+        elif tag in ("td", "th"):
+            self._ask(_SPACE)
+            self.cells.append((len(self.out), self.gap))
+        elif tag in _BLOCKS:
+            self._ask(_PARAGRAPH)
+        self.pre += tag == "pre"
+
+    def _leave(self, tag: str, breaks: bool) -> None:
+        self.pre -= tag == "pre"
+        if tag in ("td", "th"):
+            written, gap = self.cells.pop()
+            self.gap = gap if written == len(self.out) else _SPACE
+        elif tag == "tr":
+            self._ask(_LINE)
+        elif tag in _BLOCKS:
+            self._ask(_PARAGRAPH)
+        if breaks:
+            self._page()
+
+    def _ask(self, gap: int) -> None:
+        # A block that opens a cell stays on the row's line.
+        if not self.cells or self.cells[-1][0] != len(self.out):
+            self.gap = max(self.gap, gap)
+
+    def _page(self) -> None:
+        self.out.append("\f")
+        self.gap = 0
+
+    def _write(self, text: str) -> None:
+        if self.pre:
+            if text:
+                self.out += (_GAP[self.gap], text.replace("\r\n", "\n"))
+                self.gap = 0
+            return
+        words = " ".join(text.split())
+        if not words:
+            self.gap = max(self.gap, _SPACE) if text else self.gap
+            return
+        if text[0].isspace():
+            self.gap = max(self.gap, _SPACE)
+        self.out += (_GAP[self.gap], words)
+        self.gap = _SPACE if text[-1].isspace() else 0
+
+
+def _joined(text: str, within: str) -> str:
+    """Join the pages of a text, which form feeds separate; ``within`` joins the halves of a sentence."""
+    text = _UNSEEN.sub("", text.replace("\u00a0", " ").replace("\u2028", "\n").replace("\x85", "\n"))
+    pages = text.split("\f")
+    parts: list[str] = []
+    for page in pages:
+        lines = [line.rstrip() for line in page.split("\n")]
+        if len(pages) > 1:
+            lines = _without_number(_without_number(lines)[::-1])[::-1]
+        page = "\n".join(lines).strip("\n")
+        if page and parts:
+            before, after = parts[-1][-1], page.lstrip()[0]
+            runs_on = (before.isalnum() or before in ",-") and after.islower()
+            parts.append(within if runs_on else "\n\n")
+        if page:
+            parts.append(page)
+    return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip()
+
+
+def _without_number(lines: list[str]) -> list[str]:
+    """Drop blank lines from the start, and then one line that is only a page number."""
+    start = 0
+    while start < len(lines) and not lines[start]:
+        start += 1
+    if start < len(lines) and _PAGE_NUMBER.fullmatch(lines[start]):
+        start += 1
+    return lines[start:]

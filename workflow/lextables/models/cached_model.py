@@ -1,0 +1,111 @@
+"""Opens the language model named by a run's settings; its answers are cached."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+from tqdm import tqdm
+
+from lextables.models.answer_cache import AnswerCache
+from lextables.models.language_model import Choice, LanguageModel, Request, Weighed, Written
+from lextables.models.spending import Limits
+
+Question = TypeVar("Question", Choice, Request)
+Answer = TypeVar("Answer")
+_log = logging.getLogger("lextables")
+
+
+def open_language_model(
+    settings: Mapping[str, Any], cache: str | Path, limits: Limits, device: Literal["auto", "cpu", "cuda"]
+) -> LanguageModel:
+    """Return the model of a run's ``settings``; answers are cached in the folder ``cache``.
+
+    ``settings`` are those of `resolve.model_settings`: ``model`` (its name), ``weights``, ``revision``,
+    ``content`` (for weights in a folder), ``endpoint`` (`chat`, the default, or `completions`) and ``window``
+    (tokens, where known).  For a server's model ``weights`` is its name on the server and ``api`` the
+    server's base address.
+    """
+    if "api" in settings:
+        from lextables.models.language_model_server import ServerLanguageModel
+
+        return ServerLanguageModel(settings, cache, limits)
+    return _local(settings, cache, device)
+
+
+def _local(settings: Mapping[str, Any], cache: str | Path, device_choice: str) -> "CachedModel":
+    from lextables.models import local_language_model
+    from lextables.models.device import describe, pick
+    from lextables.models.files import gguf_file
+    from lextables.models.weights import weights_folder
+
+    place, device = weights_folder(settings), pick(device_choice)
+    file, window = gguf_file(place), settings.get("window")
+    if file and local_language_model.llama_cpp_installed():
+        engine = local_language_model.LlamaCppModel(file, window, device.type == "cuda")
+        libraries = f"llama-cpp-python {version('llama-cpp-python')}"
+    else:
+        engine = local_language_model.CausalModel(place, device)
+        libraries = f"transformers {version('transformers')}, torch {version('torch')}"
+    endpoint = settings.get("endpoint") or "chat"
+    model = local_language_model.LocalLanguageModel(settings["model"], engine, endpoint)
+    identity = {key: settings.get(key) for key in ("weights", "revision", "content")}
+    identity |= {"endpoint": endpoint, "by": libraries, "device": describe(device)}
+    return CachedModel(model, AnswerCache(cache), identity)
+
+
+class OneByOne(LanguageModel, Protocol):
+    """A model whose answers can be computed one by one."""
+
+    def weighing(self, choices: Sequence[Choice]) -> Iterator[Callable[[], Weighed]]:
+        """Yield functions that return the answers of `weigh`."""
+        ...
+
+    def writing(self, requests: Sequence[Request]) -> Iterator[Callable[[], Written]]:
+        """Yield functions that return the answers of `write`."""
+        ...
+
+
+class CachedModel:
+    """A model on this machine; each answer is cached as soon as it is computed.
+
+    ``identity`` is everything that an answer depends on besides the question.
+    """
+
+    def __init__(self, model: OneByOne, cache: AnswerCache, identity: Mapping[str, Any]) -> None:
+        self.name, self.window, self.tokens = model.name, model.window, model.tokens
+        self._model, self._cache, self._identity = model, cache, dict(identity)
+
+    def expect(self, requests: int, characters: int) -> None:
+        """Log the maximum number and size of the requests that follow."""
+        _log.info("%s: up to %d requests of %d characters in total", self.name, requests, characters)
+
+    def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
+        """As the model's own `weigh`."""
+        answers = self._answers(choices, self._model.weighing, lambda weighed: [weighed.log_probabilities])
+        return [Weighed(values and tuple(values)) for (values,) in answers]
+
+    def write(self, requests: Sequence[Request]) -> list[Written]:
+        """As the model's own `write`."""
+        answers = self._answers(requests, self._model.writing, lambda written: [written.text, written.cut])
+        return [Written(text, cut) for text, cut in answers]
+
+    def _answers(
+        self,
+        questions: Sequence[Question],
+        evaluations: Callable[[Sequence[Question]], Iterator[Callable[[], Answer]]],
+        as_json: Callable[[Answer], list[Any]],
+    ) -> list[list[Any]]:
+        keys = [json.loads(json.dumps({"by": self._identity} | asdict(question))) for question in questions]
+        answers = [self._cache.get(key) for key in keys]
+        missing = [place for place, answer in enumerate(answers) if answer is None]
+        pending = evaluations([questions[place] for place in missing])
+        bar = tqdm(pending, total=len(missing), desc=self.name, disable=not missing)
+        for place, evaluate in zip(missing, bar, strict=True):
+            answers[place] = self._cache.get_or_ask(
+                keys[place], lambda evaluate=evaluate: as_json(evaluate())
+            )
+        return answers

@@ -1,0 +1,86 @@
+"""Find the clauses of a user's contract with a trained model."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lextables.papers.cuad.reviewer import CONTRACT, question_id
+from lextables.pipeline.dataset import write
+from lextables.tasks.spans.schema import NBEST
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class WindowCount:
+    """Numbers of windows: all, read, the limit for a question (None: no limit), and all of a question."""
+
+    windows: int
+    read: int
+    most: int | None
+    of_question: int
+
+
+def read_with_linear_model(
+    text: str, categories: Iterable[str], settings: Mapping[str, Any], weights: str | Path, output: str | Path
+) -> None:
+    """Write the most probable spans of each category, rows of `NBEST`.
+
+    ``settings`` are those of the run that read the test contracts; ``weights`` is its model's folder.
+    """
+    from lextables.tasks.spans import linear  # not needed by the other models
+
+    model = linear.load(Path(weights) / linear.WEIGHTS)
+    questions = [
+        {"question_id": question_id(name), "contract_id": CONTRACT, "category": name} for name in categories
+    ]
+    write(NBEST, linear.spans_of(model, {CONTRACT: text}, questions, settings), output)
+
+
+def read_with_fine_tuned_model(
+    text: str,
+    wordings: Mapping[str, str],
+    reading: str | Path,
+    weights: str | Path,
+    device: "torch.device",
+    output: str | Path,
+) -> WindowCount:
+    """Write the most probable spans for each category's question (``wordings``), rows of `NBEST`.
+
+    ``reading`` is the folder of the reading run, which records how contracts are cut into windows;
+    ``weights`` is the model's folder.
+    """
+    # torch takes seconds to load, and linear models do not need it.
+    from lextables.models.loading import load_tokenizer
+    from lextables.tasks.spans import window_ranking
+    from lextables.tasks.spans.features import write_features
+    from lextables.tasks.spans.reading import RANKER, RECORD, read_windows
+    from lextables.tasks.spans.windows import WindowDataset, window_settings
+
+    record: dict[str, Any] = json.loads((Path(reading) / RECORD).read_text(encoding="utf-8"))
+    settings, tokenizer = window_settings(record), load_tokenizer(weights)
+    texts = {CONTRACT: text}
+    with TemporaryDirectory() as work:
+        contracts, questions, folder = (Path(work) / name for name in ("contracts", "questions", "features"))
+        pq.write_table(pa.table({"contract_id": [CONTRACT], "text": [text]}), contracts)
+        rows = {
+            "question_id": list(map(question_id, wordings)),
+            "contract_id": [CONTRACT] * len(wordings),
+            "category": list(wordings),
+        }
+        pq.write_table(pa.table(rows), questions)
+        write_features(contracts, questions, wordings, folder, tokenizer, settings, labelled=False, shards=1)
+        most, chosen = record["windows_per_question"], None
+        if most:
+            ranker = window_ranking.load(Path(reading) / RANKER)
+            chosen = window_ranking.choose(ranker, folder, texts, most)
+        dataset = WindowDataset(folder, tokenizer, settings, wordings, chosen)
+        write(NBEST, read_windows(dataset, texts, record, weights, device), output)
+        return WindowCount(len(dataset.windows), len(dataset), most, int(dataset.windows.window.max()) + 1)

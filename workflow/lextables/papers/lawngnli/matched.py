@@ -1,0 +1,294 @@
+"""Does training on short premises suffice?  An experiment on pairs with matched overlap (Section 4.1).
+
+Columns (3) and (6) of Table 13 differ in what a model is trained on: short premises, or long ones filtered by
+BM25.  In the rebuilt data a threshold on word overlap separates most Neutral pairs from the others, because
+A.1.7 bounds the overlap of Neutral pairs alone; a difference between the columns then says little about
+reading.  Here all three labels have the same bound, and in the design ``matched`` the same distribution of
+overlaps.  The data are split by opinion, several times.
+"""
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.special import ndtri
+from sklearn.model_selection import GroupKFold
+
+from lextables.papers.lawngnli.difficulty import MAX_OVERLAP
+from lextables.papers.lawngnli.label_tables import (
+    GUESSING,
+    TWIN,
+    TWINS,
+    Overlap,
+    by_label,
+    fit_threshold,
+    guesses,
+    one_hot,
+)
+from lextables.papers.lawngnli.labels import LABELS, NEUTRAL
+from lextables.papers.lawngnli.pairs import NLI
+from lextables.pipeline.dataset import Column, Row, Table, read
+from lextables.tables.cells import Cell
+from lextables.tables.inputs import Inputs
+from lextables.tasks.classification import linear
+from lextables.tasks.classification.examples import Text, texts_of
+from lextables.tasks.classification.linear import linear_features, rarity, sides_of
+
+REPETITIONS, FOLDS = 10, 5
+STRATUM = 0.1  # width of the strata of overlap
+BOUND, MATCHED = DESIGNS = ("bound", "matched")
+SHORT, FILTERED = VIEWS = ("short", "long_bm25")
+# {condition: (view in training, view in the test)}, as in Table 13
+CONDITIONS = {"(3)": (SHORT, FILTERED), "(6)": (FILTERED, FILTERED)}
+MODELS = {
+    "overlap": "Overlap of words and a linear model",
+    "words": "Words, their overlap and a linear model",
+    "guess": GUESSING,
+}
+RESAMPLES = 10_000
+POWER = 0.8
+MIN_PAIRS = 100
+
+PAIRS = Table(
+    "pairs",
+    "Pairs with less than half of the hypothesis's bigrams in the short premise, balanced over the labels.",
+    (
+        Column("example_id", pa.string(), "the example of lawngnli_nli"),
+        Column("example", pa.string(), "`<example>[:twin]`"),
+        Column("premise", pa.string(), "the case whose opinion the premise is"),
+        Column("label", pa.int32(), "place of the label"),
+        Column("overlap", pa.float64(), "share of the hypothesis's bigrams that are in the short premise"),
+        *(Column(design, pa.bool_(), f"whether it is in the design `{design}`") for design in DESIGNS),
+    ),
+    key=("example_id",),
+    labels=("label", *DESIGNS),
+)
+ANSWERS = Table(
+    "answers",
+    "The probability of each label by each model, in each repetition of the split by opinion.",
+    (
+        Column("design", pa.string(), "bound or matched"),
+        Column("model", pa.string(), "features of the linear model, or guess"),
+        Column("condition", pa.string(), "(3) or (6)"),
+        Column("repetition", pa.int32(), "from 0"),
+        Column("example_id", pa.string(), "the pair"),
+        Column("answer", pa.list_(pa.float32()), "1 for the label of the model; of guesses two halves"),
+    ),
+    key=("design", "model", "condition", "repetition", "example_id"),
+    ordered=False,
+)
+
+
+def choose_pairs(rows: Iterable[Row], overlap: Mapping[str, float], seed: int) -> list[Row]:
+    """Return the rows of `PAIRS`, sorted, from the examples of the three-label head.
+
+    ``overlap`` has the overlap of each example by its id.  A family is an example with its twin; families
+    with a pair at or above the bound of A.1.6 are dropped.  A design takes two families of Entail and
+    Contradict for each one of Neutral, at random: ``bound`` from all, ``matched`` from each stratum of mean
+    overlap.
+    """
+    families: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        families[row["example"].removesuffix(TWIN)].append(row)
+    strata: dict[tuple[str, int], dict[bool, list[str]]] = defaultdict(lambda: {True: [], False: []})
+    for family, members in families.items():
+        overlaps = [overlap[row["example_id"]] for row in members]
+        if max(overlaps) < MAX_OVERLAP:
+            neutral = LABELS[members[0]["label"]] == NEUTRAL
+            strata[BOUND, 0][neutral].append(family)
+            strata[MATCHED, int(fmean(overlaps) / STRATUM)][neutral].append(family)
+    chosen: dict[str, set[str]] = {design: set() for design in DESIGNS}
+    for (design, _), stratum in strata.items():
+        for those in stratum.values():
+            those.sort(key=lambda family: hashlib.sha256(f"{seed} {family}".encode()).digest())
+        count = min(len(stratum[True]), len(stratum[False]) // 2)
+        chosen[design] |= {*stratum[True][:count], *stratum[False][: 2 * count]}
+    return sorted(
+        (
+            {name: row[name] for name in ("example_id", "example", "premise", "label")}
+            | {"overlap": overlap[row["example_id"]]}
+            | {design: family in chosen[design] for design in DESIGNS}
+            for family in set().union(*chosen.values())
+            for row in families[family]
+        ),
+        key=lambda row: row["example_id"],
+    )
+
+
+def splits(premises: Sequence[str], seed: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield (repetition, places of training pairs, places of test pairs).
+
+    In a repetition each pair is tested once, and all pairs about one opinion are in the same fold.
+    """
+    for repetition in range(REPETITIONS):
+        folds = GroupKFold(FOLDS, shuffle=True, random_state=seed + repetition)
+        for training, test in folds.split(premises, groups=premises):
+            yield repetition, training, test
+
+
+def run(
+    examples: str | Path, texts: str | Path, settings: Mapping[str, Any], seed: int
+) -> tuple[list[Row], list[Row]]:
+    """Return the rows of `PAIRS` and of `ANSWERS`; no answers for a design with too few pairs.
+
+    ``settings`` are those of the task's linear models.
+    """
+    rows = {row["example_id"]: row for row in read(examples) if row["head_id"] == NLI}
+    overlap = Overlap(texts)
+    of_pair = overlap.of(list(rows.values()), SHORT)
+    pairs = choose_pairs(rows.values(), dict(zip(rows, of_pair.tolist(), strict=True)), seed)
+    shown = {
+        text.key: text
+        for text in texts_of(examples, texts, [{"text": view, "pair": "hypothesis"} for view in VIEWS])
+    }
+    found: list[Row] = []
+    for design in DESIGNS:
+        chosen = [row for row in pairs if row[design]]
+        if len(chosen) < MIN_PAIRS:
+            continue
+        of_view = {
+            view: [
+                shown[rows[row["example_id"]][view], rows[row["example_id"]]["hypothesis"]] for row in chosen
+            ]
+            for view in VIEWS
+        }
+        overlaps = {view: overlap.of([rows[row["example_id"]] for row in chosen], view) for view in VIEWS}
+        for model in MODELS:
+            given = (
+                _guessed(chosen, overlaps, seed)
+                if model == "guess"
+                else _answered(chosen, of_view, {**settings, "features": model}, seed)
+            )
+            for condition, repetition, place, answer in given:
+                found.append(
+                    {"design": design, "model": model, "condition": condition, "repetition": repetition}
+                    | {"example_id": chosen[place]["example_id"], "answer": answer.tolist()}
+                )
+    return pairs, found
+
+
+def _answered(
+    pairs: Sequence[Row], texts: Mapping[str, Sequence[Text]], settings: Mapping[str, Any], seed: int
+) -> Iterator[tuple[str, int, int, np.ndarray]]:
+    """Yield (condition, repetition, place of the pair, answer) of a linear model.
+
+    ``texts`` are the premises and hypotheses of the pairs under each view.  How rare a word is is counted in
+    all texts, which uses no label.
+    """
+    sides = sides_of([text for view in VIEWS for text in texts[view]], "both", pairs=True)
+    features = linear_features(
+        sides, longest=settings["longest"], features=settings["features"], rare=rarity(sides), vectors=None
+    )
+    first = {view: at * len(pairs) for at, view in enumerate(VIEWS)}
+    right = np.array([row["label"] for row in pairs])[:, None] == np.arange(len(LABELS))
+    for repetition, training, test in splits([row["premise"] for row in pairs], seed):
+        for condition, (trained, shown) in CONDITIONS.items():
+            head = linear.fit(features, first[trained] + training, right[training], settings)
+            answers = one_hot(head.logits(features, first[shown] + test).argmax(axis=1))
+            for place, answer in zip(test.tolist(), answers, strict=True):
+                yield condition, repetition, place, answer
+
+
+def _guessed(
+    pairs: Sequence[Row], overlaps: Mapping[str, np.ndarray], seed: int
+) -> Iterator[tuple[str, int, int, np.ndarray]]:
+    """Yield the same of a threshold on the overlap of bigrams, learnt on the training pairs."""
+    labels = np.array([row["label"] for row in pairs])
+    for repetition, training, test in splits([row["premise"] for row in pairs], seed):
+        for condition, (trained, shown) in CONDITIONS.items():
+            threshold = fit_threshold(overlaps[trained][training], labels[training])
+            for place, answer in zip(test.tolist(), guesses(overlaps[shown][test], threshold), strict=True):
+                yield condition, repetition, place, answer
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference between two conditions with its 95 % interval over opinions and repetitions.
+
+    ``detectable`` is the smallest true difference that is found with 80 % power by a test at 5 %.
+    """
+
+    value: float
+    low: float
+    high: float
+    detectable: float
+
+
+def difference(gains: np.ndarray, premises: Sequence[str], seed: int = 0) -> Difference:
+    """Return the mean of ``gains``, float64 (repetitions, pairs), with its interval.
+
+    The standard error is a bootstrap's: opinions are drawn with replacement, each with all its pairs, and
+    with them one of the repetitions.
+    """
+    _, places = np.unique(premises, return_inverse=True)
+    sums = np.array([np.bincount(places, row) for row in gains])
+    counts = np.bincount(places)
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=RESAMPLES)
+    repetition = rng.integers(len(gains), size=RESAMPLES)
+    means = (drawn * sums[repetition]).sum(axis=1) / (drawn @ counts)
+    error, value = float(means.std(ddof=1)), float(gains.mean())
+    half = float(ndtri(0.975)) * error
+    return Difference(value, value - half, value + half, half + float(ndtri(POWER)) * error)
+
+
+def table(inputs: Inputs) -> Iterator[Cell]:
+    """Yield the cells of the table of the experiment."""
+    pairs = list(read(inputs.data / f"{PAIRS.name}.parquet"))
+    answers: dict[tuple[str, str, str], dict[int, dict[str, list[float]]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    for row in read(inputs.data / f"{ANSWERS.name}.parquet"):
+        of_model = answers[row["design"], row["model"], row["condition"]]
+        of_model[row["repetition"]][row["example_id"]] = row["answer"]
+    for design in DESIGNS:
+        chosen = [row for row in pairs if row[design]]
+        name = DESIGN_NAMES[design]
+        reason = "" if len(chosen) >= MIN_PAIRS else f"{len(chosen)} pairs, fewer than {MIN_PAIRS}"
+        yield Cell(f"{name} / N", "Pairs", float(len(chosen)), decimals=0)
+        yield Cell(f"{name} / N", "Opinions", float(len({row["premise"] for row in chosen})), decimals=0)
+        for model, row_name in MODELS.items():
+            if reason:
+                yield Cell(f"{name} / {row_name}", "(6)", None, reason=reason)
+                continue
+            of_model = {condition: answers[design, model, condition] for condition in CONDITIONS}
+            yield from _cells(f"{name} / {row_name}", chosen, of_model)
+
+
+DESIGN_NAMES = {
+    BOUND: "Overlap below one half, all labels",
+    MATCHED: "Overlap matched in strata of a tenth",
+}
+
+
+def _cells(
+    row: str, pairs: Sequence[Row], answers: Mapping[str, Mapping[int, Mapping[str, Sequence[float]]]]
+) -> Iterator[Cell]:
+    """The accuracies under both conditions, by label and within twins, and the difference."""
+    premises = [pair["premise"] for pair in pairs]
+    labels = np.array([pair["label"] for pair in pairs])
+    right = {}
+    for condition, of_condition in answers.items():
+        shares = np.array(
+            [
+                [of_repetition[pair["example_id"]] for pair in pairs]
+                for _, of_repetition in sorted(of_condition.items())
+            ]
+        )
+        right[condition] = shares[:, np.arange(len(pairs)), labels]
+        mean = difference(right[condition], premises)
+        yield Cell(row, condition, mean.value, max(mean.low, 0), min(mean.high, 1), decimals=3)
+        split = [by_label(pairs, of_repetition) for of_repetition in shares]
+        for part in (*LABELS, TWINS):
+            values = [value for of_repetition in split for _, value in of_repetition[part]]
+            yield Cell(row, f"{condition}, {part}", fmean(values) if values else math.nan, decimals=3)
+    gap = difference(right["(6)"] - right["(3)"], premises)
+    yield Cell(row, "(6) less (3)", gap.value, gap.low, gap.high, decimals=3)
+    yield Cell(row, "Smallest difference found with 80 % power", gap.detectable, decimals=3)

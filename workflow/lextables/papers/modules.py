@@ -1,0 +1,32 @@
+"""Modules of paper packages, found by the paper's name."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from lextables.pipeline.errors import BadInput
+
+
+def module(package: str, name: str) -> Any:
+    """Import a module of a paper package; `BadInput` if the package has none of that name.
+
+    ``package`` is a paper's name, or a place below lextables such as ``corpora.nli``.
+    """
+    if not has(package, name):
+        where, do = (
+            f"lextables/{place(package)}".replace(".", "/"),
+            f"write {name}.py, as docs/adding.md says",
+        )
+        raise BadInput(f"the package has no {name}", where=where, do=do)
+    return import_module(f"lextables.{place(package)}.{name}")
+
+
+def has(package: str, name: str) -> bool:
+    """Whether a paper package has a module of this name."""
+    dotted = f"lextables.{place(package)}"
+    return find_spec(dotted) is not None and find_spec(f"{dotted}.{name}") is not None
+
+
+def place(package: str) -> str:
+    """Return where a package lies below lextables: `papers.acord` for `acord`, `corpora.nli` as it is."""
+    return package if "." in package else f"papers.{package}"

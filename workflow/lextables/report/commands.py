@@ -1,0 +1,93 @@
+"""The commands that reproduce a table, a row or a run, and what its runs took."""
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lextables.pipeline.config import Config
+from lextables.pipeline.version import snakemake_path
+from lextables.report.results import RunRecord
+from lextables.tables.render import duration
+from lextables.tables.run_records import in_words
+
+NAMED = 3  # rows
+
+
+def command(config: Mapping[str, Any], *targets: str) -> str:
+    """Return the command that reproduces ``targets`` (default: everything) under this configuration.
+
+    It names the keys that are not the default and, without targets, the papers.
+    """
+    changed = _changed(config)
+    if not targets:
+        changed.append(f"papers=[{','.join(config['papers'])}]")
+    words = [snakemake_path(), "--cores", "4"]
+    if changed:
+        words += ["--config", *changed]
+    if targets:
+        words += ["--", *targets] if changed else targets
+    return shlex.join(words)
+
+
+def _changed(config: Mapping[str, Any]) -> list[str]:
+    """The keys, as `key=value`, whose value is not the default; without the papers, which have no default."""
+    usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
+    return [
+        f"{name}={_value(config[name])}" for name in usual if config.get(name, usual[name]) != usual[name]
+    ]
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    if len(value) == 1 and isinstance(value[0], str):
+        return value[0]
+    # On the command line null would be read as a text.
+    entries = [
+        {name: said for name, said in entry.items() if said is not None} if isinstance(entry, dict) else entry
+        for entry in value
+    ]
+    return json.dumps(entries, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class RowCommand:
+    """Rows of a table, their runs, and the command that reproduces them; ``cost`` is in words."""
+
+    rows: Sequence[str]
+    runs: Sequence[RunRecord]
+    command: str
+    cost: str
+
+    @property
+    def name(self) -> str:
+        """The rows in words, at most `NAMED` of them."""
+        some, more = "; ".join(self.rows[:NAMED]), len(self.rows) - NAMED
+        return some if more <= 0 else f"{some}; and {more} more rows"
+
+
+def cost(runs: Iterable[RunRecord]) -> str:
+    """What runs took together, with the trainings whose weights they read.
+
+    Each run of a job has the time of the whole job, so a sum is an upper bound.
+    """
+    runs = list(runs)
+    if any(run.given for run in runs):
+        return "made of predictions given, at a cost that is not known"
+    records = [record for run in runs for record in (*trainings(run), run.record)]
+    seconds = sum(record["seconds"] for record in records)
+    memory = max((record.get("peak_memory_mib") or 0 for record in records), default=0)
+    devices = ", ".join(dict.fromkeys(record["device"] for record in records))
+    several = "" if len(records) == 1 else "at most "
+    many = "" if len(runs) == 1 else f", {len(runs)} runs"
+    asked = [in_words(run.record["asked"]) for run in runs if run.record.get("asked")]
+    said = f"{several}{duration(seconds)} on {devices}, up to {memory:,} MiB{many}"
+    return "; ".join([said, *dict.fromkeys(asked)])
+
+
+def trainings(run: RunRecord) -> list[Mapping[str, Any]]:
+    """Return the records of the trainings whose weights a run read."""
+    trained = run.record.get("trained") or []
+    return trained if isinstance(trained, list) else [trained]

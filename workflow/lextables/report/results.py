@@ -1,0 +1,213 @@
+"""Reads what the report shows: the tables and figures of the papers, and the records of the runs."""
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lextables.papers.registry import Shown, TableEntry
+from lextables.pipeline.version import words
+from lextables.sources.registry import with_registry_texts
+from lextables.tables import render
+from lextables.tables.cells import Line, from_csv
+from lextables.tables.comparison import Pair
+from lextables.tables.comparison import from_csv as pairs_from_csv
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A table or figure: its entry in the registry, lines, drawing, files, and compared pairs.
+
+    ``files`` are paths below the results, by kind, and ``sources`` the provenance of its data set.
+    """
+
+    name: str
+    entry: TableEntry
+    lines: Sequence[Line]
+    svg: str
+    files: Mapping[str, str]
+    pairs: Sequence[Pair] = ()
+    sources: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A paper's part of the report; ``census`` is its `census.json`.
+
+    ``earlier`` is the day of the earlier run that it is from, empty if it is from this run.  ``tasks`` maps
+    its data sets to the kind of their task, empty without a task.
+    """
+
+    name: str
+    title: str
+    citation: str
+    census: Mapping[str, Any]
+    exhibits: Sequence[Exhibit]
+    earlier: str = ""
+    tasks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def short(self) -> str:
+        """The title up to its colon, which is the data set's name; else the paper's own name."""
+        name, colon, _ = self.title.partition(":")
+        return name if colon else self.name.capitalize()
+
+    @property
+    def sources(self) -> Sequence[Mapping[str, Any]]:
+        """The provenance of the files that the data sets were made from."""
+        return self.census["sources"]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run: its `run.json` and the parts of its folder; ``earlier``: the current settings do not plan it."""
+
+    paper: str
+    experiment: str
+    model: str
+    condition: str
+    seed: str
+    record: Mapping[str, Any]
+    earlier: bool = False
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The parts of its folder, to sort by."""
+        return self.paper, self.experiment, self.model, self.condition, self.seed
+
+    @property
+    def folder(self) -> str:
+        """Its folder below the results."""
+        return f"runs/{self.paper}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
+
+    @property
+    def name(self) -> str:
+        """The run in words."""
+        return f"{self.experiment}, {self.model}, {self.condition}, seed {self.seed}"
+
+    @property
+    def given(self) -> str:
+        """The file of submitted predictions; empty for other runs."""
+        found = self.record.get("submitted")
+        digest = self.record["settings"]["content"][: len("sha256:") + 12] if found else ""
+        return f"submitted predictions: {found['file']} ({digest})" if found else ""
+
+    @property
+    def weights(self) -> str:
+        """The model whose weights it used and where they were found; empty without weights."""
+        model, found = (self.record["settings"].get(key) for key in ("model", "found"))
+        return f"{model} ({found})" if model and found else model or ""
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions of lextables, with its commit, and of the libraries that the run had."""
+        ours = self.record.get("lextables")  # a run of before this was recorded is still a run
+        return self.record["libraries"] | ({"lextables": words(ours)} if ours else {})
+
+
+def left_over(results: str | Path, made: Iterable[str]) -> dict[str, str]:
+    """Return {path below ``results``: digest} of results of earlier runs; ``made`` are the files of this run.
+
+    The digests are a param of the report, which is remade if one changes.
+    """
+    results, made = Path(results), set(made)
+    kinds = ("data/*/census.json", "tables/*/*.csv", "tables/*/*.svg", "runs/*/*/*/*/seed*/run.json")
+    return {
+        path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        for kind in kinds
+        for path in sorted(results.glob(kind))
+        if str(path) not in made
+    }
+
+
+def read_part(
+    name: str,
+    registry: str | Path,
+    results: str | Path,
+    words: Mapping[str, Any] | None = None,
+    *,
+    earlier: bool = False,
+) -> Part | None:
+    """Read the part of the paper ``name``; ``registry`` is its file in resources/papers.
+
+    ``words`` are the current texts of the sources' registry (`registry_texts`).  An ``earlier`` run
+    may have left some of its tables, or none: then it returns None.
+    """
+    results = Path(results)
+    raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
+    paper = Shown.model_validate({key: value for key, value in raw.items() if key in Shown.model_fields})
+    tables, census = results / "tables" / name, _census(results, name)
+    shown = paper.tables
+    if earlier:
+        shown = {
+            table: entry
+            for table, entry in shown.items()
+            if _stands(tables, table, entry) and _census(results, entry.of or name).exists()
+        }
+    if earlier and not (shown and census.exists()):
+        return None
+    counts = _counts(census, words)
+    of_data = {
+        of: _counts(_census(results, of or name), words) for of in {each.of for each in shown.values()}
+    }
+    exhibits = [
+        _read_exhibit(tables, table, entry, of_data[entry.of]["sources"]) for table, entry in shown.items()
+    ]
+    last = max((tables / f"{exhibit.name}.csv").stat().st_mtime for exhibit in exhibits)
+    return Part(
+        name,
+        paper.title,
+        paper.citation,
+        counts,
+        exhibits,
+        time.strftime("%Y-%m-%d", time.localtime(last)) if earlier else "",
+        _tasks(name, raw),
+    )
+
+
+def _census(results: Path, dataset: str) -> Path:
+    return results / "data" / dataset / "census.json"
+
+
+def _counts(census: Path, words: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A data set's census with its sources in ``words``."""
+    counts = json.loads(census.read_text(encoding="utf-8"))
+    return counts | {"sources": with_registry_texts(counts["sources"], words or {})}
+
+
+def _tasks(name: str, registry: Mapping[str, Any]) -> dict[str, str]:
+    """{data set of the paper: the kind of its task}, its own first."""
+    tasks = {dataset: entry["task"] for dataset, entry in registry.get("tasks", {}).items()}
+    return {name: ""} | dict.fromkeys(registry.get("data", {}), "") | tasks
+
+
+def _stands(folder: Path, name: str, entry: TableEntry) -> bool:
+    return all((folder / f"{name}.{kind}").exists() for kind in (["csv", "svg"] if entry.kind else ["csv"]))
+
+
+def _read_exhibit(
+    folder: Path, name: str, entry: TableEntry, sources: Sequence[Mapping[str, Any]]
+) -> Exhibit:
+    text = (folder / f"{name}.csv").read_text(encoding="utf-8")
+    lines = from_csv(text, render.data_note(sources))  # each value had the note
+    svg = (folder / f"{name}.svg").read_text(encoding="utf-8") if entry.kind else ""
+    suffixes = ("csv", "md", "html", "svg")[: 4 if svg else 3]
+    files = {suffix: f"tables/{folder.name}/{name}.{suffix}" for suffix in suffixes}
+    compared = folder / f"{name}.comparison.csv"
+    pairs = pairs_from_csv(compared.read_text(encoding="utf-8")) if compared.exists() else []
+    if pairs:
+        files["comparison.csv"] = f"tables/{folder.name}/{name}.comparison.csv"
+    return Exhibit(name, entry, lines, svg, files, pairs, sources)
+
+
+def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
+    """Read a `run.json` at …/<paper>/<experiment>/<model>/<condition>/seed<k>/."""
+    path = Path(path)
+    *_, paper, experiment, model, condition, seed = path.parent.parts
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return RunRecord(paper, experiment, model, condition, seed.removeprefix("seed"), record, earlier)

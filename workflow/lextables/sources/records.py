@@ -1,0 +1,203 @@
+"""Records of released csv and JSON files, each with its place in the file for error messages.
+
+Files are UTF-8, with or without a byte order mark.  Functions yield (place, record) and raise `BadInput` for
+the first error; nothing is guessed.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator
+from io import TextIOWrapper
+from json import JSONDecodeError, JSONDecoder
+from typing import IO, Any
+
+from lextables.pipeline.errors import BadInput
+
+Record = dict[str, Any]
+
+RESTORE = "restore the file from the release"
+CHUNK = 1 << 20  # characters
+# Longest item of a JSON array, in characters: an error is found without reading the rest of the file.
+LONGEST = 1 << 25
+_BLANK = re.compile(r"\s*")
+
+
+def csv_rows(lines: Iterable[bytes], name: str, delimiter: str = ",") -> Iterator[tuple[str, list[str]]]:
+    """Yield (place, cells) for each row of a csv file that has cells.
+
+    The place is ``name`` and the 1-based line on which the row begins, as an editor counts.  All rows must
+    be as wide as the first, and a quote inside a quoted cell must be doubled.  No string is read as a
+    missing value.
+    """
+    reader = csv.reader(_decoded(lines, name, "row"), delimiter=delimiter, strict=True)
+    begins, width = 1, None
+    try:
+        for cells in reader:
+            where = f"{name}, row {begins}"
+            if cells:
+                width = width or len(cells)
+                if len(cells) != width:
+                    do = (
+                        "quote the cells that hold a comma"
+                        if delimiter == ","
+                        else RESTORE.replace("file", "row")
+                    )
+                    raise BadInput(
+                        f"has {len(cells)} cells where there should be {width}", where=where, do=do
+                    )
+                yield where, cells
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise BadInput(
+            f"the row that begins here is no csv ({error})",
+            where=f"{name}, row {begins}",
+            do="close its quotes, and double those inside a cell",
+        ) from error
+    if width is None:
+        raise BadInput("the file is empty", where=name, do="fetch it again")
+
+
+def csv_records(
+    lines: Iterable[bytes], name: str, columns: Iterable[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (place, {column: cell}) for each row below the header, which must have all ``columns``."""
+    rows = csv_rows(lines, name)
+    where, header = next(rows)
+    for column in columns:
+        if column not in header:
+            do = f"the columns are {', '.join(columns)}"
+            raise BadInput(f"the column {column!r} is missing", where=where, do=do)
+    for where, cells in rows:
+        yield where, dict(zip(header, cells, strict=True))
+
+
+def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]]:
+    """Yield (place, object) for each line that is not blank; the place is ``name`` and the 1-based line."""
+    for number, text in enumerate(_decoded(lines, name, "line"), 1):
+        if text.strip():
+            where = f"{name}, line {number}"
+            yield where, _object(text, where)
+
+
+def _decoded(lines: Iterable[bytes], name: str, unit: str) -> Iterator[str]:
+    for number, line in enumerate(lines, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise _not_utf8(error, f"{name}, {unit} {number}") from None
+
+
+def json_array(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
+    """Yield (place, object) for each item of a file that is one array of objects.
+
+    One item is in memory at a time.  The place is ``name`` and the 1-based item, because such a file may be
+    a single line.
+    """
+    number = 0
+    try:
+        for number, item in enumerate(_items(TextIOWrapper(stream, encoding="utf-8-sig"), name), 1):
+            where = f"{name}, item {number}"
+            if not isinstance(item, dict):
+                raise _not_an_object(item, where)
+            yield where, item
+    except UnicodeDecodeError as error:
+        raise _not_utf8(error, f"{name}, after item {number}") from None
+
+
+def json_object(stream: IO[bytes], name: str) -> Record:
+    """Return the object of a file that is one JSON object."""
+    try:
+        return _object(stream.read().decode("utf-8-sig"), name)
+    except UnicodeDecodeError as error:
+        raise _not_utf8(error, name) from None
+
+
+def value(record: Any, key: str, kind: type, where: str) -> Any:
+    """Return ``record[key]``, which must be of type ``kind``.
+
+    Raises `BadInput` if the record is no object, the key is missing, the type differs, or a string has half
+    of a surrogate pair, which no encoding can write.
+    """
+    if not isinstance(record, dict):
+        raise _not_an_object(record, where)
+    if key not in record:
+        raise BadInput(f"the key {key!r} is missing", where=where, do=RESTORE)
+    content = record[key]
+    if not isinstance(content, kind):
+        what = f"{key!r} is {type(content).__name__} where {kind.__name__} should be"
+        raise BadInput(what, where=where, do=RESTORE)
+    if isinstance(content, str) and (half := re.search("[\ud800-\udfff]", content)):
+        raise BadInput(f"{key!r} holds {half[0]!r}, half of a character", where=where, do=RESTORE)
+    return content
+
+
+def _object(text: str, where: str) -> Record:
+    try:
+        content = json.loads(text)
+    except JSONDecodeError as error:
+        raise BadInput(f"is no JSON ({error.msg})", where=where, do=RESTORE) from None
+    if not isinstance(content, dict):
+        raise _not_an_object(content, where)
+    return content
+
+
+def _not_an_object(content: Any, where: str) -> BadInput:
+    return BadInput(f"holds {type(content).__name__} where an object should be", where=where, do=RESTORE)
+
+
+def _not_utf8(error: UnicodeDecodeError, where: str) -> BadInput:
+    # error.object, because error.start does not count a byte order mark.
+    return BadInput(f"the byte 0x{error.object[error.start]:02x} is not UTF-8", where=where, do=RESTORE)
+
+
+def _items(text: TextIOWrapper, name: str) -> Iterator[Any]:
+    """Yield the items of an array, each as soon as it is complete."""
+    window = _Window(text)
+    if window.next() != "[":
+        raise BadInput("is no array", where=name, do=RESTORE)
+    window.at += 1
+    number, mark = 0, window.next()
+    while mark != "]":
+        number += 1
+        where = f"{name}, item {number}"
+        yield window.item(where)
+        if (mark := window.next()) not in (",", "]"):
+            raise BadInput("no comma and no end of the array follow it", where=where, do=RESTORE)
+        if mark == ",":
+            window.at += 1
+            window.next()
+    window.at += 1
+    if window.next():
+        raise BadInput("goes on after the end of its array", where=name, do=RESTORE)
+
+
+class _Window:
+    """The part of a file that is being decoded, from position ``at``."""
+
+    def __init__(self, file: TextIOWrapper) -> None:
+        self.file, self.text, self.at = file, "", 0
+        self._decoder = JSONDecoder()
+
+    def next(self) -> str:
+        """Move to the next character that is not blank and return it, or "" at the end of the file."""
+        while True:
+            self.at = _BLANK.match(self.text, self.at).end()
+            if self.at < len(self.text) or not self._read_more():
+                return self.text[self.at : self.at + 1]
+
+    def item(self, where: str) -> Any:
+        """Decode the value that begins here."""
+        while True:
+            try:
+                content, self.at = self._decoder.raw_decode(self.text, self.at)
+                return content
+            except JSONDecodeError as error:
+                if len(self.text) - self.at > LONGEST or not self._read_more():
+                    raise BadInput(f"is no JSON ({error.msg})", where=where, do=RESTORE) from None
+
+    def _read_more(self) -> bool:
+        """Drop the decoded text and read the next part of the file; False at its end."""
+        chunk = self.file.read(CHUNK)
+        self.text, self.at = self.text[self.at :] + chunk, 0
+        return bool(chunk)

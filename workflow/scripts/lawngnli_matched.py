@@ -1,0 +1,14 @@
+"""The experiment on LawngNLI's pairs with matched overlap: the pairs, and what linear models answer."""
+
+from lextables.papers.lawngnli.matched import ANSWERS, PAIRS, run
+from lextables.pipeline.dataset import census, write, write_census
+from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded
+
+with job(snakemake.log[0]):
+    inputs, output, params = snakemake.input, snakemake.output, snakemake.params
+    found = run(inputs.examples, inputs.texts, params.settings, params.seed)
+    for table, rows in zip((PAIRS, ANSWERS), found, strict=True):
+        write(table, rows, output[table.name])
+    data = {table.name: census(table, output[table.name]) for table in (PAIRS, ANSWERS)}
+    write_census(output.census, {"data": data, "sources": loaded(inputs.census)["sources"]})
