@@ -311,9 +311,9 @@ def test_a_column_with_fewer_test_examples_than_asked_for_is_not_run(table):
 
 
 def test_accuracies_by_label_are_those_of_the_labels(tmp_path):
-    made = Table(tmp_path, "by_label")
+    made = Table(tmp_path, "table_labels")
     (folder,) = made.add("Ours", own=True)
-    inputs = Inputs(tmp_path, tmp_path, made.systems, [], PAPER, "by_label")
+    inputs = Inputs(tmp_path, tmp_path, made.systems, [], PAPER, "table_labels")
     cells = {(cell.row, cell.column): cell for cell in nli_tables.accuracy_by_label(inputs)}
     right = made.right(folder, "long_bm25 > long_bm25", "")
     of_label = [one for one, row in zip(right, asked("nli", ""), strict=True) if row["label"] == 1]

@@ -213,8 +213,8 @@ TABLES = {
     "table14": accuracy,
     "table15": accuracy,
     "table16": by_readings,
-    "by_label": accuracy_by_label,
-    "matched": matched.table,
+    "table_labels": accuracy_by_label,
+    "table_matched": matched.table,
     **retrieval_tables.TABLES,
 }
 
