@@ -10,7 +10,7 @@ from answer_rows import shares
 from lextables.metrics import answers, marks
 from lextables.metrics.answers import Answered
 from lextables.metrics.marks import Marked
-from lextables.metrics.soft_labels import EPSILON, binary_cross_entropy, smoothed
+from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 
 YES_NO = Answered(
     "q1", "A", np.array(["d1", "d2", "d3"]), shares([2, 0], [1, 1], [0, 2]),

@@ -37,7 +37,7 @@ def test_one_value_stands_for_a_list(tmp_path):
         ),
         (
             {"caselaw": "US 436"},
-            "config: caselaw.0 = 'US 436' is not allowed (allowed: a reporter with a volume",
+            "config: caselaw.0 = 'US 436' is not allowed (allowed: a reporter alone or with a volume",
         ),
         (
             {"edgar_quarters": ["2020Q1"]},

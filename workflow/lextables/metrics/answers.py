@@ -11,7 +11,7 @@ import numpy as np
 
 from lextables.metrics.classification import by_key
 from lextables.metrics.intervals import interval_rows, jackknife_interval, pseudo_values, unit_rows
-from lextables.metrics.soft_labels import EPSILON, binary_cross_entropy, smoothed
+from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
 
 OFF_BY = 0.01  # tolerance for probabilities that were rounded and should add up to one
