@@ -113,3 +113,11 @@ def test_of_snakemakes_objects_only_public_attributes_are_used():
     private = re.compile(r"\b(?:workflow|dag|job|logger)(?:\.\w+)*\._")
     files = [*CODE, *RULES, *(WORKFLOW / "snakemake_logger_plugin_lextables").glob("*.py")]
     assert [path.name for path in files if private.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_no_module_assigns_a_constant_twice():
+    """When modules are merged, the second of two constants with one name would silently replace the first."""
+    for path, tree in TREES.items():
+        constants = [node.targets[0].id for node in tree.body if isinstance(node, ast.Assign)
+                     and isinstance(node.targets[0], ast.Name)]  # fmt: skip
+        assert len(constants) == len(set(constants)), path.name

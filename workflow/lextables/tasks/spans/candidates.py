@@ -241,7 +241,7 @@ def _tokens(candidates: Candidates, units: Units) -> Iterator[list[str]]:
         ]
 
 
-HINGES = (-2.0, 0.0)
+OVERLAP_HINGES = (-2.0, 0.0)
 
 
 def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
@@ -264,7 +264,7 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
         apart = above & ~over
         total = np.logaddexp.reduce(np.where(apart, own, OUTSIDE), axis=1, initial=OUTSIDE)
         elsewhere[rows] = np.column_stack([np.log1p(apart.sum(axis=1)), total])
-    hinges = [np.maximum(0, logits - hinge) for hinge in HINGES]
+    hinges = [np.maximum(0, logits - hinge) for hinge in OVERLAP_HINGES]
     return np.column_stack([logits, *hinges, overlapping, overlapping[:, 0] * logits, elsewhere])
 
 
