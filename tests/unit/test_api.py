@@ -305,7 +305,7 @@ def endless_body(handler, path, asked):
 @pytest.mark.parametrize(
     "bad", [half, always(200, b'{"choices": ['), hangs, closes, endless_header, endless_body]
 )
-def test_half_a_body_and_no_answer_at_all_are_asked_for_again(bad, serve, tmp_path, monkeypatch):
+def test_an_incomplete_answer_is_requested_again(bad, serve, tmp_path, monkeypatch):
     monkeypatch.setattr(api, "TIMEOUT", 0.5)
     server, start = serve(in_turn(bad, always(200, ANSWER))), time.time()
     assert ask(server, tmp_path) == ["A"]
@@ -339,7 +339,7 @@ FORM = "form of OpenAI's API"
         ),
     ],
 )
-def test_a_mistake_that_stays_is_asked_once_and_charged_once_at_most(
+def test_an_invalid_answer_is_neither_requested_again_nor_cached(
     body, headers, message, charged, serve, tmp_path
 ):
     server = serve(always(200, body, **headers))
@@ -351,7 +351,7 @@ def test_a_mistake_that_stays_is_asked_once_and_charged_once_at_most(
     assert files(tmp_path) == []
 
 
-def test_what_an_answer_takes_in_memory_is_bounded(serve, tmp_path):
+def test_a_zip_bomb_is_not_unpacked_completely(serve, tmp_path):
     server = serve(always(200, gzip.compress(bytes(300 << 20)), Content_Encoding="gzip"))
     code = """
         import resource
@@ -493,7 +493,7 @@ def test_embeddings_follow_their_texts(serve, tmp_path):
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e400, 0.0, [1.0], None, "x"])
-def test_vectors_that_are_none_are_said_and_not_kept(number, serve, tmp_path):
+def test_invalid_vectors_are_not_cached(number, serve, tmp_path):
     data = [{"index": 0, "embedding": [number, 0.0]}]
     server = serve(always(200, {"data": data, "usage": {"prompt_tokens": 1}}))
     with pytest.raises(BadInput, match="does not have the form of OpenAI's API"):

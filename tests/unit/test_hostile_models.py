@@ -94,7 +94,7 @@ MAP = {
 
 
 @pytest.mark.parametrize("loader", LOADERS)
-def test_code_in_a_models_folder_is_not_run(encoder, marker, tmp_path, loader):
+def test_code_in_a_model_folder_is_not_run(encoder, marker, tmp_path, loader):
     folder = hostile(
         encoder,
         tmp_path / "model",
@@ -108,7 +108,7 @@ def test_code_in_a_models_folder_is_not_run(encoder, marker, tmp_path, loader):
 
 
 @pytest.mark.parametrize("loader", sorted(LOADERS.keys() - {"tokenizer"}))
-def test_weights_that_are_a_pickle_run_nothing(encoder, marker, tmp_path, loader):
+def test_pickled_weights_are_not_loaded(encoder, marker, tmp_path, loader):
     folder = hostile(encoder, tmp_path / "model", marker, {"benepar": {}}, {})
     (folder / "model.safetensors").unlink()
     for name in ("pytorch_model.bin", "benepar_model.bin"):
@@ -121,7 +121,7 @@ def test_weights_that_are_a_pickle_run_nothing(encoder, marker, tmp_path, loader
     assert not marker.exists()
 
 
-def test_a_module_of_a_sentence_encoder_is_not_the_folders_own(encoder, marker, tmp_path):
+def test_a_sentence_encoder_uses_no_module_of_its_folder(encoder, marker, tmp_path):
     folder = hostile(encoder, tmp_path / "model", marker, {}, {})
     modules = [
         {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
@@ -192,14 +192,14 @@ USUAL = "sentence_transformers.models."
         "pickle", "no safetensors", "method", "kernel",
     ],
 )  # fmt: skip
-def test_a_name_in_a_models_files_chooses_no_code(encoder, tmp_path, monkeypatch, kind, files):
+def test_names_in_configuration_files_select_no_code(encoder, tmp_path, monkeypatch, kind, files):
     folder = named(encoder, tmp_path, files)
     monkeypatch.setattr("torch.utils.collect_env.main", lambda: pytest.fail("it was called"))
     with pytest.raises(BadInput, match="which would run other code; use one of the usual modules"):
         LOADED[kind](str(folder))
 
 
-def test_a_name_below_a_link_chooses_no_code(encoder, tmp_path):
+def test_names_below_a_symbolic_link_select_no_code(encoder, tmp_path):
     folder = named(encoder, tmp_path, {"modules.json": modules(f"{USUAL}Transformer", f"{USUAL}Dense")})
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/config.json").write_text(json.dumps({"activation_function": HARMFUL}))
@@ -221,7 +221,7 @@ def test_usual_names_are_accepted(encoder, tmp_path):
     assert bi_encoder.load(str(tmp_path / "saved"), CPU).get_embedding_dimension() == 4
 
 
-def test_a_users_model_of_pickles_is_refused_in_a_sentence(encoder, marker, tmp_path):
+def test_a_users_pickled_model_is_an_error(encoder, marker, tmp_path):
     folder = hostile(encoder, tmp_path / "model", marker, {}, {})
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(BadInput, match="contains its weights only as a pickle .* convert them to"):

@@ -333,7 +333,7 @@ def test_bytes_of_a_token_must_be_a_list():
         ({"A": -0.1, "B": -0.1, "C": -0.1}, "add up to 2.715"),
     ],
 )
-def test_what_is_no_probability_is_said_and_not_kept(values, message, endpoint, model, tmp_path):
+def test_invalid_probabilities_are_an_error_and_not_cached(values, message, endpoint, model, tmp_path):
     if endpoint == "chat":
         tokens = [{"token": token, "logprob": value} for token, value in values.items()]
         logprobs = {"content": [tokens[0] | {"top_logprobs": tokens}]}

@@ -60,7 +60,7 @@ def test_loopback_addresses():
     assert not any(map(on_loopback, (OPENAI, "http://127.0.0.1.example.org/v1", "http://10.0.0.1/v1")))
 
 
-def test_what_a_call_did_cost_is_what_its_answer_says():
+def test_the_cost_of_an_answer():
     price = Price(input=2.5, cached=1.25, output=10, date="2024-10-01", source="x")
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
     assert cost_of(usage, price) == Cost(pytest.approx((600 * 2.5 + 400 * 1.25 + 100 * 10) / 1e6), 1100)

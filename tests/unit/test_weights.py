@@ -130,7 +130,7 @@ def installed(tmp_path, monkeypatch):
     return hashlib.sha256(content).hexdigest()
 
 
-def test_the_pieces_make_a_folder_which_stays_when_the_packages_go(installed, tmp_path, monkeypatch):
+def test_a_model_is_assembled_from_packages_once(installed, tmp_path, monkeypatch):
     assert assembled("a-model", (*PACKAGES, "a-model-part-004"), installed) is None
     with pytest.raises(BadInput, match="digest"):
         assembled("a-model", PACKAGES[::-1], installed)

@@ -14,8 +14,6 @@ from lextables.metrics.intervals import interval_rows, jackknife_interval, pseud
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
 
-OFF_BY = 0.01  # tolerance for probabilities that were rounded and should add up to one
-
 
 @dataclass(frozen=True)
 class Answered:
