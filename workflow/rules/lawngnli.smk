@@ -224,9 +224,9 @@ use rule base as lawngnli_matched_pairs with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/matched.tsv"
     params:
+        **script_params("lawngnli_matched"),
         settings=PAPERS["lawngnli"].tasks["lawngnli_nli"].linear.model_dump(),
         seed=PAPERS["lawngnli"].seed,
-        **script_params("lawngnli_matched"),
     message:
         "Comparing training on short and on long premises over pairs with matched overlap."
 
