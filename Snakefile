@@ -20,6 +20,7 @@ configfile: str(ROOT / "config.yaml")
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/bases.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/edgar.smk"

@@ -1,4 +1,4 @@
-# Shared by all rule files: the checked config, the plans of the papers, fingerprints of code, base rules.
+# Used by the other files of this folder: the checked config, the plans of the papers, fingerprints of code.
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml, resources/sources.yaml
 
@@ -228,9 +228,11 @@ def data(dataset, *tables):
 
 def run_folder(**fixed):
     """The pattern of run folders; ``fixed`` are the parts that are not wildcards."""
-    parts = ("dataset", "experiment", "model", "condition")
-    named = {name: fixed.get(name, f"{{{name}}}") for name in (*parts, "seed")}
-    return "/".join([RESULTS, "runs", *(named[name] for name in parts), f"seed{named['seed']}"])
+    names = ("dataset", "experiment", "model", "condition", "seed")
+    parts = {name: fixed.get(name, f"{{{name}}}") for name in names}
+    return "{results}/runs/{dataset}/{experiment}/{model}/{condition}/seed{seed}".format(
+        results=RESULTS, **parts
+    )
 
 
 RUN = run_folder()
@@ -353,84 +355,6 @@ def vectors_of(pattern, **parts):
     return files
 
 
-# Rules that other rules inherit from.  No file matches their outputs, so they never run.
-
-
 def script_params(name, *computed):
     """Params: the script of a rule, and its fingerprint (`code`)."""
     return {"script": name, "code": code(f"{name}.py", *computed)}
-
-
-rule base:
-    output:
-        f"{RESULTS}/{{base}}",
-    wildcard_constraints:
-        base="(?!)",
-    conda:
-        ENVIRONMENT
-    script:
-        "../scripts/{params.script}.py"
-
-
-use rule base as base_run with:
-    output:
-        predictions=f"{RUN}/predictions.parquet",
-        record=f"{RUN}/run.json",
-    log:
-        f"{RUN}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
-    wildcard_constraints:
-        experiment="(?!)",
-    params:
-        settings=settings,
-
-
-use rule base_run as base_model_run with:
-    threads: MODEL_THREADS
-    resources:
-        **gpu_job(minutes=1440),
-    params:
-        device=CONFIG.device,
-
-
-use rule base_model_run as base_training with:
-    output:
-        weights=directory(f"{RUN}/weights"),
-        record=f"{RUN}/run.json",
-    params:
-        work=work,
-
-
-use rule base_model_run as base_asking with:
-    resources:
-        **ASKING_ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(720),
-    params:
-        asking=ASKING,
-
-
-use rule base as base_choice with:
-    output:
-        f"{run_folder(seed=0)}/run.json",
-    log:
-        f"{RESULTS}/logs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.tsv"
-    wildcard_constraints:
-        experiment="(?!)",
-    params:
-        settings=settings,
-
-
-use rule base as base_score with:
-    output:
-        scores=f"{RUN}/scores.parquet",
-        units=f"{RUN}/units.parquet",
-    log:
-        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
-    wildcard_constraints:
-        experiment="(?!)",
