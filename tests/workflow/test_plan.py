@@ -66,8 +66,8 @@ def test_a_plan_counts_finished_jobs_and_starts_nothing(run, tmp_path):
 def test_without_the_profile_nothing_runs_by_mistake(run, tmp_path):
     code, printed = run(tmp_path, "--workflow-profile", "none", "--cores", "1", "plan", *PRIVACY)
     assert code != 0 and "say snakemake -n plan" in printed
-    # Only the cache of parsed modules.
-    assert [path.name for path in (tmp_path / "results/sample").iterdir()] == [".cache"]
+    # At most the cache of parsed modules.
+    assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {".cache"}
 
 
 def test_the_full_panel_is_planned_in_twenty_seconds_of_a_processor(run, tmp_path):
