@@ -22,7 +22,8 @@ from lextables.pipeline.dataset import Row, read
 TWINS = "Entail against Contradict, within twins"
 GUESSING = "Neutral detected by overlap of bigrams, Entail or Contradict guessed"
 TWIN = ":twin"
-ORDER = {LABELS.index(label): rank for rank, label in enumerate((CONTRADICT, NEUTRAL, ENTAIL))}
+# The rank of each label from Contradict to Entail, int64 (labels,).
+RANK = np.array([(CONTRADICT, NEUTRAL, ENTAIL).index(label) for label in LABELS])
 Correct = Mapping[str, Sequence[tuple[str, float]]]  # {column: (premise, share correct)}
 
 
@@ -50,9 +51,8 @@ def by_label(rows: Sequence[Row], answers: Sequence[Sequence[float]]) -> Correct
 
 def _in_order(entail: np.ndarray, contradict: np.ndarray) -> float:
     """The probability that the first answer ranks above the second, plus half that of a tie."""
-    rank = np.array([ORDER[label] for label in range(len(ORDER))])
     joint = np.outer(entail, contradict)
-    return float(joint[rank[:, None] > rank].sum() + joint[rank[:, None] == rank].sum() / 2)
+    return float(joint[RANK[:, None] > RANK].sum() + joint[RANK[:, None] == RANK].sum() / 2)
 
 
 def one_hot(answers: Sequence[int]) -> np.ndarray:

@@ -41,6 +41,10 @@ from lextables.tasks.classification.examples import Text, texts_of
 REPETITIONS, FOLDS = 10, 5
 STRATUM = 0.1  # width of the strata of overlap
 BOUND, MATCHED = DESIGNS = ("bound", "matched")
+DESIGN_NAMES = {
+    BOUND: "Overlap below one half, all labels",
+    MATCHED: "Overlap matched in strata of a tenth",
+}
 SHORT, FILTERED = VIEWS = ("short", "long_bm25")
 # {condition: (view in training, view in the test)}, as in Table 13
 CONDITIONS = {"(3)": (SHORT, FILTERED), "(6)": (FILTERED, FILTERED)}
@@ -265,12 +269,6 @@ def table(inputs: Inputs) -> Iterator[Cell]:
                 continue
             of_model = {condition: answers[design, model, condition] for condition in CONDITIONS}
             yield from _cells(f"{name} / {row_name}", chosen, of_model)
-
-
-DESIGN_NAMES = {
-    BOUND: "Overlap below one half, all labels",
-    MATCHED: "Overlap matched in strata of a tenth",
-}
 
 
 def _cells(

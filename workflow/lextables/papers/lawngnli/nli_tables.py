@@ -118,27 +118,22 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
 
 def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
     """The accuracy of detecting Neutral by overlap and guessing the rest, over examples of all lengths."""
-    for column in columns:
-        if column.group == ANALYSIS and (
-            found := guessing(tested.all_splits, tested.overlap, column.condition)
-        ):
-            rows, shares = found
-            values = [
-                (row["premise"], float(share[row["label"]])) for row, share in zip(rows, shares, strict=True)
-            ]
-            mean, interval = share_of_premises(values)
-            low, high = interval or (None, None)
-            yield Cell(PREFIX[NLI] + GUESSING, column.name + ALL_LENGTHS, mean, low, high, decimals=3)
+    for column in (column for column in columns if column.group == ANALYSIS):
+        if found := guessing(tested.all_splits, tested.overlap, column.condition):
+            values = [(row["premise"], float(share[row["label"]])) for row, share in zip(*found, strict=True)]
+            yield _share_cell(PREFIX[NLI] + GUESSING, column.name + ALL_LENGTHS, values)
 
 
 def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
     """Yield the accuracies of each label and within twins, over test examples of all lengths."""
     tested = Tested(inputs)
     rows = tested.of(NLI, "")
+    # However the examples are answered, there are equally many.
+    sizes = {part: len(values) for part, values in by_label(rows, one_hot([0] * len(rows))).items()}
     for name, entry in inputs.entry.names["columns"].items():
         condition = entry["condition"]
-        for part, values in by_label(rows, one_hot([0] * len(rows))).items():
-            yield Cell(TEST_EXAMPLES, f"{name}, {part}", float(len(values)), decimals=0)
+        for part, size in sizes.items():
+            yield Cell(TEST_EXAMPLES, f"{name}, {part}", float(size), decimals=0)
         for system in inputs.rows:
             folders = _folders(system)
             if not folders or not all(
@@ -157,9 +152,16 @@ def _by_label(
     """The cells of one system under one condition; ``answers`` are those of each seed."""
     for part, values in by_label(rows, np.mean(answers, axis=0)).items():
         if values:
-            mean, interval = share_of_premises(values)
-            low, high = interval or (None, None)
-            yield Cell(row, f"{name}, {part}", mean, low, high, decimals=3, runs=tuple(folders))
+            yield _share_cell(row, f"{name}, {part}", values, folders)
+
+
+def _share_cell(
+    row: str, column: str, values: Sequence[tuple[str, float]], folders: Sequence[str] = ()
+) -> Cell:
+    """The mean of (premise, share correct), with its interval over premises."""
+    mean, interval = share_of_premises(values)
+    low, high = interval or (None, None)
+    return Cell(row, column, mean, low, high, decimals=3, runs=tuple(folders))
 
 
 def _all_lengths(column: Column) -> Column:
@@ -175,12 +177,14 @@ def _accuracies(
 ) -> Iterator[Cell]:
     """The cells of one system; an additional row has those of the conditions that it was read under."""
     folders, head = _folders(system), system["heads"]
+    records = (loaded(inputs.root / folder / "run.json") for folder in folders)
+    least = max((record["settings"].get("min_test", 0) for record in records), default=0)
     for column in columns:
         measure = f"{column.name} ({PREFIX[head].partition('.')[0]})"
         score = Score(measure, row, "accuracy", column.scored(head), "premises")
         counts = [inputs.scores[folder].get((score.metric, score.group), (0.0, 0)) for folder in folders]
-        if few := _too_few(inputs, folders, counts):
-            yield Cell(row, column.name, None, reason=few)
+        if few := [n for _, n in counts if 0 < n < least]:
+            yield Cell(row, column.name, None, reason=f"{few[0]} test examples, fewer than {least}")
             continue
         ends = [exact_share_interval(round(value * n), n) for value, n in counts]
         interval = tuple(map(statistics.fmean, zip(*ends, strict=True))) if ends and all(ends) else None
@@ -192,15 +196,6 @@ def _accuracies(
             yield cell
         elif not system["own"]:
             yield replace(cell, runs=())
-
-
-def _too_few(inputs: Inputs, folders: Sequence[str], counts: Sequence[tuple[float, int]]) -> str:
-    """The reason of a cell over fewer test examples than the runs' settings ask for; else empty."""
-    for folder, (_, n) in zip(folders, counts, strict=True):
-        least = loaded(inputs.root / folder / "run.json")["settings"].get("min_test", 0)
-        if 0 < n < least:
-            return f"{n} test examples, fewer than {least}"
-    return ""
 
 
 def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: str) -> float | None:
