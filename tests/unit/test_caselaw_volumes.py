@@ -51,6 +51,18 @@ def test_short_reporters_share_a_shard():
     assert [len(volumes) for volumes in shards(ranges, 100, ANY).values()] == [12]
 
 
+def test_a_reporter_alone_is_all_of_its_volumes_within_reach(tmp_path):
+    collection = known([mirror(tmp_path, held=("us/7", "us/3"))], tmp_path / "nothing")
+    assert shards(["us"], 10, collection) == {"us-3": ["us/3", "us/7"]}
+    assert shards(["us"], 20, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2", "us/12"]}
+    with pytest.raises(BadInput, match=r"caselaw = 'ill' needs the volumes of 'ill' in a mirror, or"):
+        shards(["ill"], 10, collection)
+    with pytest.raises(
+        BadInput, match="names 'uss', which is no reporter of static.case.law; use one such as us"
+    ):
+        shards(["uss"], 10, ANY)
+
+
 def test_all_is_what_is_listed():
     both = Collection(frozenset({"us", "ill"}), LISTED.listed | {"ill": {5: ["5"], 7: ["7"]}})
     assert shards(["all"], 10, both) == shards(["ill:5-7", "us:1-12"], 10, both)

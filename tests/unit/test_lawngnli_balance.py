@@ -134,3 +134,10 @@ def test_twinning_balances_label_by_negation():
         for label in LABELS
         for negated in (True, False)
     }
+
+
+@pytest.mark.parametrize(("times", "share"), [(1, 0.3), (400, 0.05)])
+def test_of_a_small_data_set_more_is_held_out_for_the_test(times, share):
+    rows = [row | {"example_id": f"{row['example_id']}-{copy}"} for copy in range(times) for row in ROWS]
+    assert balance(rows, seed=1, test_share=None) == balance(rows, seed=1, test_share=share)
+    assert balance(rows, seed=1, test_share=0.3) != balance(rows, seed=1, test_share=0.05)

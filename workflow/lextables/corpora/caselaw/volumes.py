@@ -58,16 +58,16 @@ class Collection:
         not listed: any reporter) has.
         """
         reporter, _, span = text.partition(":")
+        if reporter not in self.reporters:
+            near = get_close_matches(reporter, sorted(self.reporters), 3)
+            known = f"use one such as {', '.join(near)}" if near else "see https://static.case.law"
+            raise _fault(text, f"names {reporter!r}, which is no reporter of static.case.law", known)
         if not span:
             return self._whole(text)
         start, _, end = span.partition("-")
         first, last = int(start), int(end or start)
         if last < first:
             raise _fault(text, "ends before it begins", "turn the range round")
-        if reporter not in self.reporters:
-            near = get_close_matches(reporter, sorted(self.reporters), 3)
-            known = f"use one such as {', '.join(near)}" if near else "see https://static.case.law"
-            raise _fault(text, f"names {reporter!r}, which is no reporter of static.case.law", known)
         if reporter not in self.listed:
             if last - first >= MOST:
                 asked = f"names {last - first + 1:,} volumes, and no reporter has more than {MOST}"
