@@ -364,13 +364,6 @@ def test_texts_are_what_any_view_shows_each_once_in_the_order_of_texts(stored):
     assert found[32:] == expected
 
 
-def test_a_second_text_that_is_not_there_is_named(stored, tmp_path):
-    rows = ({"text_id": name, "text": text} for name, text in said().items() if name != "h2")
-    write(TEXTS, rows, tmp_path / "fewer.parquet")
-    with pytest.raises(BadInput, match=r"texts: the text 'h2' of the column hypothesis is not there\."):
-        list(texts_of(stored[0], tmp_path / "fewer.parquet", [LONG, SHORT]))
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     return tiny_encoders.save(tmp_path_factory.mktemp("encoders"))

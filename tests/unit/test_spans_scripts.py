@@ -28,7 +28,7 @@ from marked_contracts import WINDOWS, equal, weights
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
-SPLITS = {f"c{n:03}": "test" if n % 6 == 5 else "train" for n in range(120)}
+SPLITS = {f"c{n:03}": "test" if n % 6 == 5 else "train" for n in range(60)}
 DATA = Path("results/data/any")
 TASK = {
     "task": "spans",
@@ -215,7 +215,7 @@ def asked(predictions):
 def test_a_search_reads_the_held_out_contracts_and_lets_its_weights_go(done):
     held = held_out_contracts(contract_splits(DATA / "contracts.parquet"), 0.1)
     searched = [run for run in done.specs if run.experiment == "search" and run.model == "ours"]
-    assert len(searched) == 2 and len(held) == 10
+    assert len(searched) == 2 and len(held) == 5
     for run in searched:
         made = Path("results", run.folder)
         assert sorted(path.name for path in made.iterdir()) == ["log.txt", "predictions.parquet", "run.json"]
