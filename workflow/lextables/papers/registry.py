@@ -55,6 +55,22 @@ def _in(mirrors: list[Path], file: str) -> bool:
     return any((mirror / file).is_file() for mirror in mirrors)
 
 
+class Texts(Entry):
+    """Where a data set's texts are, as the target `overlaps` reads them.
+
+    ``table`` has a row for each ``unit`` (the name of a column) with its ``text``, or several rows in a row, whose texts
+    are joined with ``separator``.  ``split`` is the column of the unit's split; or ``splits`` is another table, with the
+    columns ``unit`` and ``split``, that puts a unit into one split or more.
+    """
+
+    table: str
+    unit: str
+    text: str = "text"
+    split: str = ""
+    splits: str = ""
+    separator: str = "\n"
+
+
 class Headline(Entry):
     """The score of a table that the leaderboard over all papers shows.
 
@@ -142,6 +158,7 @@ class Paper(Shown):
 
     sources: Mapping[str, Source] = {}
     data: Mapping[str, DataSet] = {}
+    texts: Mapping[str, Texts] = {}
     tasks: Mapping[str, SerializeAsAny[Entry]] = {}
     publish: Publication = Publication()
 
