@@ -1,10 +1,10 @@
-"""Text that data sets share: the words of a unit that lie in runs of words which also occur in another split.
+"""Text that data sets share: the words of a unit in runs of words that also occur in another split.
 
-A run is `RUN` consecutive words of one unit (a clause, a contract, a premise).  Words are compared without case and
-punctuation, so line breaks and layout make no difference, and all numbers are the same word, so a clause is
-recognised with other amounts and dates.  A run of fewer than `DISTINCT` different words, as in a table of numbers,
-does not count.  Runs are compared by 64-bit hashes: with a hundred million runs, about one comparison in 10^11
-reports a run that is not there.
+A run is `RUN` consecutive words of one unit (a clause, a contract, a premise).  Words are compared without
+case and punctuation, so line breaks and layout make no difference, and all numbers are the same word, so a
+clause is recognised with other amounts and dates.  A run of fewer than `DISTINCT` different words, as in a
+table of numbers, does not count.  Runs are compared by 64-bit hashes: against a hundred million runs, about
+one run in 10^11 is found although it is not there.
 
 Hashes are stored on disk, and a job holds some arrays of `CHUNK` of them in memory.
 """
@@ -46,7 +46,8 @@ class WordHashes(dict[str, int]):
 def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
     """Return the number of words of a text and the hash of each of its runs, uint64 (words - RUN + 1,).
 
-    The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer than `RUN` words has no run.
+    The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer than `RUN` words has
+    no run.
     """
     found = WORD.findall(unicodedata.normalize("NFKC", text).lower())
     words = np.fromiter(map(hashes.__getitem__, found), dtype=np.uint64, count=len(found))
@@ -97,7 +98,7 @@ class Split:
         return np.memmap(self.path, np.uint64, "r") if self.units else np.zeros(0, np.uint64)
 
     def chunks(self) -> list[Path]:
-        """Files with the different hashes of each part of `CHUNK` runs, sorted; written when they are first used."""
+        """Files with the sorted, different hashes of each `CHUNK` runs; written when they are first used."""
         hashes, files = self.hashes(), []
         for start in range(0, len(hashes), CHUNK):
             file = self.path.with_suffix(f".{start}.npy")
@@ -127,7 +128,10 @@ class Split:
 
 
 def index(dataset: str, texts: Iterable[tuple[str, str, str]], folder: Path) -> list[Split]:
-    """Hash the texts of a data set, each (split, unit, text), into files of ``folder``; return its splits by name."""
+    """Hash the texts of a data set into files of ``folder``, and return its splits in order of their names.
+
+    Texts are (split, unit, text).
+    """
     hashes, splits = WordHashes(), {}
     with ExitStack() as files:
         for split, unit, text in texts:
@@ -140,11 +144,11 @@ def index(dataset: str, texts: Iterable[tuple[str, str, str]], folder: Path) -> 
 
 
 def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
-    """Yield the units of each split that share a run with another split, or with all splits of another data set.
+    """Yield the units of each split that share a run with another split, or all splits of another data set.
 
     Columns: dataset, split, unit, other_dataset, other_split, ``words`` of the unit, and how many of them are
-    ``shared``: in a run that occurs in the other split.  If half are, ``nearest`` is the unit of the other split with most
-    of the shared runs, and ``nearest_share`` the part of the unit's runs that it has.
+    ``shared``: in a run that occurs in the other split.  If half are, ``nearest`` is the unit of the other
+    split with most of the shared runs, and ``nearest_share`` the part of the unit's runs that it has.
     """
     for split in splits:
         others = [other for other in splits if other is not split]
@@ -164,7 +168,7 @@ def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Itera
         names = [other.split for other in group]
         if dataset != split.dataset and len(group) > 1:
             names, present = [*names, ALL], [*present, np.logical_or.reduce(present)]
-        for name, found in zip(names, present):
+        for name, found in zip(names, present, strict=True):
             shared = shared_words(found, starts, words)
             (at,) = np.nonzero(shared)
             frame = pd.DataFrame(
@@ -188,8 +192,8 @@ def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Itera
 def shared_words(found: np.ndarray, starts: np.ndarray, words: np.ndarray) -> np.ndarray:
     """Return how many words of each unit are in one of its found runs, int64 (units,).
 
-    ``found`` are the runs of all units, bool (runs,), ``starts`` the first run of each and the end, int64 (units + 1,),
-    ``words`` their numbers of words, int64 (units,).
+    ``found`` are the runs of all units, bool (runs,), ``starts`` the first run of each and the end, int64
+    (units + 1,), ``words`` their numbers of words, int64 (units,).
     """
     unit = np.repeat(np.arange(len(words)), np.diff(starts))
     first_word = np.flatnonzero(found) + unit[found] * (RUN - 1)  # a unit has RUN - 1 words more than runs
@@ -224,5 +228,5 @@ def _nearest(
     counts = matches.groupby(["unit", "other", "owner"]).size().reset_index(name="runs")
     best = counts.sort_values(["unit", "runs", "other", "owner"], ascending=[True, False, True, True])
     best = best.drop_duplicates("unit").set_index("unit")
-    names = [others[other].units[owner] for other, owner in zip(best.other, best.owner)]
+    names = [others[other].units[owner] for other, owner in zip(best.other, best.owner, strict=True)]
     return pd.DataFrame({"nearest": names, "nearest_share": best.runs * pd.Series(shares)}, index=best.index)

@@ -58,9 +58,10 @@ def _in(mirrors: list[Path], file: str) -> bool:
 class Texts(Entry):
     """Where a data set's texts are, as the target `overlaps` reads them.
 
-    ``table`` has a row for each ``unit`` (the name of a column) with its ``text``, or several rows in a row, whose texts
-    are joined with ``separator``.  ``split`` is the column of the unit's split; or ``splits`` is another table, with the
-    columns ``unit`` and ``split``, that puts a unit into one split or more.
+    ``table`` has a row for each ``unit`` (the name of a column) with its ``text``, or several consecutive
+    rows, whose texts are joined with ``separator``.  ``split`` is the column of the unit's split; or
+    ``splits`` is another table, with the columns ``unit`` and ``split``, that puts a unit into one or more
+    splits.
     """
 
     table: str

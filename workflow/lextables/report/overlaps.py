@@ -48,8 +48,9 @@ def read_texts(folder: Path, texts: Mapping[str, Any]) -> Iterator[tuple[str, st
 def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each compared pair of splits, also for those that share nothing.
 
-    ``units`` and ``words`` are those of the split; ``touched``, ``half`` and ``near_duplicates`` count units that share a
-    run, half of their words, and `NEAR` of their runs with one unit of the other split; ``share`` is the share of words.
+    ``units`` and ``words`` are those of the split, ``short`` its units without a run, which are left out.
+    ``touched``, ``half`` and ``near_duplicates`` count units that share a run, half of their words, and
+    `NEAR` of their runs with one unit of the other split.  ``share`` is the share of words.
     """
     sizes = pd.DataFrame(
         [(split.dataset, split.split, len(split.units), sum(split.words), split.short) for split in splits],
@@ -98,8 +99,8 @@ def page(table: pd.DataFrame, units: pd.DataFrame) -> tuple[str, str]:
     shares = lines(table)
     svg = figures.draw("heat_map", shares, TITLE)
     notes = [
-        f"Share of the words of the row's split that lie in runs of {RUN} words which also occur in the column's split. "
-        "Case, punctuation and line breaks are ignored, and all numbers count as equal.",
+        f"Share of the words of the row's split that are in runs of {RUN} words which also occur in the "
+        "column's split. Case, punctuation and line breaks are ignored, and all numbers count as equal.",
         f"“{ALL}” is a data set without splits, or all splits of another data set together.",
     ]
     body = render.html(TITLE, "All ordered pairs of splits", shares, notes, svg=svg)
