@@ -577,7 +577,7 @@ def test_a_change_of_reading_or_tables_trains_nothing(viewed, tmp_path, change, 
         ),
         # The training on the first data set, and those that start from it.
         (
-            grown("corpora/nli/formats.py"),
+            grown("corpora/nli/raw.py"),
             {"anli_data": 1, "classification_train": 3},
             {"lawngnli_pairs", "classification_train_linear"},
         ),

@@ -19,6 +19,8 @@ COUNTS = {
     "disagreements": "{:,} on which the two orders disagree",
     "cut": "{:,} with a text cut to the window",
     "cut_answers": "{:,} answers cut short",
+    "in_parts": "{:,} questions about a contract in parts",
+    "not_asked": "{:,} questions without a candidate, not asked",
 }
 
 
