@@ -42,7 +42,7 @@ os.environ.update(
 )
 
 try:
-    from lextables.papers import auxiliary, modules, packages, planning, submitted
+    from lextables.papers import modules, packages, planning, submitted
     from lextables.pipeline import user_rows, version
 except ModuleNotFoundError as error:
     sys.exit(
@@ -95,7 +95,7 @@ PAPERS = {name: or_exit(packages.load, path) for name, path in PAPER_FILES.items
 
 
 # {auxiliary data set that is not available: the reason}.
-ABSENT = or_exit(auxiliary.absent, CONFIG, PAPERS, SOURCES, ROOT)
+ABSENT = or_exit(planning.absent_data, CONFIG, PAPERS, SOURCES, ROOT)
 
 
 def check_user_names():
