@@ -294,19 +294,6 @@ def test_a_killed_job_continues_with_the_head_it_was_training(train, tmp_path, m
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_a_killed_multi_task_training_resumes_with_the_same_result(train, tmp_path, monkeypatch):
-    settings = {"save_every": 1, "sampling": "shuffled", "loss": "cross_entropy", "head": "own"}
-    settings |= {"class_weights": "balanced", "accumulation": 2}
-    whole = train(name="whole", **settings)
-    with monkeypatch.context() as patched:
-        patched.setattr(training, "read_heads", dies_at(2, training.read_heads))
-        with pytest.raises(Killed):
-            train(name="cut", **settings)
-    (work,) = (tmp_path / "cut" / "work").iterdir()
-    (work / "checkpoint-4" / "whole").unlink()  # as if killed while it was written
-    assert train(name="cut", **settings) == whole
-
-
 def test_a_killed_training_keeps_the_weights_of_an_uninterrupted_one(kept, monkeypatch):
     settings = {"save_every": 2, "head": "own", "trial": ONE_TRIAL}
     whole, _ = kept("whole", **settings)
@@ -566,14 +553,6 @@ def test_a_run_learns_from_its_splits_its_share_and_its_subset_only(prepared):
         f"3/t{number:02}" for number in (1, 2, 3, 5, 6, 7)
     ]
     assert len(subset.asked["3"]) == 4
-
-
-def test_other_examples_do_not_change_the_weights(kept):
-    rows = [row if row["subset"] else row | {"label": (row["label"] + 1) % 3} for row in examples()]
-    options = {"only": ["3"], "updates": [2]}
-    before, _ = kept("before", where="subset", **options)
-    assert same(before, kept("after", rows=rows, where="subset", **options)[0])
-    assert not same(before, kept("all", **options)[0])
 
 
 def test_the_number_of_single_task_models_is_limited(prepared):

@@ -23,7 +23,7 @@ from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES, Run
 from lextables.tasks.classification import linear
-from lextables.tasks.classification.examples import Text, by_head, key_of, of_splits, shown, texts_of
+from lextables.tasks.classification.examples import Text, by_head, of_splits, shown, texts_of
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
 from lextables.tasks.classification.reading import read_heads, read_views
@@ -339,17 +339,6 @@ def stored(tmp_path):
     texts = ({"text_id": text_id, "text": text} for text_id, text in said().items())
     write(TEXTS, texts, tmp_path / "texts.parquet")
     return tmp_path / "examples.parquet", tmp_path / "texts.parquet"
-
-
-def test_a_view_says_which_text_and_which_second_one():
-    row = examples()[0]
-    assert key_of(row, SHORT) == ("s0", "h0") and key_of(row, LONG) == ("l0", "h0")
-    assert key_of(row, ALONE) == ("h0", "")
-    (found,) = shown([row], LONG)
-    assert found == row | {"text_id": "l0", "pair_id": "h0"} and key_of(found) == ("l0", "h0")
-    (alone,) = shown([row | {"pair_id": "of another view"}], ALONE)
-    assert key_of(alone) == ("h0", "")
-    assert list(shown([row], None)) == [row]
 
 
 def test_texts_are_what_any_view_shows_each_once_in_the_order_of_texts(stored):

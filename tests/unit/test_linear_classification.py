@@ -20,7 +20,6 @@ from lextables.tasks.classification.linear import (
     predict,
     read_examples,
     save,
-    shares,
     sides_of,
     train,
 )  # fmt: skip
@@ -326,12 +325,6 @@ def test_an_empty_second_text_is_no_text(tmp_path, files):
     rows = [example(0, 0, pair_id="t001")]
     with pytest.raises(BadInput, match="text t001: the text is empty"):
         train(files(rows, {"t000": "red", "t001": ""}, table=PAIRED), [], ["train"], SETTINGS, 1, tmp_path)
-
-
-def test_shares_of_several_answers_need_not_add_up():
-    logits = np.array([[0.0, 0.0, 0.0]])
-    assert shares(logits, multi_label=True).tolist() == [[0.5] * 3]
-    assert shares(logits, multi_label=False) == pytest.approx(np.full((1, 3), 1 / 3))
 
 
 @pytest.mark.parametrize(("count", "enough"), [(12, False), (100, True)])

@@ -205,13 +205,6 @@ def test_labels(number, labelled):
     assert labelled.contract_from(4 * number) == BEFORE
 
 
-def test_a_contract_shorter_than_a_window(tmp_path):
-    folder = made(tmp_path, {"a": "1 2 3"}, [("e", "a", "Parties", 2, 3), ("f", "a", "Parties", -1, -1)])
-    assert positions(folder) == {"e": [(4, 4)], "f": [NO]}
-    first, _ = WindowDataset(folder, BERT, SMALL, ASKED)
-    assert BERT.decode(first["input_ids"]) == "[CLS] parties [SEP] 1 2 3 [SEP]"
-
-
 def test_a_long_question_is_cut_and_the_contract_has_the_rest(tmp_path):
     settings = WindowSettings(max_length=14, step=5, max_question_length=3)
     questions = {"Parties": QUESTION}
