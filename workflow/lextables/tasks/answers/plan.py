@@ -255,15 +255,7 @@ class AnswersPlanner(Planner):
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, and of which part of the task it is."""
-        return Row(
-            panel.row,
-            own=panel.own,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
-            parameters=self.context.parameters(*([panel.model] if panel.model else [])),
-            about={"part": part},
-            **fields,
-        )
+        return self.panel_row(panel, about={"part": part}, **fields)
 
 
 def _named_for(panel: Panel | Marker, ours: str) -> Any:

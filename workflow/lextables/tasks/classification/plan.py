@@ -315,14 +315,10 @@ class ClassificationPlanner(Planner):
         shares = (
             self.task.linear.percents if panel.shares and self.context.config.data != "sample" else (WHOLE,)
         )
-        return Row(
-            panel.row,
-            own=panel.own,
+        return self.panel_row(
+            panel,
             reason=weights.reason if missing else "",
-            parameters=self.context.parameters(*([panel.model] if panel.model else [])),
             trained=True,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
             runs={} if missing else {str(share): self.learnt(key, panel, weights, share) for share in shares},
             about={"setting": "single"},
         )
@@ -373,15 +369,11 @@ class ClassificationPlanner(Planner):
                 str(percent): tuple(self.runs(key, panel, setting, grid, weights, percent))
                 for percent in shares
             }
-        return Row(
-            panel.row,
-            own=panel.own,
+        return self.panel_row(
+            panel,
             reason=weights.reason if isinstance(weights, Missing) else "",
-            parameters=self.context.parameters(panel.model),
             trained=True,
             averages=self.task.averages,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
             runs=runs,
             about={"setting": setting},
         )
@@ -435,15 +427,11 @@ class ClassificationPlanner(Planner):
         start = self.start(panel)
         missing = isinstance(start, Missing)
         seeds = (0,) if panel.kind == "linear" else self.seeds(self.grid(panel, "multi"))
-        return Row(
-            panel.row,
-            own=panel.own,
+        return self.panel_row(
+            panel,
             reason=start.reason if missing else "",
-            parameters=self.context.parameters(*([panel.model] if panel.model else [])),
             trained=True,
             averages=self.task.averages,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
             runs={} if missing else {self.MAIN: tuple(self.read(key, panel, start, seed) for seed in seeds)},
             about={"setting": "multi", "heads": ", ".join(self.heads(panel))},
         )
