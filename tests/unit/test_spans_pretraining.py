@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
+from transformers import BertForMaskedLM, PreTrainedTokenizerFast
 
+import marked_contracts
 from lextables.models import loading
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
@@ -40,15 +41,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 def folder(tokenizer, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("model")
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=32,
-    )
-    BertForMaskedLM(config).save_pretrained(path)
+    BertForMaskedLM(marked_contracts.config(tokenizer)).save_pretrained(path)
     tokenizer.save_pretrained(path)
     return str(path)
 

@@ -221,25 +221,10 @@ def test_what_is_not_json(content):
         list(read_squad(content, "lease.json", category))
 
 
-def test_what_is_json_and_not_squad():
-    with pytest.raises(BadInput, match=r"the list data is missing"):
-        list(read_squad(b"[]", "lease.json", category))
-
-
 def test_a_question_need_not_say_whether_it_is_impossible():
     squad = copy.deepcopy(WHOLE)
     asked(squad).pop("is_impossible")
     assert documents(squad) == documents(WHOLE)
-
-
-def test_the_category_is_asked_for_with_both_ids():
-    def no_term(question_id, contract_id):
-        if question_id.endswith("Term"):
-            raise BadInput(f"no such category: {question_id} of {contract_id}")
-        return "any"
-
-    with pytest.raises(BadInput, match="no such category: Barn__Term of Barn"):
-        list(read_squad(orjson.dumps(WHOLE), "lease.json", no_term))
 
 
 NAMES = [f"contract {i}" for i in range(40)]

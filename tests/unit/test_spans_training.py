@@ -46,8 +46,6 @@ from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
 from wordpiece import wordpiece
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
 CPU = torch.device("cpu")
 
 
@@ -84,8 +82,6 @@ def windows(contracts, answered):
 
 
 ROWS = {"percent": 100, "balance": "sample", "held_out": 0.1}
-
-
 TWENTY = {f"c{i:02}": "train" for i in range(20)} | {"t": "test"}
 
 
@@ -236,8 +232,6 @@ def test_updates(windows, batch_size, epochs, most, expected):
 
 
 SPLITS = {f"c{n:02}": "test" if n % 5 == 4 else "train" for n in range(25)}
-
-
 RUN = {
     "model": "tiny",
     "revision": None,
@@ -360,8 +354,6 @@ def reference(
 
 
 LETTERS = wordpiece(["a", "bb", "c"])
-
-
 MARKED = wordpiece(["(", "the", "te", "##rm", ")", "ends"])
 
 

@@ -384,18 +384,9 @@ class ClassificationPlanner(Planner):
         """The runs that read the test examples, one a seed, and those before them."""
         name = f"{setting}-{self.context.grid}" + ("" if percent == WHOLE else f"-p{percent}")
         published = self.by_authors(panel)
-        settings = model_settings(panel.model, weights) | grid.training() | self.task.training_settings()
-        settings |= {
-            "setting": setting,
-            "grid": self.context.grid,
-            "percent": percent,
-            "published": published,
-            "view": None,
-            "only": [],
-            "where": None,
-            "tried": len(grid.learning_rates) * len(grid.tried),
-            "tokenizer": model_settings(panel.model, weights),
-        }
+        settings = self.training_settings(panel, grid, weights, setting=setting, percent=percent)
+        settings |= {"published": published, "tried": len(grid.learning_rates) * len(grid.tried)}
+        settings |= {"tokenizer": model_settings(panel.model, weights)}
         trials = [
             Trial(rate_name(rate), {"learning_rate": rate, "updates": grid.tried})
             for rate in grid.learning_rates
@@ -419,6 +410,15 @@ class ClassificationPlanner(Planner):
                 reading |= {"grid": self.context.grid, "tokenizer": settings["tokenizer"]}
                 reading |= model_settings(panel.model, weights)
                 yield self.add(self.run("read", key, name, seed), reading, weights_of=training)
+
+    def training_settings(
+        self, panel: Panel, grid: ClassificationGrid, weights: Weights, setting: str = "multi",
+        percent: int = WHOLE,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The settings of a training of one trial on all heads and examples, without a view."""
+        settings = model_settings(panel.model, weights) | grid.training() | self.task.training_settings()
+        settings |= {"setting": setting, "grid": self.context.grid, "percent": percent, "published": None}
+        return settings | {"view": None, "only": [], "where": None, "tried": 1}
 
     # Tasks with views.
 
@@ -502,22 +502,10 @@ class ClassificationPlanner(Planner):
                 self.run("train", key, f"{panel.kind}-{view}"), settings | {"view": shown.columns()}
             )
         grid = self.grid(panel, "multi")
-        settings = (
-            model_settings(panel.model, start.weights) | grid.training() | self.task.training_settings()
-        )
-        settings |= {
-            "setting": "multi",
-            "grid": self.context.grid,
-            "percent": WHOLE,
-            "published": None,
-            "view": shown.columns(),
-            "only": self.heads(panel),
-            "where": panel.where,
-            "tried": 1,
-            "tokenizer": model_settings(start.cut_by, start.tokenizer),
-            "learning_rate": grid.learning_rates[0],
-            "updates": grid.tried[:1],
-        }
+        settings = self.training_settings(panel, grid, start.weights)
+        settings |= {"view": shown.columns(), "only": self.heads(panel), "where": panel.where}
+        settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)}
+        settings |= {"learning_rate": grid.learning_rates[0], "updates": grid.tried[:1]}
         settings |= self.lengths(panel, seen) | self.min_test()
         if view == UNTRAINED:
             settings |= {"passes": None, "updates": [0]}
