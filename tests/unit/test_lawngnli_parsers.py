@@ -185,11 +185,6 @@ def test_a_missing_model_folder_is_bad_input():
         parsers.parser("benepar", model="/no/such/folder")
 
 
-def test_a_missing_spacy_pipeline_is_bad_input():
-    with pytest.raises(BadInput, match="en_core_web_none: the spaCy pipeline is not installed"):
-        parsers.parser("dependencies", spacy_model="en_core_web_none")
-
-
 @pytest.mark.parametrize(
     ("tokenizer", "expected"),
     [
