@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +34,6 @@ from lextables.papers.lawngnli.labels import (
 )
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES, outcomes
 from lextables.papers.lawngnli.neutralization import (
-    PREMISE_FIELDS,
     CitationNetwork,
     Encode,
     chosen_premises,
@@ -183,11 +182,9 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
 
     def rows() -> Iterator[Row]:
-        names = [column.name for column in UNFILTERED.columns]
         for shard in shards:
             for outcome, row in outcomes(shard.contradictions, shard.parentheticals):
-                whole = row | outcome
-                yield {name: whole[name] for name in names}
+                yield row | outcome
 
     return dataset.write(UNFILTERED, rows(), path)
 
@@ -263,7 +260,7 @@ def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode
     pairings = neutral_premises(originals, network, encode)
     premise_ids = chosen_premises(rows, pairings)
     premises = {row["example_id"]: row for row in rows if row["example_id"] in premise_ids}
-    return neutralized(rows, pairings, premises, PREMISE_FIELDS)
+    return neutralized(rows, pairings, premises)
 
 
 def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
@@ -284,12 +281,10 @@ def _rows(paths: Iterable[Path]) -> int:
 
 def _finished(kept: Iterable[Row]) -> Iterator[Row]:
     """The rows of `EXAMPLES`: each example and its twin, with short premises without citations."""
-    names = [column.name for column in EXAMPLES.columns]
     without = lru_cache(SHORT_PREMISES)(remove_citations)
     for row in twinned(kept):
         original = row["short_premise"]
-        whole = row | {"short_premise": without(original), "short_premise_original": original}
-        yield {name: whole[name] for name in names}
+        yield row | {"short_premise": without(original), "short_premise_original": original}
 
 
 def twin(row: Mapping[str, Any]) -> Row:
@@ -317,7 +312,7 @@ def split_by_jurisdiction(rows: Iterable[Mapping[str, Any]], table: Table, folde
     paths: dict[str, Path] = {}
     with ExitStack() as files:
         writers: dict[str, pq.ParquetWriter] = {}
-        for jurisdiction, group in _batches_by_jurisdiction(rows):
+        for jurisdiction, group in _by_jurisdiction(rows):
             if jurisdiction not in writers:
                 paths[jurisdiction] = folder / f"{len(paths)}.parquet"
                 writers[jurisdiction] = files.enter_context(
@@ -327,13 +322,9 @@ def split_by_jurisdiction(rows: Iterable[Mapping[str, Any]], table: Table, folde
     return [path for _, path in sorted(paths.items())]
 
 
-def _batches_by_jurisdiction(
-    rows: Iterable[Mapping[str, Any]],
-) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """Group the rows of each batch by jurisdiction."""
-    remaining = iter(rows)
-    while batch := list(islice(remaining, BATCH)):
-        groups: dict[str, list[Mapping[str, Any]]] = {}
-        for row in batch:
-            groups.setdefault(row["cited_jurisdiction"], []).append(row)
-        yield from groups.items()
+def _by_jurisdiction(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """The rows of each batch by jurisdiction."""
+    remaining, jurisdiction = iter(rows), itemgetter("cited_jurisdiction")
+    while batch := sorted(islice(remaining, BATCH), key=jurisdiction):
+        for name, group in groupby(batch, key=jurisdiction):
+            yield name, list(group)

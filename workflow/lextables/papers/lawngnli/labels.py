@@ -41,21 +41,19 @@ def draw(seed: int, *names: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def assign_labels(
-    rows: Iterable[Row], seed: int, *, jurisdiction: str = "citing_jurisdiction"
-) -> dict[Any, str]:
+def assign_labels(rows: Iterable[Row], seed: int) -> dict[Any, str]:
     """Return a label for each ``example_id``, a third of each stratum each (Appendix A.1.4).
 
     A stratum is the jurisdiction (a state, or the federal courts) crossed with ``negated``, whether
     the hypothesis holds pivotal negation.  "Cases from each state" are read as the cases that the
-    parentheticals come from; ``jurisdiction`` names the column, for the other reading.  Inside a
-    stratum the examples are put in seeded random order and dealt the three labels in turn; the order
-    of the three is itself drawn for each stratum, so that the one or two examples left over by the
-    division favour no label over many strata.  The released code does not show this step.
+    parentheticals come from.  Inside a stratum the examples are put in seeded random order and dealt the
+    three labels in turn; the order of the three is itself drawn for each stratum, so that the one or two
+    examples left over by the division favour no label over many strata.  The released code does not show
+    this step.
     """
     strata: dict[tuple[str, bool], list[Any]] = {}
     for row in rows:
-        strata.setdefault((row[jurisdiction], bool(row["negated"])), []).append(row["example_id"])
+        strata.setdefault((row["citing_jurisdiction"], bool(row["negated"])), []).append(row["example_id"])
     assigned: dict[Any, str] = {}
     for (place, negated), ids in sorted(strata.items()):
         order = sorted(LABELS, key=lambda label: draw(seed, "label order", place, negated, label))
