@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
-from lextables.corpora.nli.spool import text_id
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.papers.lawngnli import tables
 from lextables.papers.lawngnli.readings import pair_name

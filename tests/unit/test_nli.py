@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from lextables.corpora.nli import formats, raw
+from lextables.corpora.nli.raw import Spool, text_id
 from lextables.corpora.nli.schema import TABLES
-from lextables.corpora.nli.spool import Spool, text_id
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.pipeline.dataset import Published, read, write_all
 from lextables.pipeline.errors import BadInput
