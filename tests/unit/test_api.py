@@ -18,8 +18,7 @@ import pytest
 from language_model_server import always, in_turn, reply
 from lextables.models import api
 from lextables.models.api import Api, Call, embed
-from lextables.models.cached_model import AnswerCache
-from lextables.models.spending import Ledger, Limits
+from lextables.models.spending import AnswerCache, Ledger, Limits
 from lextables.pipeline.errors import BadInput
 
 SECRET = "sk-secret-key"

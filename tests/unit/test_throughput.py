@@ -97,7 +97,7 @@ def mask(*lengths):
 
 def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
     model = BertForQuestionAnswering(BERT)
-    with recorded(tmp_path, {}):
+    with recorded(tmp_path / "run.json", {}):
         with measured(TRAINING, model):
             clock.now += 50  # what comes before the first batch
             count(mask(3, 5))
@@ -125,7 +125,7 @@ def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
 
 
 def test_word_vectors_have_no_operations(tmp_path, clock):
-    with recorded(tmp_path, {}), measured(READING, torch.nn.Embedding(3, 2)):
+    with recorded(tmp_path / "run.json", {}), measured(READING, torch.nn.Embedding(3, 2)):
         count_lengths(torch.tensor([4]), 4)
         clock.now += 1
     assert "model_flops_share" not in loaded(tmp_path / "run.json")["throughput"][READING]
@@ -133,7 +133,7 @@ def test_word_vectors_have_no_operations(tmp_path, clock):
 
 def test_nothing_is_recorded_without_counts(tmp_path):
     count(mask(3))
-    with recorded(tmp_path, {}), measured(READING, BertModel(BERT)):
+    with recorded(tmp_path / "run.json", {}), measured(READING, BertModel(BERT)):
         pass
     assert "throughput" not in loaded(tmp_path / "run.json")
 
@@ -164,7 +164,7 @@ def test_counting_does_not_change_the_weights(tmp_path, monkeypatch):
             **arguments(tmp_path / name, 3, seed=0, save_every=0, device=CPU), per_device_train_batch_size=4
         )
         trainer = InParts(model=model, args=args, train_dataset=Texts(), rows=2)
-        with recorded(tmp_path / name, {}) as record:
+        with recorded(tmp_path / name / "run.json", {}) as record:
             checkpoints.train(trainer, tmp_path / name)
         return record, model.state_dict()
 

@@ -87,7 +87,7 @@ def test_without_git_or_a_commit_there_is_none(tmp_path, monkeypatch, broken):
 
 
 def test_a_run_records_version_and_commit(checkout, tmp_path):
-    with recorded(tmp_path, {"k": 1}):
+    with recorded(tmp_path / "run.json", {"k": 1}):
         pass
     record = json.loads((tmp_path / "run.json").read_text())
     assert record["lextables"] == version.made_by()
@@ -126,7 +126,7 @@ def record(tmp_path):
     def write(name, libraries, **more):
         folder = tmp_path / name
         folder.mkdir()
-        with recorded(folder, {"libraries": {"torch": "a setting"}}) as found:
+        with recorded(folder / "run.json", {"libraries": {"torch": "a setting"}}) as found:
             found |= {"libraries": libraries, "training": {"libraries": {"torch": "1.0"}}} | more
         return folder / "run.json"
 
@@ -145,7 +145,7 @@ def test_a_run_of_another_version_is_found_by_its_own_record(record, tmp_path):
 
 
 def test_what_a_job_records_now_is_of_these_versions(tmp_path):
-    with recorded(tmp_path, {}):
+    with recorded(tmp_path / "run.json", {}):
         pass
     assert outdated([tmp_path / "run.json"], versions()) == {}
     assert outdated([tmp_path / "run.json"], versions() | {"torch": "0.1"}).keys() == {tmp_path / "run.json"}

@@ -14,26 +14,10 @@ import numpy as np
 
 from lextables.metrics.classification import by_key
 from lextables.metrics.intervals import interval_rows, jackknife_interval, pseudo_values, unit_rows
+from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
 
-# Probabilities are clipped to this distance from 0 and 1; else one confident mistake would dominate the mean.
-EPSILON = 1e-7
 Unit = Sequence[Hashable]  # the answers of coders to one question
-
-
-def smoothed(shares: np.ndarray, alpha: float) -> np.ndarray:
-    """Return ``(1 - alpha) shares + alpha / m`` for m answers (Müller and others, 2019, Section 1)."""
-    return (1 - alpha) * shares + alpha / shares.shape[1]
-
-
-def binary_cross_entropy(target: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the cross entropy of each answer against its absence, in nats, averaged over answers.
-
-    ``target`` and ``predicted`` (rows, m) lie between 0 and 1; float64 (rows,).  Marotta-Wurgler and Stein,
-    2025, Section 5, whose formula is printed without its minus sign.
-    """
-    clipped = np.clip(predicted, EPSILON, 1 - EPSILON)
-    return -(target * np.log(clipped) + (1 - target) * np.log1p(-clipped)).mean(axis=1)
 
 
 @dataclass(frozen=True)
