@@ -77,7 +77,7 @@ def sample_run(shared) -> Path:
 
     def build(folder: Path) -> None:
         run = forked.pipeline(folder)
-        assert run.returncode == 0, run.stderr[-4000:]
+        assert run.code == 0, run.output[-4000:]
         digests = faults.Place(folder, ()).outputs()
         folder.with_suffix(".json").write_text(json.dumps(digests), encoding="utf-8")
 
@@ -98,7 +98,7 @@ def release_results(shared, mirror) -> Path:
 
     def build(folder: Path) -> None:
         run = forked.pipeline(folder, *targets, "--config", *config)
-        assert run.returncode == 0, run.stderr[-4000:]
+        assert run.code == 0, run.output[-4000:]
 
     return shared("release", build) / "results"
 

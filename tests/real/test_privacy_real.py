@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lextables.metrics.agreement import agreement, alpha
+from lextables.metrics.answers import agreement, alpha
 from lextables.papers.packages import load
 from lextables.papers.privacy import raw
 from lextables.papers.privacy.schema import TABLES

@@ -86,7 +86,7 @@ def mask(*lengths):
 
 def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
     model = BertForQuestionAnswering(BERT)
-    with recorded(tmp_path, {}):
+    with recorded(tmp_path / "run.json", {}):
         with measured(TRAINING, model):
             clock.now += 50  # what comes before the first batch
             count(mask(3, 5))
@@ -115,7 +115,7 @@ def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
 
 def test_nothing_is_recorded_without_counts(tmp_path):
     count(mask(3))
-    with recorded(tmp_path, {}), measured(READING, BertModel(BERT)):
+    with recorded(tmp_path / "run.json", {}), measured(READING, BertModel(BERT)):
         pass
     assert "throughput" not in loaded(tmp_path / "run.json")
 
@@ -139,7 +139,7 @@ def test_counting_does_not_change_the_weights(tmp_path, monkeypatch):
             **arguments(tmp_path / name, 3, seed=0, save_every=0, device=CPU), per_device_train_batch_size=4
         )
         trainer = InParts(model=model, args=args, train_dataset=Texts(), rows=2)
-        with recorded(tmp_path / name, {}) as record:
+        with recorded(tmp_path / name / "run.json", {}) as record:
             checkpoints.train(trainer, tmp_path / name)
         return record, model.state_dict()
 
