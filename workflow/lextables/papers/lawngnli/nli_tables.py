@@ -136,9 +136,8 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
     tested = Tested(inputs)
     rows = tested.of(NLI, "")
     # However the examples are answered, there are equally many.
-    sizes = {
-        part: len(values) for part, values in by_label(rows, np.ones((len(rows), len(ANSWERS[NLI])))).items()
-    }
+    anything = np.ones((len(rows), len(ANSWERS[NLI])))
+    sizes = {part: len(values) for part, values in by_label(rows, anything).items()}
     for name, entry in inputs.entry.names["columns"].items():
         condition = entry["condition"]
         for part, size in sizes.items():
