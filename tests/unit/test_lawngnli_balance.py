@@ -3,18 +3,19 @@ from collections import Counter
 
 import pytest
 
-from lextables.papers.lawngnli.balance import (
+from lextables.papers.lawngnli.examples import twin, twinned
+from lextables.papers.lawngnli.labels import (
     FROM_NEGATED,
     FROM_PLAIN,
+    LABELS,
     NEUTRALS,
+    OPPOSITE,
     balance,
     balanced,
     closed_group,
     in_analysis,
     split_sizes,
 )
-from lextables.papers.lawngnli.examples import twin, twinned
-from lextables.papers.lawngnli.labels import LABELS, OPPOSITE
 
 
 @pytest.mark.parametrize(("tokens", "inside"), [(4095, True), (4096, True), (4097, False)])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lextables.papers.lawngnli.census import NOTE, check_left, ingested, total, volume_sources
-from lextables.papers.lawngnli.step_counts import StepCounts, write
+from lextables.papers.lawngnli.steps import StepCounts, write_counts
 from lextables.pipeline.errors import BadInput
 
 
@@ -19,7 +19,7 @@ def test_the_shards_are_added_up_in_the_order_of_the_steps(tmp_path):
         StepCounts({"a pincite": 0}, {"rejected": 1}),
     ]
     for number, step in enumerate(steps):
-        write(step, tmp_path / f"{number}.json")
+        write_counts(step, tmp_path / f"{number}.json")
     found = total(json.loads((tmp_path / f"{n}.json").read_text(encoding="utf-8")) for n in range(4))
     assert list(found.funnel.items()) == [("citations", 10), ("resolved", 4), ("a pincite", 3)]
     assert found.counts == {"supra citations": 2, "id citations": 1, "rejected": 1}

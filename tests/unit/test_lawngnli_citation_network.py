@@ -3,9 +3,9 @@ import random
 import numpy as np
 import pytest
 
-from lextables.papers.lawngnli import citation_network
-from lextables.papers.lawngnli.citation_network import CitationNetwork, pairs_of
-from lextables.papers.lawngnli.schema.candidates import CITES
+from lextables.papers.lawngnli import neutralization
+from lextables.papers.lawngnli.candidates import CITES
+from lextables.papers.lawngnli.neutralization import CitationNetwork, pairs_of
 from lextables.pipeline import dataset
 
 PAIRS = [(10, 20), (10, 30), (20, 10), (40, 10), (10, 20), (50, 50), (7_000_000_000, 20)]
@@ -56,7 +56,7 @@ def test_batches_and_order_do_not_matter(monkeypatch):
         a: sorted({y for x, y in pairs if x == a} | {x for x, y in pairs if y == a} - {a}) for a in range(60)
     }
     whole = CitationNetwork(iter(pairs))
-    monkeypatch.setattr(citation_network, "_BATCH", 16)
+    monkeypatch.setattr(neutralization, "_BATCH", 16)
     parts = CitationNetwork(reversed(pairs))
     for case_id in range(60):
         wanted = [n for n in expected[case_id] if n != case_id]

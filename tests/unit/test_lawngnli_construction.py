@@ -8,15 +8,25 @@ import numpy as np
 import pytest
 
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli.balance import balance, balanced, closed_group, in_analysis
-from lextables.papers.lawngnli.citation_network import CitationNetwork
 from lextables.papers.lawngnli.citation_removal import remove_citations
 from lextables.papers.lawngnli.difficulty import bigram_overlap, difficulty_fault
 from lextables.papers.lawngnli.examples import twinned
-from lextables.papers.lawngnli.funnel import funnel
-from lextables.papers.lawngnli.labels import LABELS, assign_labels, labelled
-from lextables.papers.lawngnli.neutralization import chosen_premises, neutral_premises, neutralized
-from lextables.papers.lawngnli.statistics import table2
+from lextables.papers.lawngnli.labels import (
+    LABELS,
+    assign_labels,
+    balance,
+    balanced,
+    closed_group,
+    in_analysis,
+    labelled,
+)
+from lextables.papers.lawngnli.neutralization import (
+    CitationNetwork,
+    chosen_premises,
+    neutral_premises,
+    neutralized,
+)
+from lextables.papers.lawngnli.statistics import funnel, table2
 
 # (affirmed, denied, what the cited page says)
 SUBJECTS = [

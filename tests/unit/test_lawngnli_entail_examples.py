@@ -8,7 +8,14 @@ from eyecite.tokenizers import default_tokenizer
 from caselaw_volume import html, label, metadata, write_zip
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.papers.lawngnli.accuracy import tokens_of
-from lextables.papers.lawngnli.candidates import CITATIONS, READ, RESOLVED, write_candidates
+from lextables.papers.lawngnli.candidates import (
+    CANDIDATES,
+    CITATIONS,
+    CITES,
+    READ,
+    RESOLVED,
+    write_candidates,
+)
 from lextables.papers.lawngnli.candidates import FUNNEL as OF_CANDIDATES
 from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.papers.lawngnli.entail_examples import FUNNEL as OF_EXAMPLES
@@ -19,16 +26,15 @@ from lextables.papers.lawngnli.entail_examples import (
     MORE_METADATA,
     ONCE,
     PAGES,
+    PARENTHETICALS,
     PARTIES,
     PINCITE,
     PREMISE,
     VERB,
+    MajorityOpinions,
     write_parentheticals,
 )
-from lextables.papers.lawngnli.majority_opinions import MajorityOpinions
-from lextables.papers.lawngnli.schema.candidates import CANDIDATES, CITES
-from lextables.papers.lawngnli.schema.parentheticals import PARENTHETICALS
-from lextables.papers.lawngnli.step_counts import StepCounts
+from lextables.papers.lawngnli.steps import StepCounts
 from lextables.pipeline import dataset
 
 FUNNEL = (*OF_CANDIDATES, *OF_EXAMPLES)

@@ -1,6 +1,6 @@
 """The funnel from citations to examples."""
 
-from lextables.papers.lawngnli.funnel import funnel
+from lextables.papers.lawngnli.statistics import funnel
 
 
 def test_funnel():

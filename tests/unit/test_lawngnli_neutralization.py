@@ -8,8 +8,12 @@ from gensim.models import OkapiBM25Model
 
 from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli import neutralization
-from lextables.papers.lawngnli.citation_network import CitationNetwork
-from lextables.papers.lawngnli.neutralization import chosen_premises, neutral_premises, neutralized
+from lextables.papers.lawngnli.neutralization import (
+    CitationNetwork,
+    chosen_premises,
+    neutral_premises,
+    neutralized,
+)
 
 FIELDS = ("cited_case_id", "cited_jurisdiction", "short_premise")
 DIMENSIONS = 32

@@ -22,8 +22,7 @@ from lextables.papers.lawngnli.nli_tables import (
     accuracy,
     by_readings,
 )
-from lextables.papers.lawngnli.pairs import ANSWERS
-from lextables.papers.lawngnli.schema.pairs import PAIRS, TEXTS
+from lextables.papers.lawngnli.pairs import ANSWERS, PAIRS, TEXTS
 from lextables.papers.packages import load
 from lextables.papers.planning import plan
 from lextables.pipeline.config import load as load_config

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lextables.papers.lawngnli.pincites import LONGEST_RANGE, pages_of, read_pincite
+from lextables.papers.lawngnli.parentheticals import LONGEST_RANGE, pages_of, read_pincite
 
 PAGES = {
     "12": ["12"],

@@ -7,9 +7,8 @@ import pytest
 from caselaw_volume import html, label, metadata, write_zip
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.corpora.caselaw.opinion import Page
-from lextables.papers.lawngnli import majority_opinions
-from lextables.papers.lawngnli.entail_examples import short_premise
-from lextables.papers.lawngnli.majority_opinions import MajorityOpinion, MajorityOpinions
+from lextables.papers.lawngnli import entail_examples
+from lextables.papers.lawngnli.entail_examples import MajorityOpinion, MajorityOpinions, short_premise
 from lextables.pipeline import dataset
 
 # Page marks stand as |n| in the text below.
@@ -64,7 +63,7 @@ def test_a_page_of_nothing_but_white_space() -> None:
 
 
 def test_opinions_are_read_where_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(majority_opinions, "HELD", 1)
+    monkeypatch.setattr(entail_examples, "HELD", 1)
     body = html(("majority", [f"{label(1)}Text &lt;1&gt;."]), ("dissent", ["No."]))
     cases = {str(n): (metadata(n, f"{n} Test 1"), body.replace("1&gt", f"{n}&gt")) for n in range(1, 41)}
     volume = write_zip(tmp_path / "v.zip", cases)

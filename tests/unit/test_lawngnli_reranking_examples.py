@@ -3,11 +3,10 @@
 import pytest
 
 from lextables.corpora.caselaw.ingest import OPINIONS
-from lextables.papers.lawngnli import reranking_examples
+from lextables.papers.lawngnli import retrieval
+from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
 from lextables.papers.lawngnli.labels import LABELS
-from lextables.papers.lawngnli.reranking_examples import write_reranking
-from lextables.papers.lawngnli.schema.examples import EXAMPLES, UNFILTERED
-from lextables.papers.lawngnli.schema.reranking import TABLES
+from lextables.papers.lawngnli.retrieval import RERANKING, write_reranking
 from lextables.pipeline import dataset
 from opinion_rows import ABOUT, OTHERS, encode, example, opinion
 
@@ -25,7 +24,7 @@ ABOUT_CASE = {"1-0:5": 30, "2-0:5": 1, "3-0:5": 22}
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    monkeypatch.setattr(reranking_examples, "CANDIDATES", 3)
+    monkeypatch.setattr(retrieval, "CANDIDATES", 3)
 
     def make(seed=0):
         dataset.write(EXAMPLES, ASKED, tmp_path / "e")
@@ -35,7 +34,7 @@ def made(tmp_path, monkeypatch):
         rows = [{k: v for k, v in (row | outcome).items() if k in names} for row in kept]
         dataset.write(UNFILTERED, rows, tmp_path / "u")
         dataset.write(OPINIONS, [*ABOUT, *OTHERS, LONG], tmp_path / "o")
-        tables = {table.name: tmp_path / table.name for table in TABLES}
+        tables = {table.name: tmp_path / table.name for table in RERANKING}
         count = write_reranking(
             tmp_path / "e", tmp_path / "u", [tmp_path / "o"], encode, encode, seed, tables
         )

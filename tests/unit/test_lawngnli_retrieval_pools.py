@@ -3,10 +3,9 @@
 import pytest
 
 from lextables.corpora.caselaw.ingest import OPINIONS
-from lextables.papers.lawngnli import retrieval_pools
-from lextables.papers.lawngnli.retrieval_pools import write_retrieval
-from lextables.papers.lawngnli.schema.examples import EXAMPLES
-from lextables.papers.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from lextables.papers.lawngnli import retrieval
+from lextables.papers.lawngnli.examples import EXAMPLES
+from lextables.papers.lawngnli.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES, write_retrieval
 from lextables.pipeline import dataset
 from opinion_rows import ABOUT, OTHERS, encode, example
 
@@ -87,7 +86,7 @@ def test_the_census_says_how_often_target_and_citing_opinion_are_near(made):
 @pytest.mark.parametrize("cut", [1, 4, 50])
 def test_the_result_hangs_neither_on_shards_nor_on_batches(made, monkeypatch, cut):
     whole = made(3)
-    monkeypatch.setattr(retrieval_pools, "BATCH", cut)
+    monkeypatch.setattr(retrieval, "BATCH", cut)
     assert made(3, cut) == whole
 
 

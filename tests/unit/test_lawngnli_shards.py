@@ -12,15 +12,12 @@ from lextables.papers.lawngnli.accuracy import tokens_of
 from lextables.papers.lawngnli.candidates import write_candidates
 from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.papers.lawngnli.citations import tokenizer
-from lextables.papers.lawngnli.cited_cases import by_shard, cited_cases
 from lextables.papers.lawngnli.contradictions import write_contradictions
 from lextables.papers.lawngnli.difficulty import difficulty_fault
-from lextables.papers.lawngnli.entail_examples import write_parentheticals
+from lextables.papers.lawngnli.entail_examples import MajorityOpinions, write_parentheticals
 from lextables.papers.lawngnli.labels import assign_labels
-from lextables.papers.lawngnli.long_premises import write_long_premises
-from lextables.papers.lawngnli.majority_opinions import MajorityOpinions
+from lextables.papers.lawngnli.long_premises import LONG_PREMISES, by_shard, cited_cases, write_long_premises
 from lextables.papers.lawngnli.parsers import parser
-from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.pipeline import dataset
 
 VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw").glob("*/*.zip"))

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
-from lextables.corpora.nli.spool import text_id
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.papers.lawngnli import tables
+from lextables.papers.lawngnli.examples import EXAMPLES
+from lextables.papers.lawngnli.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.readings import pair_name
-from lextables.papers.lawngnli.schema.examples import EXAMPLES
-from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.tables import PLAIN
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import write, write_all

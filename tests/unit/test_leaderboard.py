@@ -230,7 +230,7 @@ def test_of_a_column_with_two_measures_only_the_rows_of_the_named_one_are_taken(
         for name, score in (("3 / a", "0.7"), ("3 / b", "0.6"), ("2 / a", "0.9"))
     ]
     pairs = [pair("(6) of 3", "3 / a", "3 / b", 0.1)]
-    (found,) = benchmarks([Part("one", [exhibit(lines, pairs, column="(6)", contest="(6) of 3")])])
+    (found,) = benchmarks([Part("one", [exhibit(lines, pairs, column="(6)", measure="(6) of 3")])])
     assert [row.system for row in found.rows] == ["3 / a", "3 / b"]
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.corpora.nli import formats, raw
+from lextables.corpora.nli import raw
+from lextables.corpora.nli.raw import Spool, text_id
 from lextables.corpora.nli.schema import TABLES
-from lextables.corpora.nli.spool import Spool, text_id
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.pipeline.dataset import Published, read, write_all
 from lextables.pipeline.errors import BadInput
@@ -385,7 +385,7 @@ def test_texts_come_in_the_order_of_their_ids(tmp_path):
 
 
 def test_answers_are_those_of_what_is_trained_after_them():
-    assert formats.THREE == LABELS
+    assert raw.THREE == LABELS
 
 
 def test_the_papers_own_numbers_are_what_the_repeats_give():

@@ -8,8 +8,7 @@ from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.tables import comparison, published, render
 from lextables.tables.cells import build, to_csv
-from lextables.tables.inputs import Inputs, comparable, provenance, rows_that_ran
-from lextables.tables.run_records import with_counts
+from lextables.tables.inputs import Inputs, comparable, provenance, rows_that_ran, with_counts
 
 with job(snakemake.log[0]):
     paper, name = snakemake.wildcards.paper, snakemake.wildcards.table

@@ -25,6 +25,8 @@ SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1, "dollars": 1
 CHARACTERS_PER_TOKEN = 4
 # The share of questions about a piece of a contract whose answer makes the model quote the passage.
 QUOTED = 0.2
+# Tokens of an output: most questions about a contract have no related clause, the others have a passage.
+OUTPUT = 60
 TOP = 100  # hits that are reranked, if the settings name no number
 
 
@@ -267,6 +269,15 @@ def _contracts(settings: Mapping[str, Any], parts: Parts) -> Calls:
     return replace(asked, received=first + first * QUOTED * settings["tokens"] / 2)
 
 
+def _outputs(settings: Mapping[str, Any], parts: Parts) -> Calls:
+    """One request for each question, about the contract or the candidates; no answer from a cache counts."""
+    (contracts, tokens), (questions, question) = parts["test"], parts["questions"]
+    requests = contracts * min(questions, settings["questions"] or math.inf)
+    if "least" in settings:
+        requests, tokens = parts["candidates"]
+    return replace(_asked(settings, requests, question + tokens), received=requests * OUTPUT)
+
+
 def _examples(settings: Mapping[str, Any], parts: Parts) -> Calls:
     """One request for each example, reading and order of the options."""
     found = []
@@ -295,6 +306,7 @@ _CALLS: Mapping[str, Callable[[Mapping[str, Any], Parts], Calls]] = {
     "retrieve_api": _embedding,
     "ask": _reranking,
     "spans_ask": _contracts,
+    "spans_write": _outputs,
     "classification_ask": _examples,
     "answers_ask": _questions,
     "answers_mark_ask": _paragraphs,

@@ -97,7 +97,9 @@ def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
 
 def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     headline = exhibit.entry.headline
-    comparison = next((one for one in comparisons(exhibit.pairs) if one.measure == headline.measure), None)
+    comparison = next(
+        (one for one in comparisons(exhibit.pairs) if one.measure == headline.compared_by), None
+    )
     lines = {
         line.row if headline.column else line.column: line
         for line in exhibit.lines
@@ -121,7 +123,7 @@ def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
         ]
     sample = all(source["variant"] == SAMPLE for source in exhibit.sources if not source["comparable"])
     return Benchmark(
-        part.name, part.short, exhibit.name, headline.measure, tuple(rows), comparison, headline.lower,
+        part.name, part.short, exhibit.name, headline.compared_by, tuple(rows), comparison, headline.lower,
         "" if sample else note,
     )  # fmt: skip
 

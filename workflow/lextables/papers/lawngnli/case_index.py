@@ -10,13 +10,14 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+from eyecite.tokenizers import EDITIONS_LOOKUP
 
 from lextables.corpora.caselaw.opinion import MAJORITY
-from lextables.papers.lawngnli.citation_keys import citation_key
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
 
@@ -55,6 +56,36 @@ _COLUMNS = [
     "opinion_type",
     "majorities",
 ]
+
+
+@cache
+def reporter_name(reporter: str) -> str:
+    """Return the standard abbreviation of a reporter, or ``reporter`` if it has none or several."""
+    editions = dict.fromkeys(edition.short_name for edition in EDITIONS_LOOKUP.get(reporter, ()))
+    if reporter in editions or len(editions) != 1:
+        return "".join(reporter.split())
+    return "".join(next(iter(editions)).split())
+
+
+def citation_key(citation: str) -> str | None:
+    """Return a citation such as ``410 U. S. 113`` in the form in which citations are compared.
+
+    None unless it is a volume, a reporter and a page.
+    """
+    parts = citation.split()
+    if len(parts) < 3 or not parts[0].isdecimal() or not parts[-1].isdecimal():
+        return None
+    return page_key(parts[0], " ".join(parts[1:-1]), parts[-1])
+
+
+def volume_key(volume: str, reporter: str) -> str:
+    """Return volume and reporter in the form in which volumes are compared."""
+    return f"{volume} {reporter_name(reporter)}"
+
+
+def page_key(volume: str, reporter: str, page: str) -> str:
+    """Return volume, reporter and page in the form in which citations are compared."""
+    return f"{volume_key(volume, reporter)} {page}"
 
 
 @dataclass(frozen=True)
@@ -147,7 +178,7 @@ class CaseIndex:
         self._jurisdictions: list[str] = record["jurisdictions"]
 
     def case_of(self, key: str) -> int | None:
-        """Return the case that a `citation_keys.citation_key` is to: None if unknown, or `AMBIGUOUS`."""
+        """Return the case that a `citation_key` is to: None if unknown, or `AMBIGUOUS`."""
         start, end = _group(self._citation_keys, _hash(key))
         if start == end:
             return None

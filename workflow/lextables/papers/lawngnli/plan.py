@@ -1,4 +1,4 @@
-"""How LawngNLI is built under a configuration: its volumes, parser and encoder."""
+"""How LawngNLI is built under a configuration: its volumes, parser and encoders."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lextables.corpora.caselaw.volumes import known, shards
-from lextables.models.resolve import PARSER, Model, Weights, resolve
+from lextables.models.resolve import PARSER, Model, Weights, model_settings, resolve
 from lextables.papers.lawngnli.registry import Lawngnli
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
@@ -92,4 +92,20 @@ def _encoder(
             }
     raise BadInput(
         f"encoder = {config.encoder!r} is not available here", where="config", do="set encoder to auto"
+    )
+
+
+def pool_encoder(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path) -> dict[str, Any]:
+    """Return the settings of the first of the registry's ``pool_encoders`` that is to be had.
+
+    Raises `BadInput` where none is.
+    """
+    for name in paper.pool_encoders:
+        found = resolve(name, models[name], config.models, config.mirrors(root), "")
+        if isinstance(found, Weights):
+            return model_settings(name, found) | {"max_length": models[name].max_length}
+    raise BadInput(
+        f"none of {', '.join(paper.pool_encoders)} is available here, which choose LawngNLI's pools",
+        where="models",
+        do="install one, or leave lawngnli out of papers",
     )

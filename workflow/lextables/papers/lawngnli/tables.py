@@ -12,11 +12,10 @@ import numpy as np
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli import matched, retrieval_tables
-from lextables.papers.lawngnli.funnel import funnel
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.papers.lawngnli.nli_tables import accuracy, accuracy_by_label, balanced_accuracy, by_readings
 from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
-from lextables.papers.lawngnli.statistics import DatasetStatistics, of_pairs
+from lextables.papers.lawngnli.statistics import DatasetStatistics, funnel, of_pairs
 from lextables.papers.lawngnli.statistics import table2 as statistics_of
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput

@@ -1,20 +1,27 @@
-"""LawngNLI, Section 4.2: hypotheses as queries, each with its target opinion and the 999 most similar others.
+"""LawngNLI, Section 4.2: the retrieval data set, and the training set for rerankers.
 
 Queries are the Entail and Contradict examples of the test split whose long premise is in the analysis subset,
-which all of the paper's experiments use.  Documents are majority opinions as published, "before dataset
-processing".  Choices that the paper leaves open:
+which all of the paper's experiments use. Each has its target opinion and the 999 most similar others.
+Documents are majority opinions as published, "before dataset processing". Choices that the paper leaves open:
 
 - An opinion is used if it is the only majority opinion of its case, as for long premises.
 - "Same state" is the jurisdiction of the target's case.
 - The other opinions are those with the highest inner products, the target left out; ties go to
-  the earlier opinion in volume order.  The citing case, whose opinion contains the hypothesis as a
+  the earlier opinion in volume order. The citing case, whose opinion contains the hypothesis as a
   parenthetical, is not excluded, because the paper does not exclude it; `PoolCounts` counts how often it is
   in the pool.
+
+Rerankers (footnote 11, Appendix A.2) are trained with realistic negatives. Premises are opinions as
+published: nothing is prepended, and citations are kept. Entail and Contradict examples keep their opinion. A
+Neutral hypothesis is paired with a random one of the hundred opinions nearest to it, except the cited one.
+Premises are cut to the paragraphs that BM25 ranks highest for the hypothesis, like all reranked documents.
+Two choices are ours because the paper leaves them open: the hundred opinions are from the jurisdiction of
+the cited case, as in the pools, and the draw depends on the example's id.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -22,13 +29,77 @@ from typing import Any
 
 import faiss
 import numpy as np
+import pyarrow as pa
 
 from lextables.corpora.caselaw.opinion import MAJORITY
-from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL
-from lextables.papers.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from lextables.models.okapi import Paragraphs
+from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL, LABELS, NEUTRAL, draw
 from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Column, Table
+from lextables.tasks.classification import schema
+from lextables.tasks.classification.schema import content_id
+
+QUERIES = Table(
+    name="queries",
+    description="Section 4.2: the Entail and Contradict hypotheses of the test split's analysis subset.",
+    columns=(
+        Column("query_id", pa.string(), "the example's id, with `+twin` behind it for a twin"),
+        Column("split", pa.string(), "test"),
+        Column("label", pa.string(), "entail or contradict: what the target does to the query"),
+        Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
+        Column("jurisdiction", pa.string(), "state of the target and its pool, or `United States`"),
+        Column("cited_case_id", pa.int64(), "the case whose majority opinion is the target"),
+        Column("citing_case_id", pa.int64(), "the case that the hypothesis is from"),
+        Column("text", pa.string(), "the hypothesis"),
+    ),
+    key=("query_id",),
+    labels=("split", "label", "negated", "jurisdiction"),
+)
+DOCUMENTS = Table(
+    name="documents",
+    description="Section 4.2: the majority opinions that are in some query's pool.",
+    columns=(
+        Column("document_id", pa.string(), "the opinion, `<case_id>-<position>`"),
+        Column("case_id", pa.int64(), "its case"),
+        Column("jurisdiction", pa.string(), "state, or `United States` for federal courts"),
+        Column("text", pa.string(), "the opinion as published, citations in it; a paragraph is a line"),
+    ),
+    key=("document_id",),
+    labels=("jurisdiction",),
+    ordered=False,
+    row_group=64,
+)
+JUDGEMENTS = Table(
+    name="judgements",
+    description="Section 4.2: a query's pool, the target and the opinions that are most like the query.",
+    columns=(
+        Column("query_id", pa.string(), "the query"),
+        Column("document_id", pa.string(), "an opinion of its pool"),
+        Column("gain", pa.int8(), "1 for the target, 0 for any other"),
+        Column("similarity", pa.float32(), "inner product of the hypothesis and the opinion"),
+    ),
+    key=("query_id", "document_id"),
+    labels=("gain",),
+)
+EXAMPLES = replace(
+    schema.EXAMPLES,
+    description="LawngNLI's hypotheses, each with an opinion as published, cut to its nearest paragraphs.",
+    columns=(
+        *schema.EXAMPLES.columns,
+        Column("pair_id", pa.string(), "the text of the hypothesis"),
+        Column("opinion_id", pa.string(), "the opinion that the premise is of"),
+        Column("analysis", pa.bool_(), "whether it is of the analysis subset, all that the paper uses"),
+    ),
+    labels=("split", "label", "analysis"),
+)
+HEADS = schema.HEADS
+# In the order of the opinions that they are of.
+TEXTS = replace(schema.TEXTS, ordered=False)
+RERANKING = (EXAMPLES, HEADS, TEXTS)
 
 OTHERS = 999
+CANDIDATES = 100  # opinions from which the premise of a Neutral example for rerankers is drawn
+NLI = "nli"
 TWIN = "+twin"
 TEST = "test"
 # Opinions per encoding and search step: about 100 MB of text.
@@ -225,3 +296,90 @@ def _documents(opinions: Sequence[str | Path], wanted: set[str]) -> Iterator[Row
                     "jurisdiction": row["jurisdiction"],
                     "text": row["text"],
                 }
+
+
+def write_reranking(
+    examples: str | Path, unfiltered: str | Path, opinions: Sequence[str | Path], encode_query: Encode,
+    encode_document: Encode, seed: int, tables: Mapping[str, str | Path],
+) -> int:  # fmt: skip
+    """Write the tables of `RERANKING` to the paths in ``tables``, by name; return how many examples.
+
+    ``unfiltered`` gives the cited case of a Neutral hypothesis, whose example has another premise. Encoders
+    and ``opinions`` as in `write_retrieval`. Memory: the hypotheses, and the memory of `write_retrieval`.
+    """
+    rows = [_as_query(row) for row in dataset.read(examples, _EXAMPLE)]
+    cited = {
+        row["example_id"]: row["cited_case_id"]
+        for row in dataset.read(unfiltered, ["example_id", "cited_case_id"])
+    }
+    neutral = [row | {"cited_case_id": cited[row["example_id"]]} for row in rows if row["label"] == NEUTRAL]
+    drawn = _drawn(neutral, opinions, encode_query, encode_document, seed)
+    by_opinion: dict[int | str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["label"] != NEUTRAL:
+            by_opinion[row["cited_case_id"]].append(row)
+        elif row["query_id"] in drawn:
+            by_opinion[drawn[row["query_id"]]].append(row)
+    written: list[Row] = []
+    dataset.write(TEXTS, _texts(by_opinion, opinions, written), tables["texts"])
+    dataset.write(HEADS, [{"head_id": NLI, "answers": list(LABELS)}], tables["heads"])
+    return dataset.write(EXAMPLES, sorted(written, key=lambda row: row["example_id"]), tables["examples"])
+
+
+def _as_query(row: Row) -> Row:
+    return row | {
+        "query_id": row["example_id"] + TWIN * row["is_twin"],
+        "jurisdiction": row["cited_jurisdiction"],
+        "text": row["hypothesis"],
+    }
+
+
+def _drawn(
+    neutral: Sequence[Row], opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
+    seed: int,
+) -> dict[str, str]:  # fmt: skip
+    """{query id: id of its negative opinion}, without queries that have no other opinion."""
+    negatives = {}
+    places = searched(neutral, opinions, encode_query, encode_document, CANDIDATES + 1)
+    for place in places.values():
+        for at, row in enumerate(place.queries):
+            near = [opinion for opinion in place.near(at) if case_of(opinion) != row["cited_case_id"]]
+            if candidates := near[:CANDIDATES]:
+                number = draw(seed, "reranking", row["example_id"], row["is_twin"])
+                negatives[row["query_id"]] = candidates[number % len(candidates)]
+    return negatives
+
+
+def _texts(
+    by_opinion: Mapping[int | str, Sequence[Row]], opinions: Sequence[str | Path], written: list[Row]
+) -> Iterator[Row]:
+    """The rows of `TEXTS`, each text once; those of `EXAMPLES` are added to ``written``."""
+    known: set[str] = set()
+    columns = ["opinion_id", "case_id", "opinion_type", "majorities", "text"]
+    for path in opinions:
+        for opinion in dataset.read(path, columns):
+            single = opinion["opinion_type"] == MAJORITY and opinion["majorities"] == 1
+            names = (opinion["opinion_id"], opinion["case_id"]) if single else ()
+            rows = [row for name in names for row in by_opinion.get(name, ())]
+            paragraphs = Paragraphs(opinion["text"]) if rows else None
+            for row in rows:
+                premise = paragraphs.best(row["text"])
+                ids = [content_id(text) for text in (premise, row["text"])]
+                written.append(_example(row, opinion["opinion_id"], *ids))
+                for text_id, text in zip(ids, (premise, row["text"]), strict=True):
+                    if text_id not in known:
+                        known.add(text_id)
+                        yield {"text_id": text_id, "text": text}
+
+
+def _example(row: Row, opinion_id: str, text_id: str, pair_id: str) -> Row:
+    return {
+        "example_id": row["query_id"],
+        "split": row["split"],
+        "head_id": NLI,
+        "text_id": text_id,
+        "label": LABELS.index(row["label"]),
+        "pair_id": pair_id,
+        "opinion_id": opinion_id,
+        "analysis": row["analysis"],
+    }
