@@ -136,7 +136,9 @@ def test_calls_of_a_server():
         3931 + 57, pytest.approx(3931 * 213.9 + 57 * 7.9), 0
     )
     whole = calls("spans_write", "contracteval", {"prompt": prompt, "questions": None}, texts)
-    candidates = calls("spans_write", "contracteval", {"prompt": prompt, "questions": None, "least": 0.01}, texts)
+    candidates = calls(
+        "spans_write", "contracteval", {"prompt": prompt, "questions": None, "least": 0.01}, texts
+    )
     assert whole.requests == 102 * 41 > candidates.requests and whole.sent > 10 * candidates.sent > 1e6
     with pytest.raises(KeyError):
         calls("answers_ask", "unknown", settings, texts)

@@ -32,8 +32,6 @@ COUNTS = {
     "cut_answers": "{:,} answers cut short",
     "in_parts": "{:,} questions about a contract in parts",
     "not_asked": "{:,} questions not asked",
-    "in_parts": "{:,} questions about a contract in parts",
-    "not_asked": "{:,} questions without a candidate, not asked",
 }
 
 
