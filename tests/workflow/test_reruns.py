@@ -417,14 +417,14 @@ LINEAR = "spans_join spans_score spans_train_linear spans_read_linear"
             f"{LINEAR} lawngnli_examples table",
         ),
         ("exports", table_of_another_run, "report"),
-        ("exports", grown("publish/card.py"), "bundle report"),
+        ("exports", grown("publish/card.py"), "export report"),
         ("exports", backdated("published/cuad.csv", "Table", "In Table"), "printed"),
         # Registry texts rerun the pages that show them, whatever the time of the edited file.
-        ("exports", registry("licence: ", "licence: not "), "table figure report bundle"),
+        ("exports", registry("licence: ", "licence: not "), "table figure report export"),
         (
             "exports",
             backdated("papers/acord.yaml", 'citation: "', 'citation: "New '),
-            "table figure report bundle",
+            "table figure report export",
         ),
         (
             "nli",
@@ -498,7 +498,7 @@ def test_a_change_reruns_these_rules_only(rerun, name, change, rules):
             "exports",
             in_turn(grown("publish/printed.py"), without_submitted_predictions),
             {"printed": 1},
-            "bundle given table",
+            "export given table",
         ),
         ("all", READ_BY_TABLES, {"table": 5}, "spans_score classification_score retrieval_score"),
         (
@@ -541,7 +541,7 @@ def test_a_change_reruns_these_rules_only(rerun, name, change, rules):
         # The training on the first data set, and those that start from it.
         (
             "nli",
-            grown("corpora/nli/formats.py"),
+            grown("corpora/nli/raw.py"),
             {"anli_data": 1, "classification_train": 3},
             "lawngnli_pairs classification_train_linear",
         ),

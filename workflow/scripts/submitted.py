@@ -12,7 +12,7 @@ with job(snakemake.log[0]) as log, recorded(snakemake.output.record, snakemake.p
     reader = import_module(f"lextables.tasks.{task['task']}.submitted")
     file = opened(settings["content"])
     submitted = reader.predictions(file, settings["form"], snakemake.input.data, task)
-    rows = write(reader.PREDICTIONS, submitted.rows, snakemake.output.predictions)
+    rows = write(submitted.table or reader.PREDICTIONS, submitted.rows, snakemake.output.predictions)
     record["device"] = "not known"
     record["submitted"] = {"file": file.name, "rows": rows, "skipped": submitted.skipped}
     log.info("%s: %d rows; %d predictions of other splits skipped", file.name, rows, submitted.skipped)

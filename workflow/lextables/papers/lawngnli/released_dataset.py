@@ -21,7 +21,7 @@ from lextables.papers.lawngnli.released_ids import (
     rebuild,
     released_opinions,
 )
-from lextables.papers.lawngnli.schema.columns import STRINGS
+from lextables.papers.lawngnli.steps import STRINGS
 from lextables.pipeline.dataset import Column, Row, Table, write
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import BOUNDS, OverBounds, lines
