@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from string import Template
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -70,9 +71,7 @@ def curve(
         text, gold = texts[contracts[question]], golds.get(question, ())
         shares = np.sort([share for start, _, share in spans if start >= 0])
         # Thresholds that show the same number of spans show the same ones.
-        _, first, same = np.unique(
-            np.searchsorted(shares, THRESHOLDS), return_index=True, return_inverse=True
-        )
+        _, first, same = np.unique(np.searchsorted(shares, THRESHOLDS), return_index=True, return_inverse=True)
         found = [counts(quoted(text, spans, THRESHOLDS[place]), gold) for place in first.tolist()]
         totals += np.array(found, dtype=np.float64)[same]
     return values(totals)

@@ -26,6 +26,7 @@ from lextables.tasks.plan import (
     rate_name,
 )
 
+
 QUOTE = "quote"  # the experiment of outputs that quote spans
 
 
@@ -196,9 +197,7 @@ class SpanTask(Entry):
         if self.quotes != isinstance(self.asking, Writing) or self.quotes != bool(self.thresholds):
             raise ValueError("the evaluator containment, and no other, needs thresholds and asking.prompt")
         if self.quotes and kinds.get(self.asking.candidates) != "linear":
-            raise ValueError(
-                f"asking.candidates = {self.asking.candidates!r} is no linear model of the panel"
-            )
+            raise ValueError(f"asking.candidates = {self.asking.candidates!r} is no linear model of the panel")
         if not self.asking and any(panel.kind == "language-model" for panel in self.models.values()):
             raise ValueError("models that are language models want asking, with the names of prompts")
         return self
@@ -295,10 +294,7 @@ class SpanPlanner(Planner):
         reading = self.run("read", writing.candidates, "linear")
         settings |= {"kind": panel.kind, "least": writing.least}
         run = self.add(self.run(ASK, key, "candidates"), settings, needs=(reading,))
-        return [
-            whole,
-            replace(whole, row=f"{panel.row}, candidates only", own=True, runs={self.MAIN: (run,)}),
-        ]
+        return [whole, replace(whole, row=f"{panel.row}, candidates only", own=True, runs={self.MAIN: (run,)})]
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model that reads the test contracts; none where it cannot be asked."""
