@@ -5,7 +5,6 @@ from collections import Counter
 
 import pytest
 
-from lextables.papers.lawngnli.examples import twin
 from lextables.papers.lawngnli.labels import (
     CONTRADICT,
     ENTAIL,
@@ -174,18 +173,6 @@ def test_balance_depends_on_names_and_seed_alone():
     shuffled = random.Random(4).sample(ROWS, len(ROWS))
     assert list(balance(ROWS, seed=2).items()) == list(balance(shuffled, seed=2).items())
     assert balance(ROWS, seed=2).keys() != balance(ROWS, seed=3).keys()
-
-
-def test_twin_keeps_premise_and_split():
-    row = {**ROWS[0], "split": "val"}
-    assert twin(row) == {
-        **row,
-        "hypothesis": row["twin"],
-        "twin": row["hypothesis"],
-        "negated": False,
-        "label": "contradict",
-        "is_twin": True,
-    }
 
 
 @pytest.mark.parametrize(("times", "share"), [(1, 0.3), (400, 0.05)])
