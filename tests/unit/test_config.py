@@ -48,7 +48,6 @@ def test_one_value_stands_for_a_list(tmp_path):
             "config: extra_models.0.name = 'a/b' is not allowed (allowed: 1 to 60 characters",
         ),
         ({"papers": []}, "config: papers = [] is not allowed (allowed: one at least)"),
-        ({"papers": [1]}, "config: papers.0 = 1 is not allowed (allowed: text; put quotes around it"),
         ({"mirror": True}, "config: mirror = True is not allowed (allowed: one value or a list)"),
         ({"parser": ""}, "config: parser = '' is not allowed (allowed: one character at least)"),
         ({"volumes_a_job": 0}, "config: volumes_a_job = 0 is not allowed (allowed: a whole number above 0)"),
@@ -57,27 +56,13 @@ def test_one_value_stands_for_a_list(tmp_path):
             "config: seeds.0 = 1.5 is not allowed (allowed: whole numbers, 0 to 4294967295,",
         ),
         (
-            {"seeds": ["0-2"]},
-            "config: seeds.0 = '0-2' is not allowed (allowed: whole numbers, 0 to 4294967295,",
-        ),
-        (
-            {"seeds": [-1]},
-            "config: seeds.0 = -1 is not allowed (allowed: whole numbers, 0 to 4294967295,",
-        ),
-        (
             {"seeds": [2**32]},
             "config: seeds.0 = 4294967296 is not allowed (allowed: whole numbers, 0 to 4294967295,",
         ),
         ({"extra_models": "MiniLM"}, "config: extra_models.0 = 'MiniLM' is not allowed (allowed: keys with"),
-        ({"caselaw": []}, "config: caselaw = [] is not allowed (allowed: one at least)"),
-        (
-            {"seeds": ["one"]},
-            "config: seeds.0 = 'one' is not allowed (allowed: whole numbers, 0 to 4294967295,",
-        ),
         ({"llm": "localhost"}, "config: llm = 'localhost' is not allowed"),
         ({"llm": "https://me:secret@api"}, "config: llm = 'https://(login)@api' is not allowed"),
         ({"llm_budget": -1}, "config: llm_budget = -1 is not allowed (allowed: dollars, 0 or more)"),
-        ({"llm_budget": "much"}, "config: llm_budget = 'much' is not allowed (allowed: dollars, 0 or more)"),
         ({"llm_tokens": 0.5}, "config: llm_tokens = 0.5 is not allowed (allowed: a whole number, 0 or more)"),
         (
             {"llm_concurrency": 0},
@@ -91,12 +76,7 @@ def test_one_value_stands_for_a_list(tmp_path):
             {"extra_models": [{"name": "X", "kind": "language-model-api", "model": "m"}]},
             "config: extra_models and extra_predictions: X is a language-model-api, and llm names no server",
         ),
-        ({"data": "release", "mirror": "no/such/folder"}, "config: mirror = "),
         ({"mirror": "no/such/folder"}, "config: mirror = "),
-        (
-            {"extra_models": [{"name": "X", "kind": "reranker", "model": "m"}]},
-            "config: extra_models.0.kind =",
-        ),
         ({"extra_models": [{"name": "X"}]}, "config: extra_models.0.kind is missing"),
         (
             {"traffic_ranks": "no.csv"},
@@ -140,11 +120,6 @@ def test_faults_name_key_value_and_what_is_allowed(values, sentence):
 def test_a_plan_is_headed_by_what_its_keys_came_to(values, gpu, line):
     config = load({"papers": ["cuad", "acord"]} | values, KNOWN, ROOT)
     assert config.heading(gpu) == f"{line}papers=acord,cuad"
-
-
-def test_an_unknown_key_is_shown_the_nearest():
-    with pytest.raises(BadInput, match=r"\(nearest: papers\)"):
-        load({"papers": ["acord"], "paper": "cuad"}, KNOWN, ROOT)
 
 
 def test_no_key_answers_with_a_regular_expression():

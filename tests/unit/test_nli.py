@@ -288,11 +288,6 @@ FAULTS = {
         "contractnli, train.json, document 1, nda-2: 'choice' is 'Maybe', not one of 'Entailment', "
         "'NotMentioned', 'Contradiction'",
     ),
-    "contractnli, no annotation": (
-        "contractnli",
-        {"dev.json": contracts({"nda-1": "Entailment"})},
-        "contractnli, dev.json, document 1: the key 'nda-2' is missing",
-    ),
     "contractnli, no set": (
         "contractnli",
         {"dev.json": json.dumps({"labels": {}, "documents": [{"text": "a", "annotation_sets": []}]})},

@@ -36,18 +36,18 @@ def planned(tmp_path):
 
 def test_an_absent_data_set_stops_nothing_and_cannot_be_requested(planned):
     run = planned("data", "lawngnli_table2")
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert not [name for name in PAIRS if f"{name}_data" in run.stdout + run.stderr]
+    assert run.code == 0, run.output[-3000:]
+    assert not [name for name in PAIRS if f"{name}_data" in run.output]
     run = planned("docnli_data")
-    assert run.returncode != 0
-    assert run.stderr.splitlines()[-1] == ASK
+    assert run.code != 0
+    assert run.output.splitlines()[-1] == ASK
 
 
 def test_data_sets_of_the_mirror_are_read_and_a_full_rebuild_fetches_the_rest(planned):
     mirror = ["control/train.jsonl", "control/dev.jsonl", "control/test.jsonl", "docnli/DocNLI_dataset.zip"]
     run = planned("data", mirror=mirror)
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert [name for name in PAIRS if f"{name}_data" in run.stdout + run.stderr] == ["control", "docnli"]
+    assert run.code == 0, run.output[-3000:]
+    assert [name for name in PAIRS if f"{name}_data" in run.output] == ["control", "docnli"]
     run = planned("data", models="paper")
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert [name for name in PAIRS if f"{name}_data" in run.stdout + run.stderr] == [*PAIRS]
+    assert run.code == 0, run.output[-3000:]
+    assert [name for name in PAIRS if f"{name}_data" in run.output] == [*PAIRS]

@@ -1,7 +1,5 @@
 """Learn from the words of other documents' best paragraphs, and answer every question about each document."""
 
-from pathlib import Path
-
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
@@ -9,10 +7,7 @@ from lextables.tasks.answers import baselines, collection
 from lextables.tasks.answers.collection import of_words
 from lextables.tasks.answers.schema import PREDICTIONS
 
-with (
-    job(snakemake.log[0]),
-    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
-):
+with job(snakemake.log[0]), recorded(snakemake.output.record, snakemake.params.settings) as record:
     data = collection.load(snakemake.input, snakemake.params.names)
     words = of_words(data)
     found, record["penalties"] = baselines.linear_answers(

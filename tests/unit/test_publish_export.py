@@ -1,4 +1,4 @@
-"""A bundle's tables, card and metadata, read back by the libraries that they are for."""
+"""An export's tables, card and metadata, read back by the libraries that they are for."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ from lextables.publish import folder
 from lextables.publish.card import CATEGORIES
 from lextables.publish.export import licence_of
 from lextables.publish.folder import WRITERS
-from published_rows import bundle, data_set, run
+from published_rows import data_set, export, run
 
 SPAN = pa.struct([pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)])
 CLAUSES = Table(
@@ -64,14 +64,14 @@ RESPONSIBLE = {
 
 @pytest.fixture
 def made(tmp_path):
-    """What makes a bundle of two data sets, and writes it to ``published``."""
+    """What makes an export of two data sets, and writes it to ``published``."""
 
     def make(publish=None, out="published", **source):
         census = [
             data_set(tmp_path, "quill", {CLAUSES: ROWS, NOTES: []}, {"clauses_cut": 3}, **source),
             data_set(tmp_path, "quill_more", {CLAUSES: ROWS[:1]}, **source),
         ]
-        found = bundle(census, publish={"responsible": RESPONSIBLE} if publish is None else publish)
+        found = export(census, publish={"responsible": RESPONSIBLE} if publish is None else publish)
         folder.write(found, tmp_path / out)
         return tmp_path / out
 
@@ -224,7 +224,7 @@ def test_a_licence_is_known_by_its_name_or_is_another(words, hub):
 def test_licence_and_citation_are_those_of_the_registry_today(made, tmp_path):
     made()
     census = [tmp_path / "data/quill/census.json"]
-    folder.write(bundle(census, licence="MIT", citation="Quill 2021, second edition"), tmp_path / "again")
+    folder.write(export(census, licence="MIT", citation="Quill 2021, second edition"), tmp_path / "again")
     text = (tmp_path / "again/LICENSE.md").read_text()
     assert "opensource.org/license/mit" in text
     assert "Quill 2021, second edition" in text
@@ -238,7 +238,7 @@ def test_a_paper_without_an_entry_is_cited_by_its_words(made):
     assert (made(publish={"bibtex": entry}) / "CITATION.bib").read_text() == entry
 
 
-def test_a_bundle_that_fails_leaves_the_one_before(made, monkeypatch):
+def test_a_export_that_fails_leaves_the_one_before(made, monkeypatch):
     place = made()
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
@@ -260,7 +260,7 @@ def test_what_a_run_scores_goes_with_it(tmp_path):
     census = data_set(tmp_path, "quill", {CLAUSES: ROWS})
     scored = [{"metric": "AUPR", "group": "all", "value": 0.5, "n": 2}]
     ran = run(tmp_path, "quill", NOTES, [{"note": "a prediction"}], scored)
-    folder.write(bundle([census], [ran]), tmp_path / "out")
+    folder.write(export([census], [ran]), tmp_path / "out")
     assert [*read(tmp_path / f"out/scores/{ran.name}.parquet")] == scored
     assert f"| quill | `{ran.name}` | BM25 / None |" in (tmp_path / "out/README.md").read_text(
         encoding="utf-8"

@@ -1,4 +1,4 @@
-"""The bundle of a paper, or of a data set that stands alone."""
+"""The export of a paper, or of a data set that stands alone."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ with job(snakemake.log[0]):
     given, params = snakemake.input, snakemake.params
     of_runs = zip(given.predictions, params.rows, strict=True)
     runs = [PublishedRun(Path(path).parent, rows) for path, rows in of_runs if not not_run.reason(path)]
-    bundle = gather(
-        snakemake.wildcards.bundle,
+    export = gather(
+        snakemake.wildcards.export,
         About.model_validate(params.about),
         [Path(path) for path in given.census],
         runs,
@@ -21,4 +21,4 @@ with job(snakemake.log[0]):
         made_by=words(made_by()),
         command=params.command,
     )
-    write(bundle, Path(snakemake.output[0]).parent)
+    write(export, Path(snakemake.output[0]).parent)
