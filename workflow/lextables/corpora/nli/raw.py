@@ -15,7 +15,7 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -162,18 +162,12 @@ class Spool:
 
         Call it once, before reading.
         """
-        files = [path.open("w", encoding="utf-8") for path in self._texts]
-        try:
-            with self._examples.open("w", encoding="utf-8") as out:
-                for row, premise, hypothesis, times in examples:
-                    ids = {
-                        "text_id": _write_text(files, premise),
-                        "pair_id": _write_text(files, hypothesis),
-                    }
-                    out.write(f"{json.dumps([row | ids, times])}\n")
-        finally:
-            for file in files:
-                file.close()
+        with ExitStack() as opened_files:
+            files = [opened_files.enter_context(path.open("w", encoding="utf-8")) for path in self._texts]
+            out = opened_files.enter_context(self._examples.open("w", encoding="utf-8"))
+            for row, premise, hypothesis, times in examples:
+                ids = {"text_id": _write_text(files, premise), "pair_id": _write_text(files, hypothesis)}
+                out.write(f"{json.dumps([row | ids, times])}\n")
 
     def examples(self) -> Iterator[Row]:
         """Yield the examples; repeats get a number after their id."""

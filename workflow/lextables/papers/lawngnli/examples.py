@@ -180,13 +180,9 @@ def write_examples(
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
-
-    def rows() -> Iterator[Row]:
-        for shard in shards:
-            for outcome, row in outcomes(shard.contradictions, shard.parentheticals):
-                yield row | outcome
-
-    return dataset.write(UNFILTERED, rows(), path)
+    files = ((shard.contradictions, shard.parentheticals) for shard in shards)
+    rows = (row | outcome for paths in files for outcome, row in outcomes(*paths))
+    return dataset.write(UNFILTERED, rows, path)
 
 
 def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:

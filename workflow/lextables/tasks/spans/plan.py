@@ -26,7 +26,6 @@ from lextables.tasks.plan import (
     rate_name,
 )
 
-
 QUOTE = "quote"  # the experiment of outputs that quote spans
 
 
