@@ -26,6 +26,7 @@ from lextables.tasks.plan import (
     rate_name,
 )
 
+
 QUOTE = "quote"  # the experiment of outputs that quote spans
 
 
