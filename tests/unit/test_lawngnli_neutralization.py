@@ -11,7 +11,6 @@ from lextables.papers.lawngnli.candidates import CITES
 from lextables.papers.lawngnli.neutralization import (
     PREMISE_FIELDS,
     CitationNetwork,
-    chosen_premises,
     neutral_premises,
     neutralized,
     pairs_of,
@@ -178,8 +177,7 @@ def test_only_neutral_rows_are_paired_again_and_any_may_be_dropped():
         2: neutralization.Pairing(3, 1.0, 1.0, 1),
         3: None,
     }
-    assert chosen_premises(rows, pairings) == {3}
-    kept = list(neutralized(rows, pairings, {3: rows[2]}))
+    kept = list(neutralized(rows, pairings))
     assert kept == [
         {**rows[0], "premise_example_id": 1},
         {**rows[1], "cited_case_id": 6, "short_premise": "pc", "premise_example_id": 3},

@@ -36,7 +36,6 @@ from lextables.papers.lawngnli.long_premises import LONG_PREMISES, outcomes
 from lextables.papers.lawngnli.neutralization import (
     CitationNetwork,
     Encode,
-    chosen_premises,
     neutral_premises,
     neutralized,
     pairs_of,
@@ -253,10 +252,7 @@ def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode
     The search uses each hypothesis as it was before labelling, whatever its label.
     """
     originals = (contradicted(row) if row["label"] == CONTRADICT else row for row in rows)
-    pairings = neutral_premises(originals, network, encode)
-    premise_ids = chosen_premises(rows, pairings)
-    premises = {row["example_id"]: row for row in rows if row["example_id"] in premise_ids}
-    return neutralized(rows, pairings, premises)
+    return neutralized(rows, neutral_premises(originals, network, encode))
 
 
 def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
