@@ -22,14 +22,13 @@ from lextables.papers.lawngnli.citation_removal import remove_citations
 from lextables.papers.lawngnli.contradictions import OUTCOME
 from lextables.papers.lawngnli.difficulty import difficulty_fault
 from lextables.papers.lawngnli.labels import (
+    ANALYSIS_TOKENS,
     CONTRADICT,
     OPPOSITE,
     TEST_SHARE,
     assign_labels,
     balance,
-    balanced,
     contradicted,
-    in_analysis,
     labelled,
 )
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES, outcomes
@@ -167,7 +166,8 @@ def write_examples(
         paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
         splits = balance(_read(paired, ["example_id", "label", "negated", "analysis"]), seed, test_share)
         by_example = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
-        written = dataset.write(EXAMPLES, _finished(balanced(by_example, splits)), examples)
+        kept = (row | {"split": splits[name]} for row in by_example if (name := row["example_id"]) in splits)
+        written = dataset.write(EXAMPLES, _finished(kept), examples)
         used = {
             row["cited_case_id"]
             for row in _read(paired, ["example_id", "cited_case_id"])
@@ -236,7 +236,7 @@ def _paired(
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         path.unlink()
         paired = (
-            row | {"analysis": in_analysis(tokens[row["cited_case_id"]])}
+            row | {"analysis": tokens[row["cited_case_id"]] <= ANALYSIS_TOKENS}
             for row in _with_premises(rows, network, encode)
         )
         dataset.write(PAIRED, paired, folder / path.name)
