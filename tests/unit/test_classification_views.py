@@ -24,7 +24,7 @@ from lextables.tasks.classification.plan import ClassificationPlanner, Classific
 from lextables.tasks.classification.reading import read_heads, read_views
 from lextables.tasks.classification.schema import HEADS as HEADS_TABLE
 from lextables.tasks.classification.schema import READINGS
-from lextables.tasks.classification.scoring import ANSWER, LEFT_OUT, SUBMITTED, score
+from lextables.tasks.classification.scoring import ANSWER, LEFT_OUT, PROBABILITY, SUBMITTED, score
 from lextables.tasks.plan import Context, SubmittedFiles
 from tiny_encoders import WORDS
 
@@ -487,7 +487,7 @@ def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(
     of_metrics = {
         (row["metric"], row["group"]): (row["value"], row["n"])
         for row in found
-        if row["metric"] not in (ANSWER, LEFT_OUT)
+        if row["metric"] not in (ANSWER, PROBABILITY, LEFT_OUT)
     }
     assert of_metrics == expected
     assert expected["accuracy", "long > long, head: three"][1] == 8
@@ -503,6 +503,12 @@ def test_each_answer_is_a_score_of_its_own(tmp_path):
     assert answers == {
         f"{row['condition']}, example: {row['example_id']}": (float(np.argmax(row["logits"])), 1)
         for row in given
+    }
+    probabilities = {row["group"]: row["value"] for row in found if row["metric"] == PROBABILITY}
+    assert probabilities == {
+        f"{row['condition']}, example: {row['example_id']}, answer: {place}": value
+        for row in given
+        for place, value in enumerate(row["probabilities"])
     }
 
 

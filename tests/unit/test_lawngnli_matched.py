@@ -10,11 +10,12 @@ import pytest
 
 from lextables.papers.lawngnli import matched
 from lextables.papers.lawngnli.label_tables import (
+    CHOICE,
     TWINS,
     by_label,
+    decided,
     fit_threshold,
     guesses,
-    one_hot,
     share_of_premises,
 )
 from lextables.papers.lawngnli.labels import LABELS
@@ -43,12 +44,22 @@ def families(kind, labels, overlaps):
 
 
 @pytest.mark.parametrize(
-    ("answers", "share"),
-    [([ENTAIL, CONTRADICT], 1), ([NEUTRAL, CONTRADICT], 1), ([ENTAIL, ENTAIL], 0.5), ([NEUTRAL, ENTAIL], 0)],
+    ("entail", "contradict", "choice", "twins"),
+    [
+        ([0.6, 0, 0.4], [0.3, 0.2, 0.5], [1, 1], 1),
+        ([0.2, 0.5, 0.3], [0.1, 0.5, 0.4], [0, 1], 1),  # Neutral is most probable
+        ([0.4, 0, 0.6], [0.7, 0, 0.3], [0, 0], 0),
+        ([0.5, 0, 0.5], [0.2, 0.6, 0.2], [0.5, 0.5], 0.5),
+    ],
 )
-def test_twins_are_compared_in_the_order_contradict_neutral_entail(answers, share):
-    rows = family("a", (ENTAIL, CONTRADICT), "case")
-    assert by_label(rows, one_hot(answers))[TWINS] == [("case", share)]
+def test_entail_and_contradict_are_compared_alone_and_within_twins(entail, contradict, choice, twins):
+    found = by_label(family("a", (ENTAIL, CONTRADICT), "case"), [entail, contradict])
+    assert found[CHOICE] == [("case", share) for share in choice]
+    assert found[TWINS] == [("case", twins)]
+
+
+def test_labels_that_tie_share_an_answer():
+    assert decided(np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]])).tolist() == [[0, 1, 0], [0.5, 0, 0.5]]
 
 
 def test_guessing_is_right_for_half_of_the_twins():

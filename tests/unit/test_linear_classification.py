@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lextables.models.linear import NEVER, fit_weighed
-from lextables.models.word_runs import overlaps, runs
+from lextables.models.linear import NEVER, fit_weighed, overlaps, runs
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import examples as asked_of

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from lextables.corpora.nli import raw
-from lextables.corpora.nli.raw import Spool, text_id
+from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.pipeline.dataset import Published, read, write_all
@@ -266,20 +266,21 @@ FAULTS = {
         {"snli_1.0_train.jsonl": lines(gold("a", "b", "neutral"), {"sentence1": "a", "sentence2": "b"})},
         "snli, snli_1.0_train.jsonl, line 2: the key 'gold_label' is missing",
     ),
-    "anli, no JSON": (
+    "mnli, a label": (
         "anli",
-        {"test.jsonl": '{"uid": 1'},
-        "anli, R1/test.jsonl, line 1: is no JSON (Expecting ',' delimiter)",
+        {"multinli_1.0_dev_matched.jsonl": lines(gold("a", "b", "yes"))},
+        "mnli, multinli_1.0_dev_matched.jsonl, line 1: 'gold_label' is 'yes', not one of 'entailment', "
+        "'neutral', 'contradiction', '-'",
     ),
     "control, a label": (
         "control",
         {"dev": lines(passage("a", "b", "e"), passage("a", "b", "entailment"))},
         "dev, line 2: 'label' is 'entailment', not one of 'e', 'n', 'c'",
     ),
-    "docnli, cut": (
+    "docnli, an item": (
         "docnli",
-        {"dev.json": '[{"premise": "a"'},
-        "docnli, dev.json, item 1: is no JSON (Expecting ',' delimiter)",
+        {"train.json": '[{"premise": "a", "hypothesis": "b", "label": "entailment"}, []]'},
+        "docnli, train.json, item 2: holds list where an object should be",
     ),
     "contractnli, a choice": (
         "contractnli",
@@ -302,23 +303,6 @@ def test_a_fault_is_one_sentence_that_names_file_and_place(tmp_path, name, chang
     assert str(error.value) == sentence + RESTORE
 
 
-def test_a_member_that_is_not_there_and_a_damaged_zip_are_said_so(tmp_path):
-    lacking = {"train_fitems.jsonl": None}
-    with pytest.raises(
-        BadInput, match=r"^fever: holds 0 files called train_fitems\.jsonl where there should be one"
-    ):
-        raw.read("anli", published(tmp_path, "anli", lacking))
-    given = published(tmp_path, "docnli")
-    whole = given.file("docnli").read_bytes()
-    given.file("docnli").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match=r"^docnli: the zip is cut short or damaged \(.*\); fetch it again\.$"):
-        raw.read("docnli", given)
-    # One letter of one text is another.
-    given.file("docnli").write_bytes(whole.replace(b"A place.", b"A plane."))
-    with pytest.raises(BadInput, match=r"^docnli: the zip is cut short or damaged \(Bad CRC-32 for "):
-        raw.read("docnli", given)
-
-
 def test_what_was_put_on_the_disk_goes_with_the_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
@@ -332,16 +316,6 @@ def test_what_was_put_on_the_disk_goes_with_the_rows(tmp_path, monkeypatch):
         raw.read("control", published(tmp_path, "control", {"test": "{"}))
     gc.collect()
     assert list((tmp_path / "temporary").iterdir()) == []
-
-
-def test_texts_come_in_the_order_of_their_ids(tmp_path):
-    spool = Spool()
-    texts = [f"text {number}" for number in range(2000)]
-    spool.fill(({"example_id": str(number)}, text, texts[0], 1) for number, text in enumerate(texts))
-    found = list(spool.texts(len))
-    assert [row["text_id"] for row in found] == sorted(map(text_id, texts))
-    assert {row["text"]: row["tokens"] for row in found} == {text: len(text) for text in texts}
-    assert [row["text_id"] for row in spool.examples()] == list(map(text_id, texts))
 
 
 def test_answers_are_those_of_what_is_trained_after_them():

@@ -81,7 +81,7 @@ def mask(*lengths):
 
 def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
     model = BertForQuestionAnswering(BERT)
-    with recorded(tmp_path, {}):
+    with recorded(tmp_path / "run.json", {}):
         with measured(TRAINING, model):
             clock.now += 50  # what comes before the first batch
             count(mask(3, 5))
@@ -110,7 +110,7 @@ def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
 
 def test_nothing_is_recorded_without_counts(tmp_path):
     count(mask(3))
-    with recorded(tmp_path, {}), measured(READING, BertModel(BERT)):
+    with recorded(tmp_path / "run.json", {}), measured(READING, BertModel(BERT)):
         pass
     assert "throughput" not in loaded(tmp_path / "run.json")
 
@@ -132,7 +132,7 @@ def test_a_training_records_its_tokens(tmp_path):
         **arguments(tmp_path, 3, seed=0, save_every=0, device=CPU), per_device_train_batch_size=4
     )
     trainer = InParts(model=model, args=args, train_dataset=Texts(), rows=2)
-    with recorded(tmp_path, {}) as record:
+    with recorded(tmp_path / "run.json", {}) as record:
         checkpoints.train(trainer, tmp_path)
     assert record["throughput"][TRAINING]["tokens"] == 3 * 4 * 6
 

@@ -23,13 +23,13 @@ from scipy.special import ndtri
 from lextables.papers.lawngnli.difficulty import MAX_OVERLAP
 from lextables.papers.lawngnli.label_tables import (
     GUESSING,
+    PARTS,
     TWIN,
-    TWINS,
     Overlap,
     by_label,
+    decided,
     fit_threshold,
     guesses,
-    one_hot,
 )
 from lextables.papers.lawngnli.labels import LABELS, NEUTRAL
 from lextables.papers.lawngnli.pairs import NLI
@@ -80,7 +80,7 @@ ANSWERS = Table(
         Column("condition", pa.string(), "(3) or (6)"),
         Column("repetition", pa.int32(), "from 0"),
         Column("example_id", pa.string(), "the pair"),
-        Column("answer", pa.list_(pa.float32()), "1 for the label of the model; of guesses two halves"),
+        Column("answer", pa.list_(pa.float32()), "probabilities; of guesses two halves"),
     ),
     key=("design", "model", "condition", "repetition", "example_id"),
     ordered=False,
@@ -200,7 +200,8 @@ def _answered(
     for repetition, training, test in splits([row["premise"] for row in pairs], seed):
         for condition, (trained, shown) in CONDITIONS.items():
             head = linear.fit(features, first[trained] + training, right[training], settings)
-            answers = one_hot(head.logits(features, first[shown] + test).argmax(axis=1))
+            logits = head.logits(features, first[shown] + test)
+            answers = linear.shares(logits, multi_label=False)
             for place, answer in zip(test.tolist(), answers, strict=True):
                 yield condition, repetition, place, answer
 
@@ -285,11 +286,11 @@ def _cells(
                 for _, of_repetition in sorted(of_condition.items())
             ]
         )
-        right[condition] = shares[:, np.arange(len(pairs)), labels]
+        right[condition] = decided(shares)[:, np.arange(len(pairs)), labels]
         mean = difference(right[condition], premises)
         yield Cell(row, condition, mean.value, max(mean.low, 0), min(mean.high, 1), decimals=3)
         split = [by_label(pairs, of_repetition) for of_repetition in shares]
-        for part in (*LABELS, TWINS):
+        for part in PARTS:
             values = [value for of_repetition in split for _, value in of_repetition[part]]
             yield Cell(row, f"{condition}, {part}", fmean(values) if values else math.nan, decimals=3)
     gap = difference(right["(6)"] - right["(3)"], premises)
