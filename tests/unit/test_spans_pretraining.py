@@ -153,12 +153,3 @@ def dying(get, left: int):
         return get(self, index)
 
     return getitem
-
-
-def test_bfloat16_trains(folder, tmp_path):
-    settings = SETTINGS | {"updates": 2, "bf16": True}
-    pretraining.pretrain(folder, texts(), work=tmp_path / "work", output=tmp_path / "model", **settings)
-    assert all(
-        part.dtype == torch.float32 for part in load_file(tmp_path / "model" / "model.safetensors").values()
-    )
-    assert np.isfinite(losses(tmp_path / "work")).all()

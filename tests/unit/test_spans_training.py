@@ -85,20 +85,15 @@ ROWS = {"percent": 100, "balance": "sample", "held_out": 0.1}
 TWENTY = {f"c{i:02}": "train" for i in range(20)} | {"t": "test"}
 
 
-def test_a_sample_has_as_many_empty_windows_as_answered_ones():
+def test_a_sample_has_as_many_empty_windows_as_answered_ones_and_weights_keep_all():
     found = windows(np.repeat(np.arange(20), 10), np.tile(np.arange(10) == 0, 20))
     rows, weight = training_rows(found, TWENTY, ROWS, seed=0, search=False)
     assert len(rows) == 40
     assert (found.start_positions[rows] > 0).sum() == 20
     assert weight is None
     assert rows.tolist() != training_rows(found, TWENTY, ROWS, seed=1, search=False)[0].tolist()
-
-
-def test_weighting_keeps_every_window():
-    found = windows(np.repeat(np.arange(20), 10), np.tile(np.arange(10) == 0, 20))
     rows, weight = training_rows(found, TWENTY, ROWS | {"balance": "weight"}, seed=0, search=False)
-    assert len(rows) == 200
-    assert weight == pytest.approx(20 / 180)
+    assert len(rows) == 200 and weight == pytest.approx(20 / 180)
 
 
 def test_a_search_leaves_the_held_out_contracts_and_a_share_takes_its_part():
