@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.corpora.caselaw import fetching, shard
-from lextables.corpora.caselaw.ingest import Ingested
+from lextables.corpora.caselaw import fetching, ingest
 from lextables.corpora.caselaw.opinion import Fault
 from lextables.pipeline.errors import BadInput
 from lextables.sources.fetch import DiskFull
@@ -72,7 +71,7 @@ def test_volumes_lie_one_by_one_with_what_they_are(desk, mirror):
     ]
     assert record["absent"] == []
     assert json.loads((desk.folder / "us/1.zip.json").read_text()) == record["volumes"][0]
-    assert shard.paths(record, desk.folder) == [desk.folder / "us/1.zip", desk.folder / "us/3.zip"]
+    assert ingest.paths(record, desk.folder) == [desk.folder / "us/1.zip", desk.folder / "us/3.zip"]
 
 
 def test_a_missing_volume_is_skipped_and_named(desk, mirror):
@@ -126,21 +125,17 @@ def test_a_record_is_held_to_its_volumes(desk, mirror):
     with pytest.raises(
         BadInput, match=r"us/3\.zip: the volume differs from the one that was fetched; fetch it again"
     ):
-        shard.paths(record, desk.folder)
+        ingest.paths(record, desk.folder)
     (desk.folder / "us/1.zip").unlink()
     with pytest.raises(BadInput, match=r"us/1\.zip: the volume is missing; fetch it again with --forcerun"):
-        shard.paths(record, desk.folder)
-
-
-def test_a_volume_is_named_with_its_reporter():
-    assert shard.name(Path("results/sources/caselaw/ill-2d/7.zip")) == "ill-2d/7"
+        ingest.paths(record, desk.folder)
 
 
 def test_a_report_says_what_was_set_aside_and_why():
     """Volumes that could not be had stand before those that could not be read."""
     fault = Fault("3.zip", "", "it is no zip", "volume")
-    done = Ingested(12, (fault,), (Path("results/sources/caselaw/us/3.zip"),))
-    assert shard.report({"absent": ["us/2"], "volumes": []}, done) == {
+    done = ingest.Ingested(12, (fault,), (Path("results/sources/caselaw/us/3.zip"),))
+    assert ingest.report({"absent": ["us/2"], "volumes": []}, done) == {
         "opinions": 12,
         "set_aside": ["us/2", "us/3"],
         "faults": ["us/2: it could not be had; the volume is set aside.", str(fault)],
