@@ -241,7 +241,7 @@ def test_no_input_of_any_paper_is_an_absolute_path(finished):
     words = ("--filegraph", "--nolock", "data")
     run = forked.snakemake(finished / "one", *words, package=False)
     assert run.code == 0, run.output[-3000:]
-    assert "resources/facts/cuad_contracts.csv" in run.output
+    assert f"{RESULTS}/sources/cuad/" in run.output
     assert str(finished) not in run.output
 
 
@@ -496,7 +496,7 @@ def test_a_change_reruns_these_rules_only(rerun, name, change, rules):
         # Submitted predictions are not exported.
         (
             "exports",
-            in_turn(grown("publish/printed.py"), without_submitted_predictions),
+            in_turn(grown("../scripts/publish_printed.py"), without_submitted_predictions),
             {"printed": 1},
             "export given table",
         ),
