@@ -128,5 +128,9 @@ def test_tokens_of_a_servers_models():
     whole = tokens("answers_ask", "privacy", settings | {"text": "whole"}, texts)
     assert best[1] == whole[1] > 1000 and whole[0] > best[0]
     assert tokens("retrieve_api", "acord", {}, texts) == (pytest.approx(3931 * 213.9 + 57 * 7.9), 0)
+    asked = {"prompt": prompt, "questions": None}
+    whole = tokens("spans_write", "contracteval", asked, texts)
+    candidates = tokens("spans_write", "contracteval", asked | {"least": 0.01}, texts)
+    assert whole[1] > candidates[1] and whole[0] > 10 * candidates[0] > 1e6
     with pytest.raises(KeyError):
         tokens("answers_ask", "unknown", settings, texts)

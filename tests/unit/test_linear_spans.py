@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from lextables.metrics.spans import NO_PLACE, Gold, Nbest, paper_matches, scores
-from lextables.models.linear import fit_dense, fit_few, fit_many, fit_near, probabilities, vocabulary
+from lextables.models.linear import NEVER, fit_dense, fit_few, fit_many, fit_near, probabilities, vocabulary
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import linear
@@ -109,6 +109,21 @@ def test_what_is_loaded_says_the_same_to_the_bit(model, tmp_path):
     texts = [contract(number, seed=1)[0] for number in range(4)]
     for one, other in zip(predict(model, texts, 6), predict(again, texts, 6), strict=True):
         assert np.array_equal(one[0].start, other[0].start) and np.array_equal(one[1], other[1])
+
+
+def test_out_of_fold_predictions_are_of_models_without_the_contracts_fold():
+    """The parties are marked in one fold only, so the models of that fold have no example of them."""
+    texts, answers = zip(*map(contract, range(24)), strict=True)
+    fold = np.random.default_rng(0).permutation(24) % SETTINGS["folds"] == 0
+    marked = {n: [span for span in spans if span[0] != 2 or fold[n]] for n, spans in enumerate(answers)}
+    out_of_fold = []
+    fitted = fit(texts, marked, CATEGORIES, "Parties", SETTINGS, out_of_fold=out_of_fold)
+    own, logits = out_of_fold[2]
+    assert set(own.contract.tolist()) == set(range(24))
+    assert (logits[fold[own.contract]] == NEVER).all() and (logits[~fold[own.contract]] > NEVER).all()
+    without = fit(texts, marked, CATEGORIES, "Parties", SETTINGS)
+    for one, other in zip(predict(fitted, texts, 6), predict(without, texts, 6), strict=True):
+        assert np.array_equal(one[1], other[1])
 
 
 def test_a_category_of_dates_gets_dates_and_no_other_does(model):

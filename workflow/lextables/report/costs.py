@@ -25,6 +25,8 @@ SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1, "dollars": 1
 CHARACTERS_PER_TOKEN = 4
 # The share of questions about a piece of a contract whose answer makes the model quote the passage.
 QUOTED = 0.2
+# Tokens of an output: most questions about a contract have no related clause, the others have a passage.
+OUTPUT = 60
 TOP = 100  # hits that are reranked, if the settings name no number
 
 
@@ -257,6 +259,16 @@ def _contracts(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     return sent, first + first * QUOTED * settings["tokens"] / 2
 
 
+def _outputs(settings: Mapping[str, Any], parts: Parts) -> Tokens:
+    """One request for each question, about the contract or the candidates; no answer from a cache counts."""
+    (contracts, tokens), (questions, question) = parts["test"], parts["questions"]
+    requests = contracts * min(questions, settings["questions"] or math.inf)
+    if "least" in settings:
+        requests, tokens = parts["candidates"]
+    sent, _ = _asked(settings, requests, question + tokens)
+    return sent, requests * OUTPUT
+
+
 def _examples(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each example, reading and order of the options."""
     sent, received = 0.0, 0.0
@@ -286,6 +298,7 @@ _TOKENS: Mapping[str, Callable[[Mapping[str, Any], Parts], Tokens]] = {
     "retrieve_api": _embedding,
     "ask": _reranking,
     "spans_ask": _contracts,
+    "spans_write": _outputs,
     "classification_ask": _examples,
     "answers_ask": _questions,
     "answers_mark_ask": _paragraphs,

@@ -189,18 +189,16 @@ def _premises(
 
 def _accurate(row: Mapping[str, Any], pipeline: Pipeline, counts: Counter[str]) -> str | None:
     """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2)."""
-    if row["met_again"]:
-        return None
-    counts[PARTIES] += 1
-    if row["history"]:
-        return None
-    counts[HISTORY] += 1
-    if metadata_keyword(row["parenthetical"]):
-        return None
-    counts[METADATA] += 1
-    if more_metadata(row["parenthetical"], row["following"]):
-        return None
-    counts[MORE_METADATA] += 1
+    filters = {
+        PARTIES: row["met_again"],
+        HISTORY: row["history"],
+        METADATA: metadata_keyword(row["parenthetical"]),
+        MORE_METADATA: more_metadata(row["parenthetical"], row["following"]),
+    }
+    for step, drops in filters.items():
+        if drops:
+            return None
+        counts[step] += 1
     hypothesis = hypothesis_of(row["parenthetical"], pipeline)
     counts[VERB] += hypothesis is not None
     return hypothesis
