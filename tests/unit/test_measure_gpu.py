@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from transformers import AutoModel, BertForQuestionAnswering
+from transformers import AutoModel
 
 import marked_contracts
 
@@ -112,16 +112,3 @@ def test_every_case_is_measured_and_a_failure_stops_no_other_case(
     read = [row for (work, _), row in rows.items() if work == "MAUD, reading"]
     assert [row["batches"] for row in read] == [1, 1, 1]
     assert capsys.readouterr().out.endswith((tmp_path / "measured.md").read_text() + "\n")
-
-
-def test_an_encoder_compiled_in_place_saves_the_same_weights(tmp_path):
-    words = marked_contracts.tokenizer()
-    model = BertForQuestionAnswering(marked_contracts.config(words)).eval()
-    given = words("which w1", "w2 alpha w3", return_tensors="pt")
-    wanted = model(**given).start_logits
-    model.save_pretrained(tmp_path / "plain")
-    model.base_model.compile(backend="eager")
-    torch.testing.assert_close(model(**given).start_logits, wanted)
-    model.save_pretrained(tmp_path / "compiled")
-    plain, compiled = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("plain", "compiled"))
-    assert compiled == plain
