@@ -72,7 +72,7 @@ class Benepar:
             unused = ["ner", "lemmatizer"] + (
                 ["tagger", "attribute_ruler"] if self._constituency.tags else []
             )
-            self._nlp = _pipeline(spacy_model, unused)
+            self._nlp = spacy_pipeline(spacy_model, unused)
 
     def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]:
         """Yield the trees of each text's sentences; one too long for the model has the root UNPARSED."""
@@ -117,7 +117,7 @@ class Dependencies:
         self.warnings: Counter[str] = Counter()
         self._batch = batch
         with counted(self.warnings):
-            self._nlp = _pipeline(spacy_model, ["ner", "lemmatizer"])
+            self._nlp = spacy_pipeline(spacy_model, ["ner", "lemmatizer"])
 
     def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]:
         """Yield the trees of each text's sentences.
@@ -146,7 +146,8 @@ class Dependencies:
 _PREFIXED = re.compile(r"(?:pre|re|co|non|counter|over|mis|un)-[a-z]+", re.IGNORECASE)
 
 
-def _pipeline(name: str, exclude: Sequence[str]):
+def spacy_pipeline(name: str, exclude: Sequence[str]):
+    """Return the spaCy pipeline of an installed package without some of its parts."""
     import spacy
 
     try:
