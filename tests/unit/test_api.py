@@ -18,9 +18,8 @@ import pytest
 
 from language_model_server import always, in_turn, reply
 from lextables.models import api
-from lextables.models.answer_cache import AnswerCache
 from lextables.models.api import Api, Call, embed
-from lextables.models.cached_model import CachedModel
+from lextables.models.cached_model import AnswerCache, CachedModel
 from lextables.models.language_model import Message, Request, Written
 from lextables.models.spending import Ledger, Limits
 from lextables.pipeline.errors import BadInput

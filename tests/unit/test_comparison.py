@@ -246,7 +246,7 @@ def test_who_did_not_run_or_has_no_number_is_in_no_pair():
     assert to_csv([]).count("\n") == 1 and from_csv(to_csv([])) == []
 
 
-def test_two_cells_of_one_name_in_a_contest_are_a_fault():
+def test_two_cells_of_one_name_in_a_measure_are_an_error():
     found, of_run = cells({"a": [RNG.random(9)]})
     with pytest.raises(ValueError, match="'NDCG@5' name one system"):
         compare(found * 2, [], of_run)

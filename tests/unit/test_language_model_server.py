@@ -11,8 +11,7 @@ import torch
 
 from language_model_server import Answers, always, reply
 from lextables.models import api, language_model_server
-from lextables.models.answer_cache import AnswerCache
-from lextables.models.cached_model import open_language_model
+from lextables.models.cached_model import AnswerCache, open_language_model
 from lextables.models.files import reads_gguf
 from lextables.models.language_model import Choice, Message, Request
 from lextables.models.language_model_server import TOKENS_PER_MESSAGE, _counter, read_text, read_tokens

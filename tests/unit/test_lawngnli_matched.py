@@ -18,7 +18,7 @@ from lextables.papers.lawngnli.label_tables import (
     share_of_premises,
 )
 from lextables.papers.lawngnli.labels import LABELS
-from lextables.papers.lawngnli.schema.pairs import TEXTS
+from lextables.papers.lawngnli.pairs import TEXTS
 from lextables.pipeline.dataset import read, write
 
 ENTAIL, NEUTRAL, CONTRADICT = range(3)

@@ -5,7 +5,14 @@ import time
 import pytest
 from eyecite.tokenizers import default_tokenizer
 
-from lextables.papers.lawngnli.parentheticals import LONGEST, Parenthetical, Reading, read_parentheticals
+from lextables.papers.lawngnli.parentheticals import (
+    LONGEST,
+    LONGEST_RANGE,
+    Parenthetical,
+    Reading,
+    pages_of,
+    read_parentheticals,
+)
 
 
 def reading(text: str, **corpus: int) -> Reading:
@@ -185,3 +192,62 @@ def test_every_resolved_citation_is_listed_once() -> None:
 
 def test_empty_opinion() -> None:
     assert reading("") == Reading((), (), (), reading("").counts)
+
+
+PAGES = {
+    "12": ["12"],
+    "12-14": ["12", "13", "14"],
+    "12–14": ["12", "13", "14"],
+    "112-14": ["112", "113", "114"],
+    "1098-102": ["1098", "1099", "1100", "1101", "1102"],
+    "98-102": ["98", "99", "100", "101", "102"],
+    "12, 15-16": ["12", "15", "16"],
+    "15-16, 12, 15": ["12", "15", "16"],
+    "at 23": ["23"],
+    ", at 23": ["23"],
+    "at 23-24, 30": ["23", "24", "30"],
+    "p. 23": ["23"],
+    "at p. 23": ["23"],
+    "pp. 23-24": ["23", "24"],
+    "9, 10, 100": ["9", "10", "100"],
+    "219220": ["219", "220"],
+    "10431044": ["1043", "1044"],
+    # A page that only says where a footnote stands is not cited.
+    "153, n. 5": [],
+    "153 n. 5": [],
+    "153 n.5": [],
+    "at 153, n. *": [],
+    "153, nn. 5-6": [],
+    "153, nn. 5, 7": [],
+    "153, note 5": [],
+    "153, & n. 5": ["153"],
+    "153, and n. 5": ["153"],
+    "153-154, n. 5": ["153", "154"],
+    "150, 153, n. 5": ["150"],
+}
+UNRESOLVABLE = [
+    None,
+    "",
+    "xii",
+    "12a",
+    "A-12",
+    "¶ 12",
+    "§ 12",
+    "12:24-25",
+    "*3",
+    "153-112",
+    "12-12345",
+    f"1-{LONGEST_RANGE + 1}",
+    "220219",
+    "12345678901",
+    "86-8790115759",
+]
+
+
+@pytest.mark.parametrize(("pincite", "pages"), [*PAGES.items(), *((name, []) for name in UNRESOLVABLE)])
+def test_pages_of_a_pincite(pincite: str | None, pages: list[str]) -> None:
+    assert list(pages_of(pincite)) == pages
+
+
+def test_the_longest_range_of_pages() -> None:
+    assert len(pages_of(f"1-{LONGEST_RANGE}")) == LONGEST_RANGE

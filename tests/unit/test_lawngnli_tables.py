@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
-from lextables.corpora.nli.spool import text_id
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.papers.lawngnli import tables
+from lextables.papers.lawngnli.examples import EXAMPLES
+from lextables.papers.lawngnli.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.readings import pair_name
-from lextables.papers.lawngnli.schema.examples import EXAMPLES
-from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.tables import PLAIN
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import write, write_all
@@ -21,6 +21,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
+from opinion_rows import example
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = load_published(ROOT / "resources/published/lawngnli.csv")
@@ -33,25 +34,6 @@ READ = [
     ("c", "neutral", True, ("neutral", "low"), ("neutral", "high")),
     ("d", "contradict", False, ("contradict", "high"), ("neutral", "high")),
 ]
-
-
-BLANK = {
-    "citing_case_id": 1,
-    "citing_jurisdiction": "U.S.",
-    "is_twin": False,
-    "split": "train",
-    "analysis": True,
-    "cited_case_id": 2,
-    "cited_jurisdiction": "U.S.",
-    "pages": ["1"],
-    "hypothesis": "h",
-    "premise_example_id": "a",
-    "short_premise": "p",
-    "short_premise_original": "p",
-    "premise_start": 0,
-    "premise_end": 1,
-    "premise_spans": [{"start": 0, "end": 1}],
-}
 DATA_SET = "0" * 64
 
 
@@ -88,10 +70,7 @@ def readings(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "READINGS", path)
 
 
-ROWS = [
-    BLANK | {"example_id": name, "hypothesis": name, "label": label, "negated": negated}
-    for name, label, negated, *_ in READ
-]
+ROWS = [example(name, 2, name, label, negated=negated, split="train") for name, label, negated, *_ in READ]
 
 
 @pytest.fixture

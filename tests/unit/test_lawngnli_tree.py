@@ -2,10 +2,9 @@
 
 # ruff: noqa: E501  (a tree stands on one line)
 
-import nltk
 import pytest
 
-from brackets import from_brackets, to_brackets
+from brackets import from_brackets
 from lextables.papers.lawngnli.tree import (
     Clause,
     Edit,
@@ -17,7 +16,6 @@ from lextables.papers.lawngnli.tree import (
     delete,
     edited,
     flat,
-    from_nltk,
     insert,
     path_to,
     replace,
@@ -46,23 +44,11 @@ def test_a_bracket_string_is_read_without_its_wrapper_and_function_tags():
     assert tree.text == "The court held so."
 
 
-def test_brackets_are_written_as_they_were_read():
-    written = "(S (NP (NN tax)) (VP (VBZ is) (PRN (-LRB- -LRB-) (ADJP (JJ void)) (-RRB- -RRB-))))"
-    tree = from_brackets(written)
-    assert [token.text for token in tree.tokens] == ["tax", "is", "(", "void", ")"]
-    assert tree.text == "tax is (void)"
-    assert to_brackets(tree) == written
-
-
 def test_the_given_white_space_is_kept():
     tree = from_brackets("(S (NP (NN tax)) (VP (VBZ applies)))", ["  ", "\n"])
     assert tree.text == "tax  applies\n"
     with pytest.raises(ValueError, match="1 spaces for 2 words"):
         from_brackets("(S (NP (NN tax)) (VP (VBZ applies)))", [" "])
-
-
-def test_an_nltk_tree_is_read():
-    assert from_nltk(nltk.Tree.fromstring(SENTENCE)) == from_brackets(SENTENCE)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +59,7 @@ def test_an_nltk_tree_is_read():
         ("(NP ($ $) (CD 500))", "$500"),
         ("(S (VP (MD can) (RB not) (VP (VB be))))", "cannot be"),
         ("(NP (NN notice) (, ,) (NN hearing))", "notice, hearing"),
+        ("(S (NP (NN tax)) (VP (VBZ is) (PRN (-LRB- -LRB-) (JJ void) (-RRB- -RRB-))))", "tax is (void)"),
     ],
 )
 def test_words_are_spaced_as_english_is(brackets, text):

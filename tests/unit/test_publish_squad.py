@@ -14,7 +14,7 @@ from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import ANSWERS, QUESTIONS, answer_rows, question_rows, read_squad
 from lextables.tasks.spans.submitted import released_nbest
 from lextables.tasks.submitted import File
-from published_rows import bundle, data_set, run
+from published_rows import data_set, export, run
 
 CONTRACTS = Table(
     "contracts",
@@ -50,7 +50,7 @@ def predicted(logits=(1.5, -2.0)):
 
 @pytest.fixture
 def written(tmp_path):
-    """The data set as a bundle has it, and what writes its forms for some predictions."""
+    """The data set as an export has it, and what writes its forms for some predictions."""
     questions = [
         {
             "question_id": name, "contract_id": name[0], "category": name.split("__")[1],
@@ -68,7 +68,7 @@ def written(tmp_path):
 
     def write(rows):
         ran = run(tmp_path, "quill", NBEST, rows)
-        (one,) = bundle([census], [ran], {"quill": TASK}).sets
+        (one,) = export([census], [ran], {"quill": TASK}).sets
         squad.write(one, tmp_path / "out")
         return one, tmp_path / "out", tmp_path / f"out/nbest/{ran.name}.json"
 

@@ -1,16 +1,19 @@
 """The loader of published values."""
 
+import io
 import re
 from collections import defaultdict
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import Cell, verdict
-from lextables.tables.published import PublishedCell, load
+from lextables.tables.published import TIDY_COLUMNS, PublishedCell, load, to_csv
 
 ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = sorted(ROOT.glob("resources/published/*.csv"))
 
 HEADER = "table,row,column,value,decimals,where\n"
 
@@ -75,7 +78,7 @@ COUNTS = re.compile(r"(.* / )?N")
 MIXED = {("cuad", "figure2", "Value")}
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("resources/published/*.csv")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
 def test_the_values_of_a_column_are_compared_at_the_same_decimals(path):
     """A paper that prints 0.81 beside 0.817 drops trailing zeros; 0.8149 is not its value."""
     columns = defaultdict(set)
@@ -135,3 +138,16 @@ def test_a_file_that_is_not_utf8_is_bad_input(tmp_path):
     path.write_bytes(HEADER.encode() + b"t,r,c,\xff,,p\n")
     with pytest.raises(BadInput, match="is not UTF-8"):
         load(path)
+
+
+def test_every_published_value_is_there_once_as_it_was_printed():
+    text = to_csv(PUBLISHED)
+    frame = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values={"number": [""], "margin": [""]})
+    cells = [(path.stem, cell) for path in PUBLISHED for cell in load(path)]
+    assert len(frame) == len(cells) > 2000 and tuple(frame.columns) == TIDY_COLUMNS
+    assert frame["number"].dtype == float and 0 < frame["number"].isna().sum() < len(frame)
+    for row, (paper, cell) in zip(frame.itertuples(), cells, strict=True):
+        assert (row.paper, row.table, row.row, row.column) == (paper, cell.table, cell.row, cell.column)
+        assert (row.value, row.where) == (cell.value, cell.where)
+        assert row.decimals == ("" if cell.decimals is None else str(cell.decimals))
+        assert (None if pd.isna(row.number) else row.number) == cell.number

@@ -17,7 +17,7 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
 from lextables.pipeline.version import snakemake_path
-from lextables.report import commands, exhibits, layout, leaderboard, outcomes, site, tables, wording
+from lextables.report import commands, exhibits, layout, leaderboard, site, tables, wording
 from lextables.report import results as material_of
 from lextables.report.exhibits import Piece
 from lextables.report.leaderboard import BEST, Benchmark, Model, Row
@@ -318,25 +318,27 @@ def test_every_command_of_the_site_begins_with_a_program_that_is_there(results, 
 def test_the_picture_has_a_mark_for_each_printed_value_of_a_shape_of_its_own():
     cells = [Cell(str(n), "c", 1.0 if n < 30 else None, reason="no" * (n >= 30)) for n in range(50)]
     printed = [PublishedCell("t", cell.row, "c", "1.0", 1, "") for cell in cells]
-    counts = outcomes.count(build(printed, cells, True))
+    counts = wording.outcome_counts(build(printed, cells, True))
     assert {name: n for name, n in counts.items() if n} == {"match": 30, "not run": 20}
-    drawn = outcomes.picture(counts)
+    drawn = wording.picture(counts)
     assert drawn.count("M") == 50
     assert 'viewBox="0 0 192 24"' in drawn and 'aria-hidden="true"' in drawn
-    assert len({outcomes.SHAPES[name] for name in ("match", "near", "off", "elsewhere")}) == 4
-    assert outcomes.picture(outcomes.count([])) == ""
-    assert outcomes.in_words(counts) == "30 match, 20 not run"
-    assert outcomes.in_words(outcomes.count([])) == "no printed value to compare"
+    assert len({wording.SHAPES[name] for name in ("match", "near", "off", "elsewhere")}) == 4
+    assert wording.picture(wording.outcome_counts([])) == ""
+    assert wording.counts_in_words(counts) == "30 match, 20 not run"
+    assert wording.counts_in_words(wording.outcome_counts([])) == "no printed value to compare"
     own = build([], [Cell("a", "c", 1.0), Cell("b", "c", None, reason="no")], True)
-    assert outcomes.of_table(own) == "1 value in additional rows, none published"
+    assert wording.table_in_words(own) == "1 value in additional rows, none published"
 
 
 def test_values_without_a_verdict_are_told_by_their_data():
     printed = [PublishedCell("t", "r", "c", "52.5", 1, "")]
     trained = Cell("r", "c", 52.5, seeds=(52.5,))
-    assert outcomes.count(build(printed, [trained], True))["unjudged"] == 1
-    assert outcomes.count(build(printed, [trained], False))["elsewhere"] == 1
-    both = outcomes.add([outcomes.count(build(printed, [trained], known)) for known in (True, False)])
+    assert wording.outcome_counts(build(printed, [trained], True))["unjudged"] == 1
+    assert wording.outcome_counts(build(printed, [trained], False))["elsewhere"] == 1
+    both = wording.summed(
+        [wording.outcome_counts(build(printed, [trained], known)) for known in (True, False)]
+    )
     assert sum(both.values()) == 2
 
 
@@ -375,8 +377,8 @@ def test_the_leaderboard_is_a_page_of_the_site(results):
     assert site_pages.faults(results / "report") == []
     files = site.files(found)
     board = said(files, "leaderboard.html")
-    assert f"the {EVIL} 1 1: 55.0*" in board and f"best {EVIL} 55.0 [50, 60] – 1 the best that ran" in board
-    assert "theirs 54.0 [50, 60] – – published, not run here" in board
+    assert f"the {EVIL} 1 1: 55.0" in board and f"best {EVIL} 55.0 [50, 60] – 1 – the best that ran" in board
+    assert "theirs 54.0 [50, 60] – – – published, not run here" in board
     left_out = "Not ranked: ACORD, Table 9: NDCG@5 (stand_in data: not comparable with the paper)."
     assert left_out in board and board.count("Table 9") == 1
     assert '<a href="leaderboard.html">Leaderboard</a>' in files["index.html"]

@@ -251,13 +251,13 @@ def test_an_export_reruns_for_a_changed_card_only(project):
     target = [str(RESULTS / "publish/acord/README.md")]
     make_up(project, target)
     assert planned(project, target) == {}
-    grown("publish/printed.py")(project)
+    grown("tables/published.py")(project)
     assert planned(project, target) == {}
     # Submitted predictions are not exported.
     shutil.rmtree(project / RESULTS / "runs/acord/given")
     assert planned(project, target) == {}
     grown("publish/card.py")(project)
-    assert planned(project, target) == {"bundle": 1}
+    assert planned(project, target) == {"export": 1}
 
 
 def test_registry_texts_rerun_the_pages_that_show_them(project):
@@ -268,10 +268,10 @@ def test_registry_texts_rerun_the_pages_that_show_them(project):
     make_up(project, targets)
     assert planned(project, targets) == {}
     registry("licence: ", "licence: not ")(project)
-    assert planned(project, targets).keys() == {"table", "figure", "report", "bundle"}
+    assert planned(project, targets).keys() == {"table", "figure", "report", "export"}
     make_up(project, targets)
     backdated("papers/acord.yaml", 'citation: "', 'citation: "New ')(project)
-    assert planned(project, targets).keys() == {"table", "figure", "report", "bundle"}
+    assert planned(project, targets).keys() == {"table", "figure", "report", "export"}
     make_up(project, targets)
     backdated("published/cuad.csv", "Table", "In Table")(project)
     assert planned(project, targets) == {"printed": 1}
@@ -577,7 +577,7 @@ def test_a_change_of_reading_or_tables_trains_nothing(viewed, tmp_path, change, 
         ),
         # The training on the first data set, and those that start from it.
         (
-            grown("corpora/nli/formats.py"),
+            grown("corpora/nli/raw.py"),
             {"anli_data": 1, "classification_train": 3},
             {"lawngnli_pairs", "classification_train_linear"},
         ),

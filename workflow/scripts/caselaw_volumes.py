@@ -16,7 +16,7 @@ with job(snakemake.log[0]) as log:
     record = fetch_volumes(
         snakemake.params.volumes,
         Path(snakemake.output[0]).parent,
-        load(*snakemake.params.registries),
+        load(*(ROOT / name for name in snakemake.params.registries)),
         mirrors=config.mirrors(ROOT),
         data=snakemake.params.data,
         skip=snakemake.params.skip,

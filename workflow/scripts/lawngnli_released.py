@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from lextables.papers.lawngnli.census import check_left, ingested, volume_sources
+from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.released_dataset import Released, differences
 from lextables.papers.lawngnli.released_ids import read_masks
-from lextables.papers.lawngnli.schema.examples import EXAMPLES, UNFILTERED
-from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
 from lextables.pipeline.run import loaded

@@ -5,10 +5,14 @@ from dataclasses import asdict
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_left
-from lextables.papers.lawngnli.reranking_examples import write_reranking
-from lextables.papers.lawngnli.retrieval_pools import write_retrieval
-from lextables.papers.lawngnli.schema import reranking
-from lextables.papers.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from lextables.papers.lawngnli.retrieval import (
+    DOCUMENTS,
+    JUDGEMENTS,
+    QUERIES,
+    RERANKING,
+    write_reranking,
+    write_retrieval,
+)
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
 from lextables.pipeline.run import loaded
@@ -41,7 +45,7 @@ with job(snakemake.log[0]) as log:
     write_census(output.census, common | {"data": tables_census, "pools": asdict(counts)})
     log.info("%s", counts)
 
-    paths = {table.name: output[f"reranking_{table.name}"] for table in reranking.TABLES}
+    paths = {table.name: output[f"reranking_{table.name}"] for table in RERANKING}
     write_reranking(inputs.examples, inputs.unfiltered, inputs.opinions, *encoders, params.seed, paths)
-    tables_census = {table.name: census(table, paths[table.name]) for table in reranking.TABLES}
+    tables_census = {table.name: census(table, paths[table.name]) for table in RERANKING}
     write_census(output.reranking_census, common | {"data": tables_census})

@@ -16,7 +16,7 @@ with (
     reader = import_module(f"lextables.tasks.{task['task']}.submitted")
     file = opened(settings["content"])
     submitted = reader.predictions(file, settings["form"], snakemake.input.data, task)
-    rows = write(reader.PREDICTIONS, submitted.rows, snakemake.output.predictions)
+    rows = write(submitted.table or reader.PREDICTIONS, submitted.rows, snakemake.output.predictions)
     record["device"] = "not known"
     record["submitted"] = {"file": file.name, "rows": rows, "skipped": submitted.skipped}
     log.info("%s: %d rows; %d predictions of other splits skipped", file.name, rows, submitted.skipped)

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field
 
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.registry import Entry, entries
 
 PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000
@@ -43,10 +43,9 @@ class Limits:
     requests_a_minute: int = 0
 
 
-class Price(BaseModel):
+class Price(Entry):
     """Dollars per million tokens; one entry of `resources/prices.yaml`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     input: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
     output: float = Field(ge=0)
@@ -66,13 +65,7 @@ FREE = Cost(0.0, 0)
 
 def load_prices(path: str | Path = PRICES) -> dict[str, Price]:
     """Read and check the table of prices; `BadInput` names the entry and key of the first error."""
-    try:
-        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        return TypeAdapter(dict[str, Price]).validate_python(entries)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{key}: {first['msg']}", where=Path(path).name) from None
+    return entries(path, Price)
 
 
 def price_of(model: str, base: str, limits: Limits, prices: Mapping[str, Price]) -> Price | None:

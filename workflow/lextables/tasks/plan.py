@@ -236,6 +236,11 @@ class Planner(ABC):
         self.specs: dict[Run, Spec] = {}
         self.others: Mapping[str, Planner] = {}
 
+    @classmethod
+    def forms(cls, task: Any) -> Mapping[str, tuple[str, ...]]:
+        """The forms of a user's predictions for ``task``."""
+        return cls.FORMS
+
     @abstractmethod
     def rows(self) -> list[Row]:
         """The rows of the registry, then those of the user's models."""

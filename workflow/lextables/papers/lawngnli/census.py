@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from lextables.papers.lawngnli.step_counts import StepCounts
+from lextables.papers.lawngnli.steps import StepCounts
 from lextables.pipeline.errors import BadInput
 
 Record = Mapping[str, Any]
@@ -15,7 +15,7 @@ NOTE = "rebuilt from chosen volumes, where the paper had the whole corpus of Apr
 
 
 def total(steps: Iterable[Record]) -> StepCounts:
-    """Add up what each step counted in each shard, records of `step_counts.write`.
+    """Add up what each step counted in each shard, records of `steps.write_counts`.
 
     The funnel has the steps in the order in which they first come, so a shard's are to come in theirs.
     """

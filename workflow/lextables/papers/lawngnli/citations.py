@@ -36,7 +36,7 @@ from eyecite.models import (
 )
 from eyecite.tokenizers import HyperscanTokenizer, Tokenizer
 
-from lextables.papers.lawngnli.citation_keys import page_key, reporter_name, volume_key
+from lextables.papers.lawngnli.case_index import page_key, reporter_name, volume_key
 
 Resource = Hashable
 Resolver = Callable[[str], Resource]
@@ -240,7 +240,7 @@ def key_of(citation: FullCaseCitation) -> str | None:
 class Cited:
     """What a citation was resolved to.
 
-    ``volume`` is the `citation_keys.volume_key` of the volume whose pages its pincite counts.
+    ``volume`` is the `case_index.volume_key` of the volume whose pages its pincite counts.
     """
 
     resource: Resource
@@ -252,7 +252,7 @@ def resolve(
 ) -> list[Cited | None]:
     """Return what each citation is to, in the order of ``found``; None where that is not known.
 
-    ``resource_of`` maps a `citation_keys.citation_key` to a case of the corpus, or to itself.  Parallel
+    ``resource_of`` maps a `case_index.citation_key` to a case of the corpus, or to itself.  Parallel
     citations are to one resource.  Short forms, id. and supra go through eyecite's resolution, with two
     differences: id. never refers to a citation that stands inside another's parenthetical (``nested``)
     unless it stands in one itself, and supra needs its whole word in one party's name.

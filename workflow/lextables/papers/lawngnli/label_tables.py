@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from lextables.metrics.intervals import jackknife_interval
-from lextables.papers.lawngnli.balance import TEST, TRAIN
 from lextables.papers.lawngnli.difficulty import bigrams, spaced
 from lextables.papers.lawngnli.difficulty import overlap as overlap_of
-from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL, LABELS, NEUTRAL
+from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL, LABELS, NEUTRAL, TEST, TRAIN
 from lextables.papers.lawngnli.pairs import NLI
 from lextables.pipeline.dataset import Row, read
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from lextables.metrics.intervals import exact_share_interval
-from lextables.papers.lawngnli.balance import TEST
 from lextables.papers.lawngnli.label_tables import (
     GUESSING,
     Overlap,
@@ -22,6 +21,7 @@ from lextables.papers.lawngnli.label_tables import (
     one_hot,
     share_of_premises,
 )
+from lextables.papers.lawngnli.labels import TEST
 from lextables.papers.lawngnli.pairs import ANSWERS, ENTAILMENT, NLI
 from lextables.papers.lawngnli.readings import READINGS, load_readings
 from lextables.pipeline.dataset import Row, read

@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli.citation_removal import remove_citations
-from lextables.papers.lawngnli.long_premises import closing_paragraphs
+from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.long_premises import LONG_PREMISES, closing_paragraphs
 from lextables.papers.lawngnli.parsers import Parser
 from lextables.papers.lawngnli.released_hypotheses import hypotheses
 from lextables.papers.lawngnli.released_ids import Mask
@@ -31,10 +32,8 @@ from lextables.papers.lawngnli.released_text import (
     short_spans,
     unlabelled,
 )
-from lextables.papers.lawngnli.schema.columns import CITING
-from lextables.papers.lawngnli.schema.examples import EXAMPLES, UNFILTERED
-from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.statistics import table2, with_long_premises
+from lextables.papers.lawngnli.steps import CITING
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Row, Table
 from lextables.tables.published import PublishedCell

@@ -14,8 +14,9 @@ from functools import cache
 from typing import Any
 
 from lextables import ROOT
+from lextables.papers.lawngnli.accuracy import SPACY_MODEL, spacy_pipeline
 from lextables.papers.lawngnli.morphology import inflect, tense_of
-from lextables.papers.lawngnli.parsers import SPACY_MODEL, Parser, spacy_pipeline
+from lextables.papers.lawngnli.parsers import Parser
 from lextables.papers.lawngnli.tree import Node, Token, Tree
 
 Row = Mapping[str, Any]

@@ -21,9 +21,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lextables.papers.lawngnli.balance import SPLITS
-from lextables.papers.lawngnli.labels import LABELS
-from lextables.papers.lawngnli.schema.columns import STRINGS
+from lextables.papers.lawngnli.labels import LABELS, SPLITS
+from lextables.papers.lawngnli.steps import STRINGS
 from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput
 

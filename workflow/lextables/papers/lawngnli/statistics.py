@@ -19,8 +19,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables.papers.lawngnli.balance import TRAIN
-from lextables.papers.lawngnli.labels import LABELS
+from lextables.papers.lawngnli.labels import LABELS, TRAIN
 from lextables.pipeline.dataset import read
 
 PERCENTILES = (10, 25, 50, 75, 90)

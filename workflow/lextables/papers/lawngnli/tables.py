@@ -12,7 +12,6 @@ import numpy as np
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli import matched, retrieval_tables
-from lextables.papers.lawngnli.funnel import funnel
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.papers.lawngnli.nli_tables import accuracy, accuracy_by_label, balanced_accuracy, by_readings
 from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
@@ -101,12 +100,19 @@ def _statistic(found: DatasetStatistics, row: str, printed: str) -> float | str 
 
 
 def table3(inputs: Inputs) -> list[Cell]:
-    """The funnel from citations to twinned examples, with each step's share of the one before."""
-    cells = []
-    for step in funnel(_census(inputs)["funnel"]):
-        cells.append(Cell(step.step, "Left", float(step.left), decimals=0))
-        reason = "nothing was left before this step" if step.of_previous is None else ""
-        cells.append(Cell(step.step, "Of the step before", step.of_previous, decimals=3, reason=reason))
+    """The funnel from citations to twinned examples, with each step's share of the one before.
+
+    The share is above 1 where a step adds (twinning).
+    """
+    cells: list[Cell] = []
+    before = None
+    for step, left in _census(inputs)["funnel"]:
+        before = left if before is None else before
+        reason = "" if before else "nothing was left before this step"
+        share = left / before if before else None
+        cells.append(Cell(step, "Left", float(left), decimals=0))
+        cells.append(Cell(step, "Of the step before", share, decimals=3, reason=reason))
+        before = left
     return cells
 
 

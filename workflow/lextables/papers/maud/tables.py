@@ -20,8 +20,7 @@ from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.papers.maud.registry import Maud
 from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score
-from lextables.tables.inputs import Inputs, Scores, by_name
-from lextables.tables.run_records import record, training
+from lextables.tables.inputs import Inputs, Scores, by_name, record, training
 from lextables.tables.scored import score_cell
 
 AUPR, RANDOM = "AUPR", "random AUPR"
