@@ -144,7 +144,7 @@ WANTED = {
     "liar.zip": r"liar.zip: the zip is cut short or damaged \(Bad CRC-32",
     "run.csv.gz": r"run.csv.gz: it expands beyond \d{3},\d{3},\d{3} bytes; decompress it",
     "twice.csv.gz": r"twice.csv.gz: it expands beyond 1,048,576 bytes; decompress it",
-    "bulk.jsonl.xz": r"bulk.jsonl.xz: the volume .* \(OverBounds\(.a line is longer than 67,108,864 bytes.\)\)",
+    "bulk.jsonl.xz": r"bulk.jsonl.xz: the volume .* \(OverBounds\(.a line is longer than 67,108,864 bytes",
     "many.docx": r"many.docx: it claims to expand to 4,295,\d{3},\d{3} bytes, more than the 134",
     "contract.docx": r"contract.docx: word/document.xml claims to expand to 100,000,000 bytes; save it",
     "contract.pdf": r"contract.pdf: the PDF is damaged \(LimitReachedError",

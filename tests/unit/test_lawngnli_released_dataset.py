@@ -5,8 +5,9 @@ import json
 import pytest
 
 from caselaw_volume import bulk_row, metadata, write_bulk, write_zip
+from lextables import ROOT
 from lextables.papers.lawngnli.parsers import parser
-from lextables.papers.lawngnli.released_dataset import Released, differences, write_shard
+from lextables.papers.lawngnli.released_dataset import Released, differences, judged, write_shard
 from lextables.papers.lawngnli.released_hypotheses import hypotheses
 from lextables.papers.lawngnli.released_ids import ROWS, read_ids, read_masks
 from lextables.papers.lawngnli.released_text import (
@@ -20,6 +21,8 @@ from lextables.papers.lawngnli.released_text import (
 )
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
+from lextables.sources.registry import load, registry_texts, with_registry_texts
+from lextables.tables.inputs import comparable
 from lextables.tables.published import PublishedCell
 from released_files import CITED, CITING, DISSENT, body, twin_rows, write_ids, write_masks
 
@@ -209,6 +212,19 @@ def test_the_papers_data_has_its_counts_and_nothing_else_amiss(released, tmp_pat
         'Table 2, Training examples, Long premises / "Analysis" subset: 2 and not 3'
     ]
     assert differences(made, tmp_path, cells, "other trees") == ["other trees"]
+
+
+@pytest.mark.parametrize(
+    ("found", "variant"), [([], "release"), (["2 rows: …", "other trees"], "incomplete release")]
+)
+def test_the_verdicts_follow_from_the_counts_and_not_from_the_registry(found, variant):
+    texts = registry_texts(load(ROOT / "resources/sources.yaml"), ["lawngnli_ids", "caselaw"])
+    files = ("lawngnli_ids", "LawngNLI_minus_case_text.xz"), ("caselaw", "2 volumes")
+    sources = [{"source": of, "file": file, "variant": "unverified"} for of, file in files]
+    shown = with_registry_texts(judged(sources, found), texts)
+    assert {(source["variant"], source["comparable"]) for source in shown} == {(variant, not found)}
+    assert comparable(shown) == (not found)
+    assert "other trees" in shown[0]["note"] or not found
 
 
 def test_a_volume_that_cannot_be_read(tmp_path):

@@ -5,7 +5,7 @@ from pathlib import Path
 from lextables.papers.lawngnli.census import check_left, ingested, volume_sources
 from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES
-from lextables.papers.lawngnli.released_dataset import Released, differences
+from lextables.papers.lawngnli.released_dataset import Released, differences, judged
 from lextables.papers.lawngnli.released_ids import read_masks
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
@@ -23,14 +23,9 @@ with job(snakemake.log[0]) as log:
     trees = "" if params.parser == params.parsers[0] else f"hypotheses contradicted over {params.parser}"
     printed = [cell for cell in published.load(inputs.published) if cell.table == "table2"]
     found = differences(released, Path(output.census).parent, printed, trees)
-    volumes, files = (
-        list(map(loaded, inputs.volumes)),
-        [inputs.ids, *(f"{path}.json" for path in inputs.masks)],
-    )
+    volumes = list(map(loaded, inputs.volumes))
+    files = [inputs.ids, *(f"{path}.json" for path in inputs.masks)]
     notes, set_aside = ingested(map(loaded, inputs.opinions))
-    # Without a difference the counts stand for the digests that nobody published.
-    data = {"comparable": not found, "variant": "incomplete release" if found else "release"}
-    data["note"] = "; ".join(found) or "it has the counts of the paper's Table 2"
     write_census(
         output.census,
         {
@@ -43,7 +38,7 @@ with job(snakemake.log[0]) as log:
             "differences": found,
             # Pools of opinions are the paper's only if every volume was read.
             "whole_collection": not set_aside and not any(shard.get("without") for shard in volumes),
-            "sources": [source | data for source in [*map(loaded, files), *volume_sources(volumes)]],
+            "sources": judged([*map(loaded, files), *volume_sources(volumes)], found),
         },
     )
     log.info("%s", found)

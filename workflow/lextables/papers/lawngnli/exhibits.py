@@ -60,11 +60,11 @@ def _preference(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
 
 
 def _pairs(path: Path) -> Iterator[tuple[dataset.Row, dataset.Row]]:
-    rows = islice(dataset.read(path, COLUMNS), MAX_ROWS)
-    for row in rows:
-        twin = next(rows, None)
-        if twin is not None:
-            yield row, twin
+    before: dataset.Row = {}
+    for row in islice(dataset.read(path, COLUMNS), MAX_ROWS):
+        if row["is_twin"]:
+            yield before, row
+        before = row
 
 
 def _example(row: dataset.Row, twin: dataset.Row) -> Example:

@@ -8,7 +8,7 @@ removed as from the built data set's.
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -248,7 +248,7 @@ def _lazily(path: str | Path) -> Iterator[tuple[int, Row | None]]:
         yield from ((row["case_id"], row) for row in dataset.read(path))
 
 
-def _columns(table: Table, rows: Any) -> Iterator[Row]:
+def _columns(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
     names = [column.name for column in table.columns]
     return ({name: row[name] for name in names} for row in rows)
 
@@ -274,3 +274,13 @@ def differences(released: Released, data: Path, published: Sequence[PublishedCel
             if count != int(cell.value):
                 found.append(f"Table 2, {name}, {cell.column}: {count:,} and not {int(cell.value):,}")
     return found
+
+
+def judged(sources: Iterable[Mapping[str, Any]], found: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the provenance of the files with whether they gave the paper's data, by its `differences`.
+
+    Nobody published digests of these files; Table 2's counts stand for them.
+    """
+    variant = "incomplete release" if found else "release"
+    note = "; ".join(found) or "the data set has the counts of the paper's Table 2"
+    return [dict(source) | {"comparable": not found, "variant": variant, "note": note} for source in sources]
