@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from caselaw_volume import metadata, write_zip
 from lextables.corpora.caselaw import fetching, ingest
 from lextables.corpora.caselaw.opinion import Fault
 from lextables.pipeline.errors import BadInput
@@ -28,7 +29,9 @@ def registry(tmp_path):
     }
     entry = {"title": "C", "licence": "CC0", "citation": "C 2018", "homepage": "https://example.org"}
     path = tmp_path / "sources.yaml"
-    path.write_text(yaml.safe_dump({"caselaw": entry | {"files": {"{reporter}/{volume}.zip": volumes}}}))
+    metadata = {"addresses": [f"{DEAD}/{{reporter}}/{{volume}}/CasesMetadata.json"], "unpinned": "none"}
+    files = {"{reporter}/{volume}.zip": volumes, "{reporter}/{volume}/CasesMetadata.json": metadata}
+    path.write_text(yaml.safe_dump({"caselaw": entry | {"files": files}}))
     return load(path)
 
 
@@ -48,9 +51,9 @@ class Desk:
         self.folder, self.registry = folder / "results/sources/caselaw", registry
         self.said, self.waits = [], []
 
-    def fetch_volumes(self, *volumes, mirrors=(), skip=False):
+    def fetch_volumes(self, *volumes, mirrors=(), skip=False, **more):
         client = Client(attempts=3, sleep=self.waits.append)
-        settings = {"mirrors": mirrors, "data": "release", "skip": skip, "client": client}
+        settings = {"mirrors": mirrors, "data": "release", "skip": skip, "client": client} | more
         return fetching.fetch_volumes(volumes, self.folder, self.registry, say=self.said.append, **settings)
 
     @property
@@ -108,6 +111,29 @@ def test_a_volume_is_fetched_again_only_after_a_change(desk, mirror):
 def test_an_address_that_gives_no_answer_is_asked_once_from_then_on(desk):
     assert desk.fetch_volumes("us/1", "us/2", "us/3", skip=True)["absent"] == ["us/1", "us/2", "us/3"]
     assert len(desk.waits) == 2
+
+
+def test_only_volumes_with_a_named_case_are_fetched(desk, mirror):
+    """Cases are looked up in a volume that is here, else in its metadata; a file of the export stays."""
+    write_zip(mirror / "caselaw/us/1.zip", {"1": (metadata(11), b"")})
+    write_zip(mirror / "caselaw/us/2.zip", {"2": (metadata(12), b"")})
+    (mirror / "caselaw/us/4").mkdir()
+    (mirror / "caselaw/us/4/CasesMetadata.json").write_text('[{"id": 14}]')
+    (mirror / "us.jsonl").write_text("{}")
+    where = {"mirrors": [mirror], "cases": {12, 99}, "bulk": mirror}
+    record = desk.fetch_volumes("us/1", "us/2", "us/4", "us.jsonl", **where)
+    assert [Path(volume["file"]).name for volume in record["volumes"]] == ["2.zip", "us.jsonl"]
+    assert record["without"] == ["us/1", "us/4"]
+    assert desk.held == ["us/2.zip"]
+    assert ingest.paths(record, desk.folder)[1] == (mirror / "us.jsonl").resolve()
+    with pytest.raises(
+        BadInput, match=r"caselaw/us/5/CasesMetadata\.json could not be fetched.*, or set bad_vol"
+    ):
+        desk.fetch_volumes("us/5", **where)
+    assert desk.fetch_volumes("us/5", skip=True, **where)["absent"] == ["us/5"]
+    (desk.folder / "us/4/CasesMetadata.json").write_text("[")
+    with pytest.raises(BadInput, match=r"it is no list of cases .*; put it there"):
+        desk.fetch_volumes("us/4", **where)
 
 
 def test_a_full_disk_is_not_skipped(desk, monkeypatch):
