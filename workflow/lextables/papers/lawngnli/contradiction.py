@@ -1289,7 +1289,7 @@ def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
 
 def _completes(tree: Tree, clause: Clause, start: int) -> bool:
     """Tell whether the adjective at ``start`` is what a verb makes: "factors making relief just"."""
-    forms = (tree.tokens[i].lower for i in range(clause.subject.end, start) if tree.tokens[i].tag == "VBG")
+    forms = (tree.tokens[i].lower for i in range(clause.node.start, start) if tree.tokens[i].tag == "VBG")
     return any(morphology.lemma(form, "VBG") in morphology.MAKING for form in forms)
 
 
