@@ -9,38 +9,12 @@ from lextables import ROOT
 from lextables.papers.maud import constraints
 from lextables.papers.maud.catalogue import read_author_settings, read_recorded
 from lextables.papers.maud.raw import contract_rows, read_catalogue, read_legalbench_rag, read_release
+from lextables.papers.packages import load
 from registered import read, written
 
+PAPER = load(ROOT / "resources/papers/maud.yaml")
 SINGLE = ("basic_post_contract_v1", "basic_legal_berts_v1", "basic_bb_post_contract_800_v0")
 SINGLE += ("basic_partial_post_contract_v1",)
-# LegalBench-RAG's questions that are about one of the extraction task's types.
-QUERIES = {
-    "What is the Type of Consideration": "Type of Consideration",
-    "Information about the Closing Condition: Accuracy of Target's Representations and Warranties": (
-        "Accuracy of Target R&W Closing Condition"
-    ),
-    "Information about the Closing Condition: Compliance with Covenants": (
-        "Compliance with Covenant Closing Condition"
-    ),
-    "Information about the Closing Condition: No Litigation clause": (
-        "Absence of Litigation Closing Condition"
-    ),
-    'What is the Definition of "Material Adverse Effect"': "MAE Definition",
-    'What is the Definition of "Knowledge"': "Knowledge Definition",
-    "Where is the No-Shop Clause": "No-Shop",
-    "What about the Fiduciary exception to the No-Shop Clause": (
-        "Fiduciary exception:  Board determination (no-shop)"
-    ),
-    'What is the Definition of "Superior Proposal"': "Superior Offer Definition",
-    'What is the Definition of "Interveining Event"': "Intervening Event Definition",
-    "Information about the Fiduciary Termination Right Triggers for termination": "FTR Triggers",
-    "Is there a Tail provision for acquisition proposals": "Tail Period & Acquisition Proposal Details",
-    "What happens during a Breach of No-Shop clause": "Breach of No Shop",
-    "What happens during a Breach of Shareholder Meeting Covenant": "Breach of Meeting Covenant",
-    "What are the Ordinary course of business covenants": "Ordinary course covenant",
-    "Where is the Closing Conditions: Regulatory Approvals clause": "General Antitrust Efforts Standard",
-    "Where is the Specific Performance clause": "Specific Performance",
-}
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +48,9 @@ def release(maud, catalogue, settings):
 
 @pytest.fixture(scope="module")
 def extraction(maud, catalogue):
-    return read_legalbench_rag(maud / "extraction_spans.json", maud / "maud_v1.zip", catalogue, QUERIES)
+    return read_legalbench_rag(
+        maud / "extraction_spans.json", maud / "maud_v1.zip", catalogue, PAPER.legalbench_queries
+    )
 
 
 @pytest.mark.parametrize(("name", "variant"), [("maud", "partial"), ("maud_extraction", "legalbench_rag")])

@@ -500,7 +500,6 @@ ERRORS = {
         DESCRIBED, put(5, 0, "Expiration Date"), "row 6: the cell 'Expiration Date' does not start",
     ),
     "header of descriptions": (DESCRIBED, put(0, 3, "Groups"), "row 1: the header is not Category"),
-    "descriptions not UTF-8": (DESCRIBED, replaced("“".encode(), b"\x93"), "row 12: the byte 0x93 is not"),
     "clauses of an unknown contract": (
         MASTER,
         replaced(b"HALVORSEN&PIKE", b"HALVORSEN&PIKES"),

@@ -88,10 +88,6 @@ def computed(data, name, rows=(), root=Path(), file=None):
     return {(cell.row, cell.column): cell.value for cell in cells}
 
 
-def test_every_printed_table_and_every_table_of_the_registry_has_its_function():
-    assert PAPER.tables.keys() == tables.TABLES.keys()
-
-
 def test_table_1_counts_by_coders(data):
     found = computed(data, "table1")
     assert {row: found[row, "All"] for row in ("Questions", "Categories", "Total Coders")} == {

@@ -107,25 +107,6 @@ def test_nothing_of_a_test_querys_judgements_is_learnt():
     assert given[0] == given[1]
 
 
-def test_shuffled_judgements_give_chance():
-    found, chance = [], []
-    for seed in range(6):
-        drawn = random.Random(seed)
-        judged = {}
-        for name, gains in COLLECTION.judged.items():
-            dealt = list(gains.values())
-            drawn.shuffle(dealt)
-            judged[name] = dict(zip(gains, dealt, strict=True))
-        data = replace(COLLECTION, judged=judged)
-        hits, _ = linear.retrieve(data, {"short": SETTINGS}, (encode, encode))
-        found.append(score(hits["short"], data))
-        for _ in range(20):
-            names = sorted(COLLECTION.documents)
-            drawn.shuffle(names)
-            chance.append(score({name: [(each, 0.0) for each in names[:10]] for name in ("q6", "q7")}, data))
-    assert abs(np.mean(found) - np.mean(chance)) < 3 * np.std(found) / np.sqrt(len(found)) + 0.02
-
-
 @pytest.mark.parametrize("gain", [0, 4])
 def test_where_all_documents_are_alike_nothing_can_be_learnt(gain):
     judged = {name: dict.fromkeys(gains, gain) for name, gains in COLLECTION.judged.items()}

@@ -205,13 +205,6 @@ def test_labels(number, labelled):
     assert labelled.contract_from(4 * number) == BEFORE
 
 
-def test_a_contract_shorter_than_a_window(tmp_path):
-    folder = made(tmp_path, {"a": "1 2 3"}, [("e", "a", "Parties", 2, 3), ("f", "a", "Parties", -1, -1)])
-    assert positions(folder) == {"e": [(4, 4)], "f": [NO]}
-    first, _ = WindowDataset(folder, BERT, SMALL, ASKED)
-    assert BERT.decode(first["input_ids"]) == "[CLS] parties [SEP] 1 2 3 [SEP]"
-
-
 def test_a_long_question_is_cut_and_the_contract_has_the_rest(tmp_path):
     settings = WindowSettings(max_length=14, step=5, max_question_length=3)
     questions = {"Parties": QUESTION}
@@ -236,18 +229,6 @@ def test_max_context(starts, stops, expected):
     found = max_context(np.array(starts, dtype=np.int32), np.array(stops, dtype=np.int32))
     assert found.dtype == np.int32
     assert found.tolist() == expected
-
-
-def test_max_context_token_by_token():
-    starts, stops = spans(1000, 93, 37)
-    found = max_context(starts, stops)
-    for token in range(1000):
-        scores = {
-            window: min(token - start, stop - 1 - token) + 0.01 * (stop - start)
-            for window, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True))
-            if start <= token < stop
-        }
-        assert found[token] == max(scores, key=lambda window: (scores[window], -window))
 
 
 TEXTS = {f"contract {number:02d}": f"{number} {NUMBERS} end" for number in range(5)}
@@ -318,33 +299,6 @@ def test_writing_again_leaves_no_shard_of_before(tmp_path):
     made(tmp_path, TEXTS, ROWS, TWO, shards=5)
     folder = made(tmp_path, TEXTS, ROWS, TWO)
     assert len(contents(folder)) == 5
-
-
-def test_windows_of_questions_to_predict(tmp_path):
-    contracts, _ = write_tables(tmp_path, TEXTS, ROWS, split=["train", "test", "train", "test", "dev"])
-    questions = pa.table(
-        {
-            "question_id": [row[0] for row in ROWS],
-            "contract_id": [row[1] for row in ROWS],
-            "category": [row[2] for row in ROWS],
-        }
-    )
-    pq.write_table(questions, tmp_path / "questions.parquet")
-    record = write_features(
-        contracts,
-        tmp_path / "questions.parquet",
-        TWO,
-        tmp_path / "f",
-        BERT,
-        SMALL,
-        split="test",
-        labelled=False,
-    )
-    windows = open_windows(tmp_path / "f")
-    assert windows.contracts == ("contract 01", "contract 03")
-    assert windows.examples[0] == "contract 01__Parties"
-    assert not windows.start_positions.any() and not windows.end_positions.any()
-    assert record["counts"]["answered_windows"] == 0
 
 
 def test_an_example_that_the_release_does_not_find_has_no_window(tmp_path):

@@ -17,7 +17,7 @@ from lextables.tasks.classification.training import prepare, read_while_training
 with job(snakemake.log[0]) as log:
     settings, choice = snakemake.params.settings, chosen(snakemake.input.choice)
     experiment, where = snakemake.wildcards.experiment, device.pick(snakemake.params.device)
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
         run = prepare(
             settings,

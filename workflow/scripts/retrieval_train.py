@@ -17,7 +17,7 @@ from lextables.tasks.retrieval.collection import ranked
 with job(snakemake.log[0]) as log:
     choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)
     settings, searching = snakemake.params.settings | choice, snakemake.wildcards.experiment == "search"
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
         tuning = import_module(f"lextables.tasks.retrieval.{snakemake.params.tuning}_tuning")
         data = collection.load(snakemake.input.data, snakemake.params.task)

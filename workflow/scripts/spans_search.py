@@ -16,7 +16,7 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     contracts, questions = map(Path, snakemake.input.data)
     windows, read = (Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read))
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record["device"] = device.describe(where)
         record |= train(
             contracts,

@@ -12,7 +12,7 @@ from lextables.tasks.spans.training import train
 with job(snakemake.log[0]) as log:
     choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)
     settings = snakemake.params.settings | choice
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
         record |= train(
             *map(Path, snakemake.input.data),

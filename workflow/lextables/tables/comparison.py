@@ -20,6 +20,7 @@ from functools import cache, cached_property
 from itertools import combinations, pairwise, product
 
 import numpy as np
+import pandas as pd
 
 from lextables.metrics.classification import GROUPED
 from lextables.metrics.intervals import mean_interval
@@ -116,10 +117,15 @@ class Comparison:
         but = f", and none by {lost} of {tests}, whose units are too few" if lost else ""
         return f"a difference of {median}{by_pair} is found in four cases of five{but}"
 
+    def pair(self, one: str, other: str) -> Pair | None:
+        """The pair of two systems, tested or not, in either order."""
+        names = {one, other}
+        return next((pair for pair in (*self.pairs, *self.untested) if {pair.one, pair.other} == names), None)
+
     def untested_against(self, system: str) -> list[str]:
         """The systems that this one was not tested against, best first."""
-        pairs = [{pair.one, pair.other} for pair in self.untested]
-        return [name for name in self.systems if name != system and {name, system} in pairs]
+        others = [name for name in self.systems if name != system]
+        return [name for name in others if (pair := self.pair(name, system)) and pair.untested]
 
 
 def to_csv(pairs: Iterable[Pair]) -> str:
@@ -172,12 +178,29 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
     return [pair for some in by_measure.values() for pair in _pairs(some, numbers, units)]
 
 
+def contributions(cells: Iterable[Cell], of_run: OfRun) -> pd.DataFrame:
+    """Return what each unit adds to each score that `compare` compares: measure, system, unit, value.
+
+    Values are those of the metric, before a table scales them to per cent.
+    """
+    units = cache(of_run)
+    rows = [
+        (cell.score.measure, cell.score.system, unit, value / cell.score.scale)
+        for cell in cells
+        if cell.score and _ran(cell)
+        for unit, value in _system(cell, units).units.items()
+    ]
+    return pd.DataFrame(rows, columns=["measure", "system", "unit", "value"])
+
+
+def _ran(cell: Cell) -> bool:
+    return bool(cell.runs) and isinstance(cell.value, float) and not math.isnan(cell.value)
+
+
 def _pairs(cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_run: OfRun) -> Iterator[Pair]:
     if len({cell.score.system for cell in cells}) < len(cells):
         raise ValueError(f"two cells of the measure {cells[0].score.measure!r} name one system")
-    ran = [
-        cell for cell in cells if cell.runs and isinstance(cell.value, float) and not math.isnan(cell.value)
-    ]
+    ran = [cell for cell in cells if _ran(cell)]
     found = _best_first([_system(cell, of_run) for cell in ran]) if len(ran) > 1 else []
     pairs = [*_tested(found)]
     yield from pairs

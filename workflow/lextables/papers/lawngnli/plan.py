@@ -47,10 +47,8 @@ def _parser(
     if config.parser == "dependencies" or (config.parser == "auto" and config.data == "sample"):
         return dependencies
     if config.parser in ("auto", "benepar"):
-        for name in paper.parsers:
-            found = resolve(name, models[name], "available", mirrors, "")
-            if isinstance(found, Weights):
-                return {"name": "benepar", "model": found.location, "found": name}
+        if found := _first(paper.parsers, models, "available", mirrors):
+            return {"name": "benepar", "model": found[1].location, "found": found[0]}
         if config.parser == "auto":
             return dependencies
         raise BadInput(
@@ -78,18 +76,11 @@ def _encoder(
     config: Config, paper: Lawngnli, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> dict[str, Any]:
     names = paper.encoders if config.encoder == "auto" else (config.encoder,)
-    for name in names:
-        if name not in models:
-            what = f"encoder = {name!r} is not in resources/models.yaml"
-            raise BadInput(what, where="config", do="name a bi-encoder of it, or set encoder to auto")
-        found = resolve(name, models[name], config.models, mirrors, "")
-        if isinstance(found, Weights):
-            return {
-                "model": name,
-                "weights": found.location,
-                "revision": found.revision,
-                "found": found.found,
-            }
+    if unknown := [name for name in names if name not in models]:
+        what = f"encoder = {unknown[0]!r} is not in resources/models.yaml"
+        raise BadInput(what, where="config", do="name a bi-encoder of it, or set encoder to auto")
+    if found := _first(names, models, config.models, mirrors):
+        return model_settings(*found)
     raise BadInput(
         f"encoder = {config.encoder!r} is not available here", where="config", do="set encoder to auto"
     )
@@ -100,12 +91,18 @@ def pool_encoder(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
 
     Raises `BadInput` where none is.
     """
-    for name in paper.pool_encoders:
-        found = resolve(name, models[name], config.models, config.mirrors(root), "")
-        if isinstance(found, Weights):
-            return model_settings(name, found) | {"max_length": models[name].max_length}
+    if found := _first(paper.pool_encoders, models, config.models, config.mirrors(root)):
+        return model_settings(*found) | {"max_length": models[found[0]].max_length}
     raise BadInput(
         f"none of {', '.join(paper.pool_encoders)} is available here, which choose LawngNLI's pools",
         where="models",
         do="install one, or leave lawngnli out of papers",
     )
+
+
+def _first(
+    names: Sequence[str], models: Mapping[str, Model], choice: str, mirrors: Sequence[Path]
+) -> tuple[str, Weights] | None:
+    """The first of these models whose weights are available, and where."""
+    places = ((name, resolve(name, models[name], choice, mirrors, "")) for name in names)
+    return next(((name, place) for name, place in places if isinstance(place, Weights)), None)

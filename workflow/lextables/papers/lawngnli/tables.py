@@ -15,7 +15,7 @@ from lextables.papers.lawngnli import matched, retrieval_tables
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.papers.lawngnli.nli_tables import accuracy, accuracy_by_label, balanced_accuracy, by_readings
 from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
-from lextables.papers.lawngnli.statistics import DatasetStatistics, funnel, of_pairs
+from lextables.papers.lawngnli.statistics import DatasetStatistics, of_pairs
 from lextables.papers.lawngnli.statistics import table2 as statistics_of
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
@@ -114,12 +114,19 @@ def _with_long_premises(data: Path) -> Iterator[Row]:
 
 
 def table3(inputs: Inputs) -> list[Cell]:
-    """The funnel from citations to twinned examples, with each step's share of the one before."""
-    cells = []
-    for step in funnel(_census(inputs)["funnel"]):
-        cells.append(Cell(step.step, "Left", float(step.left), decimals=0))
-        reason = "nothing was left before this step" if step.of_previous is None else ""
-        cells.append(Cell(step.step, "Of the step before", step.of_previous, decimals=3, reason=reason))
+    """The funnel from citations to twinned examples, with each step's share of the one before.
+
+    The share is above 1 where a step adds (twinning).
+    """
+    cells: list[Cell] = []
+    before = None
+    for step, left in _census(inputs)["funnel"]:
+        before = left if before is None else before
+        reason = "" if before else "nothing was left before this step"
+        share = left / before if before else None
+        cells.append(Cell(step, "Left", float(left), decimals=0))
+        cells.append(Cell(step, "Of the step before", share, decimals=3, reason=reason))
+        before = left
     return cells
 
 

@@ -26,7 +26,6 @@ from lextables.tasks.plan import (
     rate_name,
 )
 
-
 QUOTE = "quote"  # the experiment of outputs that quote spans
 
 
@@ -132,14 +131,14 @@ class Asking(Entry):
 
 
 class WritingLimits(Entry):
-    """How many ``tokens`` an output has at most; of a contract the first ``questions`` are asked (none: all)."""
+    """The most ``tokens`` of an output; of a contract the first ``questions`` are asked (none: all)."""
 
     tokens: PositiveInt = 5000
     questions: PositiveInt | None = None
 
 
 class Writing(Entry):
-    """What language models are asked whose whole output is scored: one ``prompt`` for a contract and a question.
+    """What language models are asked whose outputs are scored: one ``prompt`` for a contract and a question.
 
     An additional row of each is asked only about the ``candidates`` of a linear model, a key of the panel:
     its passages with at least the probability ``least``.  A grid that ``grids`` does not name has the limits
@@ -197,7 +196,7 @@ class SpanTask(Entry):
         if self.quotes != isinstance(self.asking, Writing) or self.quotes != bool(self.thresholds):
             raise ValueError("the evaluator containment, and no other, needs thresholds and asking.prompt")
         if self.quotes and kinds.get(self.asking.candidates) != "linear":
-            raise ValueError(f"asking.candidates = {self.asking.candidates!r} is no linear model of the panel")
+            raise ValueError(f"asking.candidates: {self.asking.candidates} is no linear model of the panel")
         if not self.asking and any(panel.kind == "language-model" for panel in self.models.values()):
             raise ValueError("models that are language models want asking, with the names of prompts")
         return self
@@ -294,7 +293,8 @@ class SpanPlanner(Planner):
         reading = self.run("read", writing.candidates, "linear")
         settings |= {"kind": panel.kind, "least": writing.least}
         run = self.add(self.run(ASK, key, "candidates"), settings, needs=(reading,))
-        return [whole, replace(whole, row=f"{panel.row}, candidates only", own=True, runs={self.MAIN: (run,)})]
+        name = f"{panel.row}, candidates only"
+        return [whole, replace(whole, row=name, own=True, runs={self.MAIN: (run,)})]
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model that reads the test contracts; none where it cannot be asked."""
