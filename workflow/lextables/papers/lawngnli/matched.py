@@ -24,6 +24,7 @@ from scipy.special import ndtri
 
 from lextables.papers.lawngnli.difficulty import MAX_OVERLAP
 from lextables.papers.lawngnli.label_tables import (
+    CHOICE,
     GUESSING,
     PARTS,
     TWIN,
@@ -345,7 +346,7 @@ def _cells(
     """The accuracies under both conditions, by label and within twins, and the difference."""
     premises = [pair["premise"] for pair in pairs]
     labels = np.array([pair["label"] for pair in pairs])
-    right = {}
+    right, choices = {}, {}
     for condition, of_condition in answers.items():
         shares = np.array(
             [
@@ -360,6 +361,12 @@ def _cells(
         for part in PARTS:
             values = [value for of_repetition in split for _, value in of_repetition[part]]
             yield Cell(row, f"{condition}, {part}", fmean(values) if values else math.nan, decimals=3)
+        choices[condition] = np.array(
+            [[value for _, value in of_repetition[CHOICE]] for of_repetition in split]
+        )
+    of_choice = [pair["premise"] for pair in pairs if LABELS[pair["label"]] != NEUTRAL]
+    choice = difference(choices["(6)"] - choices["(3)"], of_choice)
+    yield Cell(row, f"(6) less (3), {CHOICE}", choice.value, choice.low, choice.high, decimals=3)
     gap = difference(right["(6)"] - right["(3)"], premises)
     yield Cell(row, "(6) less (3)", gap.value, gap.low, gap.high, decimals=3)
     yield Cell(row, "Smallest difference found with 80 % power", gap.detectable, decimals=3)
