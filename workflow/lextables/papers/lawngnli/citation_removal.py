@@ -183,7 +183,7 @@ _ABBREVIATION = re.compile(
 _FORENAME = re.compile(r"\([A-Z]\w+\)$")  # "Roberts (Harry) v. Louisiana"
 _NOT_A_NAME = frozenset(
     "in see under compare cf. accord but also contra with by from as to when where while since although "
-    "because thus moreover further furthermore however indeed similarly likewise finally first second third "
+    "because thus moreover further furthermore however indeed similarly likewise finally "
     "and both after before unlike like".split()
 )
 _CLOSERS = "\"'”’)] "
@@ -287,10 +287,8 @@ def _names_alone(paragraph: str, citations: Sequence[tuple[int, int]]) -> Iterat
     for start, end in _sentences(shorter):
         text = shorter[start:end]
         balanced = all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]"))
-        before = len(shorter[:start].rstrip())
-        goes_on = paragraph[: kept[start]].rstrip().endswith(";")
-        cut = not gaps.isdisjoint(range(before if goes_on else start + 1, end))
-        if balanced and cut and all(map(_is_name, text.split())):
+        if balanced and all(map(_is_name, text.split())) and not gaps.isdisjoint(range(start + 1, end)):
+            before = len(shorter[:start].rstrip())
             yield kept[before] if before else 0, kept[end - 1] + 1
 
 
