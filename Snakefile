@@ -32,6 +32,7 @@ include: "workflow/rules/submitted.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/publish.smk"
+include: "workflow/rules/overlaps.smk"
 
 
 # What a paper does beside its tasks, such as making its data set, is in a file of its name.

@@ -39,7 +39,7 @@ def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "
     return PublishedRun(folder, ["BM25 / None"])
 
 
-def bundle(census, runs=(), tasks=None, name="quill", publish=None, **texts):
+def export(census, runs=(), tasks=None, name="quill", publish=None, **texts):
     """The export of data sets, named by their censuses; ``texts`` replace texts of the registry."""
     about = {
         "title": "Quill: a data set",

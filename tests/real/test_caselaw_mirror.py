@@ -16,8 +16,7 @@ from lextables.papers.lawngnli.accuracy import tokens_of
 from lextables.papers.lawngnli.candidates import write_candidates
 from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.papers.lawngnli.citations import tokenizer
-from lextables.papers.lawngnli.entail_examples import write_parentheticals
-from lextables.papers.lawngnli.majority_opinions import MajorityOpinions
+from lextables.papers.lawngnli.entail_examples import MajorityOpinions, write_parentheticals
 from lextables.pipeline import dataset
 
 ROOT = Path(__file__).parents[2]

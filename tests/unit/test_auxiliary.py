@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lextables.papers.auxiliary import absent
+from lextables.papers.planning import absent_data as absent
 from lextables.papers.registry import Paper
 from lextables.pipeline.config import load as load_config
 from lextables.sources.registry import load as load_sources

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from eyecite.tokenizers import default_tokenizer
 
-from lextables.papers.lawngnli.citation_keys import citation_key, reporter_name
+from lextables.papers.lawngnli.case_index import citation_key, reporter_name
 from lextables.papers.lawngnli.citations import ascii_text, find_citations, resolve, searchable
 
 

@@ -6,10 +6,9 @@ import pytest
 
 from brackets import from_brackets
 from lextables.papers.lawngnli import contradictions
-from lextables.papers.lawngnli.cited_cases import cited_cases
 from lextables.papers.lawngnli.contradictions import CONTRADICTED, DIFFICULTY, write_contradictions
-from lextables.papers.lawngnli.outcomes import outcomes
-from lextables.papers.lawngnli.schema.parentheticals import PARENTHETICALS
+from lextables.papers.lawngnli.entail_examples import PARENTHETICALS
+from lextables.papers.lawngnli.long_premises import cited_cases, outcomes
 from lextables.pipeline import dataset
 
 TREES = {

@@ -8,7 +8,14 @@ from eyecite.tokenizers import default_tokenizer
 from caselaw_volume import html, label, metadata, write_zip
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.papers.lawngnli.accuracy import tokens_of
-from lextables.papers.lawngnli.candidates import CITATIONS, READ, RESOLVED, write_candidates
+from lextables.papers.lawngnli.candidates import (
+    CANDIDATES,
+    CITATIONS,
+    CITES,
+    READ,
+    RESOLVED,
+    write_candidates,
+)
 from lextables.papers.lawngnli.candidates import FUNNEL as OF_CANDIDATES
 from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.papers.lawngnli.entail_examples import FUNNEL as OF_EXAMPLES
@@ -19,16 +26,15 @@ from lextables.papers.lawngnli.entail_examples import (
     MORE_METADATA,
     ONCE,
     PAGES,
+    PARENTHETICALS,
     PARTIES,
     PINCITE,
     PREMISE,
     VERB,
+    MajorityOpinions,
     write_parentheticals,
 )
-from lextables.papers.lawngnli.majority_opinions import MajorityOpinions
-from lextables.papers.lawngnli.schema.candidates import CANDIDATES, CITES
-from lextables.papers.lawngnli.schema.parentheticals import PARENTHETICALS
-from lextables.papers.lawngnli.step_counts import StepCounts
+from lextables.papers.lawngnli.steps import StepCounts
 from lextables.pipeline import dataset
 
 FUNNEL = (*OF_CANDIDATES, *OF_EXAMPLES)
@@ -149,11 +155,6 @@ def test_rows(tables: tuple) -> None:
     assert offset == str(next(iter(CITING)).index("(holding"))
     assert [tuple(row.values()) for row in cites] == [(900, 101), (900, 301), (901, 101)]
     assert [column.name for column in CITES.columns] == ["citing_case_id", "cited_case_id"]
-
-
-def test_shards_do_not_matter(tables: tuple, tmp_path: Path) -> None:
-    _, candidates, cites, rows = built(tmp_path, corpus(tmp_path, ("all",)))
-    assert (candidates, cites, rows) == tuple(tables[1:])
 
 
 def test_a_volume_that_was_set_aside_gives_nothing_and_changes_nothing(tmp_path: Path, tables: tuple) -> None:

@@ -11,14 +11,14 @@ import answer_rows
 from lextables.metrics.classification import logits
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import predictions
-from lextables.tasks.answers import collection, schema
+from lextables.tasks.answers import collection
 from lextables.tasks.answers import submitted as answers_given
 from lextables.tasks.answers.scoring import of_answers
 from lextables.tasks.classification import submitted as classification_given
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, READINGS
 from lextables.tasks.classification.scoring import score
 from lextables.tasks.submitted import File
-from published_rows import bundle, data_set, run
+from published_rows import data_set, export, run
 
 CLASSES = {
     "task": "classification", "names": {"heads": "heads", "texts": "texts"}, "views": {}, "test": ["test"],
@@ -61,7 +61,7 @@ def classified(root, table, rows, task=CLASSES):
     ]
     heads = [{"head_id": head, "answers": answers} for head, answers in ANSWERS.items()]
     census = data_set(root, "quill", {EXAMPLES: examples, HEADS: heads})
-    (one,) = bundle([census], [run(root, "quill", table, rows)], {"quill": task}).sets
+    (one,) = export([census], [run(root, "quill", table, rows)], {"quill": task}).sets
     predictions.of_classification(one, root / "out")
     return one, root / "out/predictions"
 
@@ -112,7 +112,7 @@ def test_of_several_right_answers_all_are_there(tmp_path):
         for place, (name, (head, _)) in enumerate(LABELS.items())
     ]
     census = data_set(tmp_path, "quill", {table: examples})
-    (one,) = bundle([census], [run(tmp_path, "quill", PREDICTIONS, predicted())], {"quill": CLASSES}).sets
+    (one,) = export([census], [run(tmp_path, "quill", PREDICTIONS, predicted())], {"quill": CLASSES}).sets
     predictions.of_classification(one, tmp_path / "out")
     lines = (tmp_path / f"out/predictions/{one.runs[0].name}.jsonl").read_text().splitlines()
     assert [json.loads(line)["labels"] for line in lines] == [[], [0], [0, 1]] * 2
@@ -125,13 +125,13 @@ NAMES = answer_rows.NAMES
 
 @pytest.fixture
 def answered(tmp_path):
-    """The data set of answers as a bundle has it, and what writes the forms of its runs."""
+    """The data set of answers as an export has it, and what writes the forms of its runs."""
     rows = answer_rows.rows(documents=6, without_text=("d05",))
     census = data_set(tmp_path, "quill", {table: rows[name] for name, table in answer_rows.TABLES.items()})
 
     def make(table, found, name="answer"):
         ran = run(tmp_path, "quill", table, found, name=(name, "words", "all", "seed0"))
-        (one,) = bundle([census], [ran], {"quill": {"task": "answers", "names": NAMES}}).sets
+        (one,) = export([census], [ran], {"quill": {"task": "answers", "names": NAMES}}).sets
         forms = predictions.of_answers(one, tmp_path / "out")
         return one, forms, tmp_path / f"out/predictions/{ran.name}.jsonl"
 
@@ -148,7 +148,7 @@ def distributions():
 
 
 def test_answers_can_be_given_back_and_score_the_same(answered):
-    one, _, path = answered(schema.PREDICTIONS, distributions())
+    one, _, path = answered(collection.PREDICTIONS, distributions())
     tables = [one.table(name) for name in collection.ANSWERED_FROM]
     file = File(path.name, path.read_text(encoding="utf-8"))
     found = answers_given.predictions(file, "jsonl", tables, {"names": NAMES})
@@ -158,7 +158,7 @@ def test_answers_can_be_given_back_and_score_the_same(answered):
 
 
 def test_beside_an_answer_stands_what_people_chose(answered):
-    _, forms, path = answered(schema.PREDICTIONS, distributions())
+    _, forms, path = answered(collection.PREDICTIONS, distributions())
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     chosen = {(line["document_id"], line["question_id"]): line["shares"] for line in lines}
     assert len(chosen) == 18
@@ -177,6 +177,6 @@ def test_marks_are_there_as_they_were_made(answered):
         }
         for place in range(3)
     ]
-    _, forms, path = answered(schema.MARKED, rows, name="mark")
+    _, forms, path = answered(collection.MARKED, rows, name="mark")
     assert pd.read_json(path, lines=True, precise_float=True).to_dict("records") == rows
     assert [form.files for form in forms] == ["predictions/<run>.jsonl", "predictions/mark.*.jsonl"]

@@ -17,7 +17,7 @@ from lextables.tasks.retrieval import collection, submitted
 from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 from lextables.tasks.submitted import File
-from published_rows import bundle, data_set, run
+from published_rows import data_set, export, run
 
 TASK = {
     "task": "retrieval",
@@ -98,7 +98,7 @@ def written(request, tmp_path):
     data = collection.load([census.parent / f"{name}.parquet" for name in collection.files(task)], task)
     scored = scores(rows, data)
     ran = run(tmp_path, "quill", PREDICTIONS, rows, scored)
-    (one,) = bundle([census], [ran], {"quill": task}).sets
+    (one,) = export([census], [ran], {"quill": task}).sets
     trec.write(one, tmp_path / "out")
     return one, data, scored, tmp_path / "out"
 

@@ -1,28 +1,29 @@
-"""Fine-tuning a tiny cross-encoder, and the choice among trials."""
-
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
+"""Fine-tuning of tiny cross-encoders and bi-encoders: batches, resumption, and the choice of trials."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from transformers import BertConfig, BertModel, set_seed
 
-from lextables.models import cross_encoder
+from lextables.models import bi_encoder, cross_encoder
+from lextables.models.bi_encoder_training import GradedSoftmax
 from lextables.pipeline.dataset import read, write
-from lextables.tasks.retrieval import cross_encoder_tuning as tuning
-from lextables.tasks.retrieval import training
+from lextables.tasks.retrieval import bi_encoder_tuning, cross_encoder_tuning, training
+from lextables.tasks.retrieval.bi_encoder_tuning import graded_batches
 from lextables.tasks.retrieval.collection import TRIED, Collection
-from lextables.tasks.retrieval.cross_encoder_tuning import training_pairs
 from lextables.tasks.retrieval.scoring import choose
-from lextables.tasks.retrieval.training import search, train
 from wordpiece import wordpiece
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")
-WORDS = "the seller bears cap liability term years law".split()
+WORDS = "the seller bears cap liability term years law find clause".split()
+PROMPTS = {"query": "find ", "document": "clause "}
+TUNINGS = {"cross-encoder": cross_encoder_tuning, "bi-encoder": bi_encoder_tuning}
+MODELS = {"cross-encoder": cross_encoder, "bi-encoder": bi_encoder}
 TASK = {
     "training": "train", "validation": "valid", "test": "test", "forms": ["short", "long"], "top_gain": 4,
     "choose_by": "NDCG@2",
@@ -31,12 +32,14 @@ COLLECTION = Collection(
     {"a": "the seller bears liability", "b": "the term", "c": "the law"},
     {
         "cap": {"short": "cap liability", "long": "the cap", "split": "train"},
+        "years": {"short": "years", "long": "the years", "split": "train"},
         "term": {"short": "term years", "long": "the term", "split": "valid"},
         "law": {"short": "law", "long": "the law", "split": "valid"},
         "tort": {"short": "liability", "long": "the liability", "split": "test"},
     },
     {
         "cap": {"a": 4, "c": 1, "b": 0},
+        "years": {"b": 2, "a": 0},
         "term": {"b": 3, "a": 0, "c": 0},
         "law": {"c": 4, "a": 2},
         "tort": {"a": 1},
@@ -47,90 +50,192 @@ CANDIDATES = [{"term": ["a", "b"], "law": ["a"]}, {"term": ["b", "c"], "tort": [
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("encoder")
+def encoder(tmp_path_factory):
+    """A folder of a tiny encoder, with prompts or without."""
+    body = tmp_path_factory.mktemp("body")
     set_seed(0)
     size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    BertModel(BertConfig(vocab_size=5 + len(WORDS), max_position_embeddings=32, **size)).save_pretrained(
-        folder
-    )
-    wordpiece(WORDS).save_pretrained(folder)
+    config = BertConfig(vocab_size=5 + len(WORDS), max_position_embeddings=32, **size)
+    BertModel(config).save_pretrained(body)
+    wordpiece(WORDS).save_pretrained(body)
+
+    def make(prompts=None):
+        folder = tmp_path_factory.mktemp("encoder")
+        model = SentenceTransformer(modules=[Transformer(str(body)), Pooling(8)], prompts=prompts)
+        model.save_pretrained(str(folder), create_model_card=False)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def settings(encoder, monkeypatch):
+    for tuning in TUNINGS.values():
+        monkeypatch.setattr(tuning, "weights_folder", lambda settings: settings["weights"])
     return {
-        "weights": str(folder), "revision": None, "max_length": 16, "batch_size": 4, "weight_decay": 0.01,
-        "bf16": False, "save_every": 2, "learning_rate": 1e-3, "updates": [2, 4],
+        "weights": str(encoder()), "revision": None, "max_length": 16, "batch_size": 4, "documents": 2,
+        "weight_decay": 0.01, "temperature": 0.1, "bf16": False, "save_every": 2, "learning_rate": 1e-3,
+        "updates": [4],
     }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def here(monkeypatch):
-    monkeypatch.setattr(tuning, "weights_folder", lambda settings: settings["weights"])
+def train(kind, settings, folder, collection=COLLECTION, seed=0):
+    """The record of a training, and the bytes of its weights."""
+    run = training.Training(TUNINGS[kind], collection, settings, seed, CPU, folder / "work", {})
+    record = training.train(run, folder / "weights")
+    return record, (folder / "weights/model.safetensors").read_bytes()
 
 
-def test_a_gain_is_a_share_of_the_highest():
-    pairs, targets = training_pairs(COLLECTION)
-    assert pairs == [("cap liability", COLLECTION.documents[document]) for document in "abc"]
-    assert targets == [1.0, 0.0, 0.25]
-
-
-def searched(settings, folder, **changes):
-    output = folder / "predictions.parquet"
-    record = search(
-        tuning, COLLECTION, CANDIDATES, settings | changes, 0, CPU, folder / "work", {"code": "1"}, output
-    )
+def searched(kind, settings, folder, updates):
+    """The rows of a search, and its record."""
+    output, settings = folder / f"{updates}.parquet", settings | {"updates": updates}
+    run = training.Training(TUNINGS[kind], COLLECTION, settings, 0, CPU, folder / "work", {"code": "1"})
+    record = training.search(run, CANDIDATES, output)
     return list(read(output)), record
 
 
-def test_a_search_reads_all_candidates_of_the_validation_queries_at_every_number_of_updates(
-    settings, tmp_path
-):
-    found, record = searched(settings, tmp_path)
+def scores_of(kind, folder, hits, split="validation"):
+    model = MODELS[kind].load(str(folder), CPU, 16)
+    texts = COLLECTION.texts("short", (split,))
+    return training.pair_scores(TUNINGS[kind], model, COLLECTION, texts, hits)
+
+
+@pytest.mark.parametrize(("kind", "pairs"), [("cross-encoder", 5), ("bi-encoder", 16)])
+def test_a_search_scores_the_candidates_and_does_not_change_training(kind, pairs, settings, tmp_path):
+    found, record = searched(kind, settings, tmp_path, [2, 4])
+    candidates = (("law", "a"), ("term", "a"), ("term", "b"), ("term", "c"))
     assert [(row["updates"], row["query_id"], row["document_id"]) for row in found] == [
-        (updates, *pair)
-        for updates in (2, 4)
-        for pair in (("law", "a"), ("term", "a"), ("term", "b"), ("term", "c"))
+        (updates, *pair) for updates in (2, 4) for pair in candidates
     ]
-    assert (record["training_pairs"], record["resumed_from_update"]) == (3, 0)
-    # Reading on the way leaves training as it is.
-    once, _ = searched(settings, tmp_path / "once", updates=[4])
-    assert once == [row for row in found if row["updates"] == 4]
-
-
-def test_what_is_kept_is_what_was_searched(settings, tmp_path):
-    found, _ = searched(settings, tmp_path, updates=[4])
-    record = train(
-        tuning, COLLECTION, settings | {"updates": [4]}, 0, CPU, tmp_path / "work", {}, tmp_path / "weights"
-    )
-    model = cross_encoder.load(str(tmp_path / "weights"), CPU, 16)
-    texts = COLLECTION.texts("short", ("validation",))
-    scores = training.pair_scores(tuning, model, COLLECTION, texts, {"law": ["a"], "term": ["a", "b", "c"]})
-    assert scores == pytest.approx({(row["query_id"], row["document_id"]): row["score"] for row in found})
-    assert record["training_pairs"] == 3
+    assert (record["training_pairs"], record["resumed_from_update"]) == (pairs, 0)
+    once, _ = searched(kind, settings, tmp_path, [4])
+    assert once == found[4:]
+    record, _ = train(kind, settings, tmp_path)
+    assert record["training_pairs"] == pairs
+    scores = scores_of(kind, tmp_path / "weights", {"law": ["a"], "term": ["a", "b", "c"]})
+    expected = {(row["query_id"], row["document_id"]): row["score"] for row in once}
+    assert scores == pytest.approx(expected)
 
 
 class Killed(Exception):
     pass
 
 
-def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_weights(settings, tmp_path, monkeypatch):
-    one = settings | {"updates": [4]}
-    train(tuning, COLLECTION, one, 0, CPU, tmp_path / "whole", {}, tmp_path / "whole/weights")
+@pytest.mark.parametrize("kind", TUNINGS)
+def test_a_resumed_training_has_the_same_weights(kind, settings, tmp_path, monkeypatch):
+    _, whole = train(kind, settings, tmp_path / "whole")
+    assert train(kind, settings, tmp_path / "other", seed=1)[1] != whole
+
+    def killed(model, folder):
+        raise Killed
+
     with monkeypatch.context() as patched:
-
-        def killed(model, folder):
-            raise Killed
-
         patched.setattr(training, "save", killed)
         with pytest.raises(Killed):
-            train(tuning, COLLECTION, one, 0, CPU, tmp_path / "cut", {}, tmp_path / "cut/weights")
-    (work,) = (tmp_path / "cut").iterdir()
+            train(kind, settings, tmp_path / "cut")
+    (work,) = (tmp_path / "cut/work").iterdir()
     (work / "checkpoint-4/whole").unlink()
-    record = train(tuning, COLLECTION, one, 0, CPU, tmp_path / "cut", {}, tmp_path / "cut/weights")
+    record, cut = train(kind, settings, tmp_path / "cut")
     assert record["resumed_from_update"] == 2
-    whole, cut = (tmp_path / name / "weights/model.safetensors" for name in ("whole", "cut"))
-    assert whole.read_bytes() == cut.read_bytes()
+    assert cut == whole
 
+
+# Cross-encoders.
+
+
+def test_a_target_is_a_share_of_the_highest_gain():
+    pairs, targets = cross_encoder_tuning.training_pairs(COLLECTION)
+    asked = [("cap liability", name) for name in "abc"] + [("years", name) for name in "ab"]
+    assert pairs == [(query, COLLECTION.documents[document]) for query, document in asked]
+    assert targets == [1.0, 0.0, 0.25, 0.0, 0.5]
+
+
+# Bi-encoders.
+
+
+class Rows(torch.nn.Module):
+    """A model whose vectors are what it is given."""
+
+    def forward(self, features):
+        return {"sentence_embedding": features["rows"]}
+
+
+def test_the_loss_by_hand():
+    # Two queries, two documents each, of which one is of both; its second vector is the one that counts.
+    queries = [[2.0, 0.0], [1.0, 0.0], [0.0, 3.0], [0.0, 3.0]]
+    documents = [[1.0, 0.0], [0.0, 1.0], [0.0, 5.0], [0.6, 0.8]]
+    labels = torch.tensor([[7, 0], [7, 1], [9, 1], [9, 2]])
+    gains = {(7, 0): 3, (7, 1): 1, (9, 2): 2, (9, 0): 0}
+    features = [{"rows": torch.tensor(rows)} for rows in (queries, documents)]
+    loss = GradedSoftmax(Rows(), gains, temperature=0.5)(features, labels)
+
+    def log_share(cosines, place):
+        return cosines[place] / 0.5 - math.log(sum(math.exp(cosine / 0.5) for cosine in cosines))
+
+    first, second = [1.0, 0.0, 0.6], [0.0, 1.0, 0.8]
+    wanted = -(3 / 4 * log_share(first, 0) + 1 / 4 * log_share(first, 1) + log_share(second, 2)) / 2
+    assert loss.item() == pytest.approx(wanted, rel=1e-6)
+
+
+def test_batches_alternate_the_gains_of_each_query():
+    judged = {name: COLLECTION.judged[name] for name in ("cap", "years", "term")} | {"none": {"a": 0}}
+    pairs = graded_batches(judged, updates=6, batch_size=8, documents=4, seed=0)
+    assert len(pairs) == 6 * 8
+    groups = [pairs[at : at + 4] for at in range(0, len(pairs), 4)]
+    for group in groups:
+        ((query),) = {query for query, _ in group}
+        gains = sorted({*judged[query].values()}, reverse=True)
+        assert [judged[query][document] for _, document in group] == [
+            gains[place % len(gains)] for place in range(4)
+        ]
+    for at in range(0, len(groups), 3):
+        assert {group[0][0] for group in groups[at : at + 3]} == {"cap", "years", "term"}
+    assert pairs == graded_batches(judged, updates=6, batch_size=8, documents=4, seed=0)
+    assert pairs != graded_batches(judged, updates=6, batch_size=8, documents=4, seed=1)
+    # All documents of a gain are drawn before any is repeated.
+    many = {"q": {"a": 1, **{f"n{number}": 0 for number in range(5)}}}
+    pairs = graded_batches(many, updates=5, batch_size=2, documents=2, seed=3)
+    assert sorted(document for _, document in pairs[1::2]) == [f"n{number}" for number in range(5)]
+
+
+def test_training_improves_the_ranking(settings, tmp_path):
+    train("bi-encoder", settings | {"updates": [20], "learning_rate": 3e-2, "save_every": 0}, tmp_path)
+    hits = {"cap": ["a", "b", "c"], "years": ["a", "b"]}
+
+    def ranking(folder):
+        scores = scores_of("bi-encoder", folder, hits, "training")
+        return {query: sorted(of, key=lambda d: -scores[query, d]) for query, of in hits.items()}
+
+    wanted = {"cap": ["a", "c", "b"], "years": ["b", "a"]}
+    assert ranking(tmp_path / "weights") == wanted != ranking(settings["weights"])
+
+
+def test_a_model_is_trained_and_saved_with_its_prompts(settings, encoder, tmp_path):
+    settings |= {"updates": [1], "save_every": 0}
+    prompted = settings | {"weights": str(encoder(PROMPTS))}
+    _, weights = train("bi-encoder", prompted, tmp_path / "prompts")
+    written_out = replace(
+        COLLECTION,
+        documents={name: PROMPTS["document"] + text for name, text in COLLECTION.documents.items()},
+        queries={
+            name: query | {"short": PROMPTS["query"] + query["short"]}
+            for name, query in COLLECTION.queries.items()
+        },
+    )
+    assert weights == train("bi-encoder", settings, tmp_path / "written", written_out)[1]
+    assert weights != train("bi-encoder", settings, tmp_path / "without")[1]
+    kept = bi_encoder.load(str(tmp_path / "prompts/weights"), CPU, 16)
+    assert {part: kept.prompts[part] for part in PROMPTS} == PROMPTS
+
+
+# The choice of trials.
 
 HITS = {"term": ["a", "b", "c"], "law": ["a", "c"]}
+BEST, HALF, WORST = (
+    {"term": ["b", "a", "c"], "law": ["c", "a"]},
+    {"term": ["a", "b", "c"], "law": ["c", "a"]},
+    {"term": ["a", "c", "b"], "law": ["a", "c"]},
+)
 
 
 def tried(path, *groups):
@@ -145,21 +250,15 @@ def tried(path, *groups):
     return path
 
 
-BEST, HALF, WORST = (
-    {"term": ["b", "a", "c"], "law": ["c", "a"]},
-    {"term": ["a", "b", "c"], "law": ["c", "a"]},
-    {"term": ["a", "c", "b"], "law": ["a", "c"]},
-)
-
-
-def test_the_trial_with_the_best_mean_over_queries_and_seeds_is_chosen(tmp_path):
+@pytest.mark.parametrize("hits", [HITS, None], ids=["reordered hits", "all that was scored"])
+def test_the_trial_with_the_best_mean_over_queries_and_seeds_is_chosen(tmp_path, hits):
     runs = {
         (1e-4, 0): tried(tmp_path / "a", (100, WORST), (200, HALF)),
         (1e-4, 1): tried(tmp_path / "b", (100, BEST), (200, HALF)),
         (3e-4, 0): tried(tmp_path / "c", (100, HALF), (200, BEST)),
         (3e-4, 1): tried(tmp_path / "d", (100, HALF), (200, BEST)),
     }
-    choice, means = choose(runs, COLLECTION, HITS)
+    choice, means = choose(runs, COLLECTION, hits)
     assert choice == {"learning_rate": 3e-4, "updates": [200]}
     table = {(row["learning_rate"], row["updates"]): row["validation NDCG@2"] for row in means}
     half = (1 + 1 / math.log2(3)) / 2
@@ -170,16 +269,10 @@ def test_the_trial_with_the_best_mean_over_queries_and_seeds_is_chosen(tmp_path)
     assert {row["seeds"] for row in means} == {2}
 
 
-def test_a_tie_goes_to_fewer_updates_and_then_to_the_lower_rate(tmp_path):
+def test_a_tie_goes_to_fewer_updates_and_then_to_the_lower_rate_by_the_tasks_metric(tmp_path):
     runs = {(rate, 0): tried(tmp_path / f"{rate}", (100, HALF), (200, HALF)) for rate in (3e-4, 1e-4)}
     choice, _ = choose(runs, COLLECTION, HITS)
     assert choice == {"learning_rate": 1e-4, "updates": [100]}
-
-
-def test_the_metric_is_the_task_s(tmp_path):
-    runs = {(1e-4, 0): tried(tmp_path / "a", (100, BEST))}
-    other = Collection(
-        COLLECTION.documents, COLLECTION.queries, COLLECTION.judged, TASK | {"choose_by": "Recall@1"}
-    )
-    _, (row,) = choose(runs, other, HITS)
+    by_recall = replace(COLLECTION, task=TASK | {"choose_by": "Recall@1"})
+    _, (row,) = choose({(1e-4, 0): tried(tmp_path / "best", (100, BEST))}, by_recall, HITS)
     assert row["validation Recall@1"] == (1 + 0.5) / 2

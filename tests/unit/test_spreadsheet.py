@@ -101,7 +101,7 @@ def _number(cell: str) -> bool:
 
 
 @pytest.mark.parametrize("evil", FORMULAS)
-def test_names_and_texts_of_strangers_are_no_formulas(evil):
+def test_untrusted_names_and_texts_are_no_formulas(evil):
     lines = build([], [Cell(evil, f"{evil}.", -0.4, reason=evil), Cell("a", evil, None)], comparable=True)
     written = cells.to_csv(lines, note=evil)
     assert not dangerous(written)
@@ -117,9 +117,9 @@ def test_names_and_texts_of_strangers_are_no_formulas(evil):
     assert not dangerous(sheet([row], "set"))
 
 
-# Bundles are read by programs, which want a text as it is: printed.csv has what papers printed, and the files
+# Exports are read by programs, which want a text as it is: printed.csv has what papers printed, and the files
 # of TREC and BEIR have ids and numbers.
-FOR_PROGRAMS = {"publish/printed.py", "publish/trec.py"}
+FOR_PROGRAMS = {"tables/published.py", "publish/trec.py"}
 
 
 def test_every_writer_of_csv_for_people_asks_for_safe_cells():

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from lextables.tables.cells import Cell, build
-from lextables.tables.inputs import comparable, provenance
+from lextables.tables.inputs import comparable, in_words, provenance, training, with_counts
 from lextables.tables.render import markdown
-from lextables.tables.run_records import in_words, training, with_counts
 
 SOURCE = {"source": "snli", "file": "snli_1.0.zip", "variant": "release", "comparable": True, "note": ""}
 

@@ -42,7 +42,7 @@ os.environ.update(
 )
 
 try:
-    from lextables.papers import auxiliary, modules, packages, planning, submitted
+    from lextables.papers import modules, packages, planning, submitted
     from lextables.pipeline import user_rows, version
 except ModuleNotFoundError as error:
     sys.exit(
@@ -68,7 +68,8 @@ ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
 PAPER_FILES = {path.stem: str(path) for path in sorted((PROJECT_PATH / "resources/papers").glob("*.yaml"))}
 # The config of a host workflow may lack keys.
 DEFAULTS = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-SOURCE_REGISTRIES = [str(PROJECT_PATH / "resources/sources.yaml"), *PAPER_FILES.values()]
+# Relative to the project, because they are a param: another place of the project must not trigger reruns.
+SOURCE_REGISTRIES = ["resources/sources.yaml", *(f"resources/papers/{name}.yaml" for name in PAPER_FILES)]
 
 
 def or_exit(build, *arguments):
@@ -80,7 +81,7 @@ def or_exit(build, *arguments):
 
 
 CONFIG = or_exit(load_config, DEFAULTS | config, sorted(PAPER_FILES), ROOT)
-SOURCES = or_exit(sources.load, *SOURCE_REGISTRIES)
+SOURCES = or_exit(sources.load, *(PROJECT_PATH / name for name in SOURCE_REGISTRIES))
 MODELS = or_exit(load_models, ROOT / "resources/models.yaml")
 GPU = or_exit(device.expected, CONFIG.device)
 CONTENTS = Contents(Path(CONFIG.results) / ".cache")
@@ -94,7 +95,7 @@ PAPERS = {name: or_exit(packages.load, path) for name, path in PAPER_FILES.items
 
 
 # {auxiliary data set that is not available: the reason}.
-ABSENT = or_exit(auxiliary.absent, CONFIG, PAPERS, SOURCES, ROOT)
+ABSENT = or_exit(planning.absent_data, CONFIG, PAPERS, SOURCES, ROOT)
 
 
 def check_user_names():

@@ -18,14 +18,12 @@ for name, (paper, package, entry) in READ_FROM_FILES.items():
     files = entry.named(CONFIG.mirrors(ROOT))
     published_files = [f"{RESULTS}/sources/{file}" for several in files.values() for file in several]
     FETCHED += published_files
-    facts = {fact: str(PROJECT_PATH / f"resources/facts/{file}") for fact, file in entry.facts.items()}
 
     rule:
         name:
             f"{name}_data"
         input:
             files=published_files,
-            facts=list(facts.values()),
             provenance=[f"{file}.json" for file in published_files],
         output:
             data(name, *(table.name for table in or_exit(modules.module, package, "schema").TABLES[name])),
@@ -43,8 +41,8 @@ for name, (paper, package, entry) in READ_FROM_FILES.items():
             package=modules.place(package),
             name=name,
             files={kind: len(several) for kind, several in files.items()},
-            facts=list(facts),
-            facts_digest=content_of(facts.values()),
+            facts=dict(entry.facts),
+            facts_digest=content_of(PROJECT_PATH / "resources/facts" / file for file in entry.facts.values()),
             given=PAPERS[paper].model_dump(mode="json", include={*entry.given}),
             census={variant: dict(tables) for variant, tables in entry.census.items()},
         message:

@@ -42,7 +42,7 @@ def retry_what_is_not_run():
     """Delete outputs with the reason why a row is not run, and the first file of pages that show them."""
     if not (dropped := not_run.drop(RESULTS)):
         return
-    shown = [Path(PUBLISH, name, "README.md") for name in BUNDLES]
+    shown = [Path(PUBLISH, name, "README.md") for name in EXPORTS]
     for paper in CONFIG.papers:
         tables = (name for name in PAPERS[paper].tables if dropped & {*PLANS[paper].folders(name)})
         shown += [Path(RESULTS, "tables", paper, f"{name}.csv") for name in tables]

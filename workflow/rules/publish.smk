@@ -1,14 +1,14 @@
 # Exports: data sets and predictions in the formats of other tools, with cards and metadata (docs/exports.md).
 #
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
-#   out   {RESULTS}/publish/<bundle>/    one for each paper, and for each data set that its file sets apart
+#   out   {RESULTS}/publish/<export>/    one for each paper, and for each data set that its file sets apart
 #         {RESULTS}/publish/printed/     what all papers printed, one tidy csv
 
 
 include: "functions/publish.smk"
 
 
-BUNDLES = bundles()
+EXPORTS = exports()
 PUBLISH = f"{RESULTS}/publish"
 
 
@@ -16,39 +16,39 @@ localrules:
     printed,
 
 
-use rule base as bundle with:
+use rule base as export with:
     input:
-        census=bundle_census,
-        predictions=bundle_files("predictions.parquet"),
-        scores=bundle_files("scores.parquet"),
+        census=export_census,
+        predictions=export_files("predictions.parquet"),
+        scores=export_files("scores.parquet"),
     output:
         # The folder appears whole, with the tables, which the census names, and the forms of the runs.
-        card=f"{PUBLISH}/{{bundle}}/README.md",
-        croissant=f"{PUBLISH}/{{bundle}}/croissant.json",
-        licence=f"{PUBLISH}/{{bundle}}/LICENSE.md",
-        citation=f"{PUBLISH}/{{bundle}}/CITATION.bib",
+        card=f"{PUBLISH}/{{export}}/README.md",
+        croissant=f"{PUBLISH}/{{export}}/croissant.json",
+        licence=f"{PUBLISH}/{{export}}/LICENSE.md",
+        citation=f"{PUBLISH}/{{export}}/CITATION.bib",
     log:
-        f"{RESULTS}/logs/publish/{{bundle}}.log",
+        f"{RESULTS}/logs/publish/{{export}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/publish/{{bundle}}.tsv"
+        f"{RESULTS}/benchmarks/publish/{{export}}.tsv"
     wildcard_constraints:
-        bundle=any_of(BUNDLES),
+        export=any_of(EXPORTS),
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script_params("publish_bundle"),
-        about=lambda wildcards, output: bundle_about(wildcards),
-        rows=lambda wildcards, output: [*bundle_rows(wildcards.bundle).values()],
-        words=lambda wildcards, output: source_words(BUNDLES[wildcards.bundle][0]),
-        paper_digest=lambda wildcards: digest_of(bundle_about(wildcards)),
-        rows_digest=lambda wildcards: digest_of(bundle_rows(wildcards.bundle)),
-        sources_digest=lambda wildcards: digest_of(source_words(BUNDLES[wildcards.bundle][0])),
+        **script_params("publish_export"),
+        about=lambda wildcards, output: export_about(wildcards),
+        rows=lambda wildcards, output: [*export_rows(wildcards.export).values()],
+        words=lambda wildcards, output: source_words(EXPORTS[wildcards.export][0]),
+        paper_digest=lambda wildcards: digest_of(export_about(wildcards)),
+        rows_digest=lambda wildcards: digest_of(export_rows(wildcards.export)),
+        sources_digest=lambda wildcards: digest_of(source_words(EXPORTS[wildcards.export][0])),
         command=lambda wildcards: (
             f".venv/bin/snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "
-            f"papers='[{BUNDLES[wildcards.bundle][0]}]'"
+            f"papers='[{EXPORTS[wildcards.export][0]}]'"
         ),
     message:
-        "Putting {wildcards.bundle} into the forms that other tools read."
+        "Putting {wildcards.export} into the forms that other tools read."
 
 
 use rule base as printed with:
@@ -69,5 +69,5 @@ use rule base as printed with:
 
 rule publish:
     input:
-        expand(f"{PUBLISH}/{{bundle}}/README.md", bundle=BUNDLES),
+        expand(f"{PUBLISH}/{{export}}/README.md", export=EXPORTS),
         rules.printed.output,

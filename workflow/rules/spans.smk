@@ -4,9 +4,13 @@
 #   out   {RESULTS}/features/spans/...; {RESULTS}/runs/{dataset}/..., scores beside each run
 #   steps windows -> (pretrain ->) search -> choice -> train, or the released weights -> read -> (join ->) score;
 #         linear baselines: (vectors of text units ->) train -> read -> score, without windows
+#         where text outputs are scored: train -> read -> quote -> score, or a language model's outputs -> score
 
 SPANS = of_task("spans")
 SPANNED = any_of(SPANS)
+# Data sets of which text outputs are scored, and those of which spans are.
+QUOTED = any_of({name for name, task in SPANS.items() if task.quotes})
+NOT_QUOTED = any_of({name for name, task in SPANS.items() if not task.quotes})
 SPAN_SHARDS = 8
 # Wildcard patterns of the linear models, and of all others.
 LINEAR = any_of(
@@ -21,6 +25,7 @@ localrules:
     spans_choose,
     spans_join,
     spans_score,
+    spans_score_outputs,
 
 
 include: "functions/spans.smk"
@@ -239,12 +244,40 @@ use rule base_asking as spans_ask with:
     input:
         data=data("{dataset}", "contracts", "questions"),
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=NOT_QUOTED,
         experiment="ask",
     params:
         **script_params("spans_ask"),
     message:
         "Asking {wildcards.model} about the test contracts of {wildcards.dataset}."
+
+
+use rule base_asking as spans_write with:
+    input:
+        data=data("{dataset}", "contracts", "questions"),
+        predictions=needs,
+    wildcard_constraints:
+        dataset=QUOTED,
+        experiment="ask",
+    params:
+        **script_params("spans_write"),
+    message:
+        "Asking {wildcards.model} about the test contracts of {wildcards.dataset} ({wildcards.condition})."
+
+
+# Outputs that quote the spans of a linear model above a probability, or that are the same for each question.
+use rule base_run as spans_quote with:
+    input:
+        data=data("{dataset}", "contracts", "questions", "answers"),
+        predictions=needs,
+        weights=weights_of,
+    wildcard_constraints:
+        dataset=QUOTED,
+        experiment="quote",
+    params:
+        **script_params("spans_quote"),
+    message:
+        "Writing the outputs of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."
 
 
 # Joins spans that continue in the next window.
@@ -266,7 +299,7 @@ use rule base_score as spans_score with:
         predictions=f"{RUN}/predictions.parquet",
         data=data("{dataset}", "questions", "answers"),
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=NOT_QUOTED,
         experiment=any_of(planning.PLANNERS["spans"].STAGES),
     params:
         **script_params("spans_score"),
@@ -274,3 +307,16 @@ use rule base_score as spans_score with:
         low_thresholds=lambda wildcards: list(SPANS[wildcards.dataset].low_thresholds),
     message:
         "Scoring the spans of {wildcards.model} on the test contracts of {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+
+
+use rule base_score as spans_score_outputs with:
+    input:
+        predictions=f"{RUN}/predictions.parquet",
+        data=data("{dataset}", "questions", "answers"),
+    wildcard_constraints:
+        dataset=QUOTED,
+        experiment=any_of(planning.PLANNERS["spans"].STAGES),
+    params:
+        **script_params("spans_score_outputs"),
+    message:
+        "Scoring the outputs of {wildcards.model} for {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."

@@ -5,6 +5,7 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
+from lextables import ROOT
 from lextables.pipeline.dataset import Published, check_census, write_all, write_census
 from lextables.pipeline.job import job
 
@@ -14,7 +15,7 @@ with job(snakemake.log[0]) as log:
     tables = import_module(f"lextables.{package}.schema").TABLES[name]
     paths = map(Path, given.files)
     files = {kind: list(islice(paths, count)) for kind, count in snakemake.params.files.items()}
-    facts = dict(zip(snakemake.params.facts, map(Path, given.facts), strict=True))
+    facts = {fact: ROOT / "resources/facts" / file for fact, file in snakemake.params.facts.items()}
     sources = [json.loads(Path(path).read_text(encoding="utf-8")) for path in given.provenance]
 
     of_files = iter(sources)

@@ -7,7 +7,11 @@ from lextables.sources.fetch import fetch
 from lextables.sources.registry import load, resolve
 
 with job(snakemake.log[0]) as log:
-    wanted = resolve(load(*snakemake.params.registries), snakemake.wildcards.source, snakemake.wildcards.file)
+    wanted = resolve(
+        load(*(ROOT / name for name in snakemake.params.registries)),
+        snakemake.wildcards.source,
+        snakemake.wildcards.file,
+    )
     # Mirrors come from the config and are no param: a place is no setting of the result, so naming another
     # one reruns nothing.
     mirrors = Config.model_validate(dict(snakemake.config)).mirrors(ROOT)

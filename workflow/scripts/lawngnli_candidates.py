@@ -1,9 +1,9 @@
 """Parentheticals that resolve to a case of the corpus, for one shard of opinions (A.1.1)."""
 
-from lextables.papers.lawngnli import step_counts
 from lextables.papers.lawngnli.candidates import write_candidates
 from lextables.papers.lawngnli.case_index import CaseIndex
 from lextables.papers.lawngnli.citations import tokenizer
+from lextables.papers.lawngnli.steps import write_counts
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
@@ -13,4 +13,4 @@ with job(snakemake.log[0]):
     counted = write_candidates(
         snakemake.input.opinions, CaseIndex(snakemake.input.index), tokens, output.candidates, output.cites
     )
-    step_counts.write(counted, output.counts)
+    write_counts(counted, output.counts)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from lextables.papers.lawngnli.case_index import CaseIndex
-from lextables.papers.lawngnli.cited_cases import by_shard, cited_cases
+from lextables.papers.lawngnli.long_premises import by_shard, cited_cases
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 

@@ -1,9 +1,9 @@
 """Difficulty filters and contradictions for one shard of parentheticals (A.1.3, A.1.5, A.1.6)."""
 
 from lextables.models.weights import place
-from lextables.papers.lawngnli import step_counts
 from lextables.papers.lawngnli.contradictions import write_contradictions
 from lextables.papers.lawngnli.parsers import parser
+from lextables.papers.lawngnli.steps import write_counts
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
@@ -16,4 +16,4 @@ with job(snakemake.log[0]):
         snakemake.output.contradictions,
         filtered=snakemake.params.filtered,
     )
-    step_counts.write(counted, snakemake.output.counts)
+    write_counts(counted, snakemake.output.counts)

@@ -6,9 +6,8 @@ from pathlib import Path
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_left, ingested, total, volume_sources
-from lextables.papers.lawngnli.examples import Shard, write_examples, write_unfiltered
-from lextables.papers.lawngnli.schema.examples import EXAMPLES, UNFILTERED
-from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
+from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED, Shard, write_examples, write_unfiltered
+from lextables.papers.lawngnli.long_premises import LONG_PREMISES
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
 

@@ -1,7 +1,6 @@
 """LawngNLI's model inputs: long, short and filtered premises, and hypotheses."""
 
-from lextables.papers.lawngnli.pairs import write_pairs
-from lextables.papers.lawngnli.schema.pairs import TABLES
+from lextables.papers.lawngnli.pairs import TABLES, write_pairs
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
 from lextables.pipeline.run import loaded

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from lextables.papers.lawngnli import step_counts
 from lextables.papers.lawngnli.accuracy import tokens_of
 from lextables.papers.lawngnli.case_index import CaseIndex
-from lextables.papers.lawngnli.entail_examples import write_parentheticals
-from lextables.papers.lawngnli.majority_opinions import MajorityOpinions
+from lextables.papers.lawngnli.entail_examples import MajorityOpinions, write_parentheticals
+from lextables.papers.lawngnli.steps import write_counts
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
@@ -18,4 +17,4 @@ with job(snakemake.log[0]):
         tokens_of(),
         snakemake.output.parentheticals,
     )
-    step_counts.write(counted, snakemake.output.counts)
+    write_counts(counted, snakemake.output.counts)

@@ -1,18 +1,21 @@
 """The retrieval data set and the training set for rerankers (Section 4.2)."""
 
-import json
 from dataclasses import asdict
-from pathlib import Path
 
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_left
-from lextables.papers.lawngnli.reranking_examples import write_reranking
-from lextables.papers.lawngnli.retrieval_pools import write_retrieval
-from lextables.papers.lawngnli.schema import reranking
-from lextables.papers.lawngnli.schema.retrieval import DOCUMENTS, JUDGEMENTS, QUERIES
+from lextables.papers.lawngnli.retrieval import (
+    DOCUMENTS,
+    JUDGEMENTS,
+    QUERIES,
+    RERANKING,
+    write_reranking,
+    write_retrieval,
+)
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]) as log:
     inputs, output, params = snakemake.input, snakemake.output, snakemake.params
@@ -24,10 +27,16 @@ with job(snakemake.log[0]) as log:
         bi_encoder.cached(encode, encoder, params.encoder, params.vectors)
         for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
     ]
-    common = {
-        "encoder": params.encoder["model"],
-        "sources": json.loads(Path(inputs.census).read_text(encoding="utf-8"))["sources"],
+    made = loaded(inputs.census)
+    # From a part of the collection the pools are not the paper's, even if the examples are.
+    part = {
+        "comparable": False,
+        "variant": "incomplete collection",
+        "note": "pools of a part",
     }
+    partial = not made.get("whole_collection", True)
+    sources = [source | part if partial and source["comparable"] else source for source in made["sources"]]
+    common = {"encoder": params.encoder["model"], "sources": sources}
     tables = (DOCUMENTS, JUDGEMENTS, QUERIES)
     paths = {table.name: output[table.name] for table in tables}
     counts = write_retrieval(inputs.examples, inputs.opinions, *encoders, paths)
@@ -36,7 +45,7 @@ with job(snakemake.log[0]) as log:
     write_census(output.census, common | {"data": tables_census, "pools": asdict(counts)})
     log.info("%s", counts)
 
-    paths = {table.name: output[f"reranking_{table.name}"] for table in reranking.TABLES}
+    paths = {table.name: output[f"reranking_{table.name}"] for table in RERANKING}
     write_reranking(inputs.examples, inputs.unfiltered, inputs.opinions, *encoders, params.seed, paths)
-    tables_census = {table.name: census(table, paths[table.name]) for table in reranking.TABLES}
+    tables_census = {table.name: census(table, paths[table.name]) for table in RERANKING}
     write_census(output.reranking_census, common | {"data": tables_census})

@@ -22,8 +22,7 @@ import openai
 from tqdm import tqdm
 
 from lextables.models import spending
-from lextables.models.answer_cache import AnswerCache, canonical
-from lextables.models.spending import FREE, Cost, Ledger, Limits, Price, cost, cost_of
+from lextables.models.spending import FREE, AnswerCache, Cost, Ledger, Limits, Price, canonical, cost, cost_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import SHORTEST
 
@@ -230,9 +229,9 @@ class Api:
             raise self._no_answer(str(error.__cause__) or type(error.__cause__).__name__) from None
         text = self._without_key(response.text)
         try:
-            if "\\u" in text:  # the key may be written with escapes
-                text = self._without_key(canonical(json.loads(text)))
             answer = json.loads(text)
+            if "\\u" in text:  # the key may be written with escapes
+                answer = json.loads(self._without_key(canonical(answer).decode(errors="surrogatepass")))
             check(answer)
         except _WRONG_FORM as error:
             detail = f"{type(error).__name__}: {error}; it begins {text[:60]!r}"

@@ -10,9 +10,8 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from tqdm import tqdm
 
-from lextables.models.answer_cache import AnswerCache
 from lextables.models.language_model import Choice, LanguageModel, Request, Weighed, Written
-from lextables.models.spending import Limits
+from lextables.models.spending import AnswerCache, Limits
 
 Question = TypeVar("Question", Choice, Request)
 Answer = TypeVar("Answer")

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config, ExtraModel
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import content
+from lextables.pipeline.registry import Entry, entries
 
 Kind = Literal[
     "bi-encoder",
@@ -36,15 +36,14 @@ API = "API"
 PARSER = "own-parser"
 
 
-class Parts(BaseModel):
+class Parts(Entry):
     """Packages with the pieces of one zip of a model, in order, and the digest of the zip."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     packages: tuple[str, ...] = Field(min_length=1)
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
 
 
-class Model(BaseModel):
+class Model(Entry):
     """One entry of `resources/models.yaml`.
 
     ``package`` is a folder or GGUF file of an installed package; ``parts`` are several packages that contain
@@ -54,7 +53,6 @@ class Model(BaseModel):
     ``models: sample``; on the sample's data the entry ``stand_in`` replaces the model.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     kind: Kind
     licence: str
     use: str
@@ -96,20 +94,12 @@ class Missing:
 
 def load_models(path: str | Path) -> dict[str, Model]:
     """Read and check `resources/models.yaml`; `BadInput` names the entry and key of the first error."""
-    entries = content(path)
-    if taken := [name for name in entries if name.startswith(user_rows.PREFIX)]:
+    models = entries(path, Model)
+    if taken := [name for name in models if name.startswith(user_rows.PREFIX)]:
         raise BadInput(
             f"{taken[0]} starts with {user_rows.PREFIX!r}, which marks a user's own models",
             where=Path(path).name,
         )
-    models = {}
-    for name, entry in entries.items():
-        try:
-            models[name] = Model.model_validate(entry)
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(str(part) for part in first["loc"])
-            raise BadInput(f"{name}.{key}: {first['msg']}", where=Path(path).name) from None
     return models
 
 

@@ -1,12 +1,16 @@
-"""The plan of a paper: the runs of its data sets, and the rows of its tables."""
+"""The plan of a paper: runs of its data sets, rows of its tables, and data sets that are not available."""
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
 
 from lextables.papers.registry import Paper, TableEntry
+from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
+from lextables.sources.fetch import in_mirror, manual_download
+from lextables.sources.registry import Registry, SourceFile, resolve
 from lextables.tasks.answers.plan import AnswersPlanner
 from lextables.tasks.classification.plan import ClassificationPlanner
 from lextables.tasks.plan import Context, Plan, Planner, Row, Spec, shown
@@ -87,3 +91,49 @@ def _shown(table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[s
         return []
     conditions = table.conditions or (planners[table.of].MAIN,)
     return shown(rows[table.of], table.rows, () if conditions == ALL else conditions)
+
+
+# Data sets that a paper can do without
+
+
+def absent_data(
+    config: Config, papers: Mapping[str, Paper], registry: Registry, root: Path
+) -> dict[str, str]:
+    """Return {auxiliary data set of a paper: why it is not available} under a configuration.
+
+    A data set is available if each of its files is in a mirror, was fetched by an earlier run, or has an
+    address and the config asks for ``models: paper``, the full rebuild.  Only names of files are looked at.
+    """
+    mirrors = config.mirrors(root)
+    found = {}
+    for paper in papers.values():
+        for name, entry in paper.data.items():
+            files = [file for several in entry.named(mirrors).values() for file in several]
+            if entry.auxiliary and (reason := _why_absent(files, config, registry, mirrors)):
+                found[name] = reason
+    return found
+
+
+def _why_absent(files: list[str], config: Config, registry: Registry, mirrors: list[Path]) -> str:
+    """Why at least one of the files is not available; empty if all are."""
+    lacking = [
+        wanted
+        for wanted in (resolve(registry, *file.split("/", 1)) for file in files)
+        if not _fetched(wanted, config) and not in_mirror(wanted, mirrors, wanted.variants_for(config.data))
+    ]
+    for wanted in lacking:
+        if record := manual_download(wanted, mirrors, wanted.variants_for(config.data)):
+            return record.sentence
+    release = config.data == "release"
+    if not lacking or (release and config.models == "paper"):
+        return ""
+    more = f" and {len(lacking) - 1} more of its files" if len(lacking) > 1 else ""
+    named = f"{lacking[0].name}{more}"
+    if not release:
+        return f"the sample has no {named}"
+    return f"no mirror has {named}; models=paper fetches such data"
+
+
+def _fetched(wanted: SourceFile, config: Config) -> bool:
+    file = Path(config.results, "sources", wanted.name)
+    return file.is_file() and file.with_name(f"{file.name}.json").is_file()

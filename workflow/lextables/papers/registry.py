@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import Field, SerializeAsAny, model_validator
 
-from lextables.papers.publication import Publication
 from lextables.pipeline.registry import Entry
 from lextables.sources.registry import Source
 
@@ -24,7 +23,7 @@ class DataSet(Entry):
     registry that the reader gets.  ``census`` maps a variant of the first file to the expected census.
     ``reader`` is the subpackage with the reader and schema, if that is not the paper's package.
 
-    A missing ``auxiliary`` data set stops nothing (`lextables.papers.auxiliary`).
+    A missing ``auxiliary`` data set stops nothing (`planning.absent_data`).
     """
 
     files: Mapping[str, str | tuple[str, ...]] = Field(min_length=1)
@@ -55,18 +54,35 @@ def _in(mirrors: list[Path], file: str) -> bool:
     return any((mirror / file).is_file() for mirror in mirrors)
 
 
+class Texts(Entry):
+    """Where a data set's texts are, as the target `overlaps` reads them.
+
+    ``table`` has a row for each ``unit`` (the name of a column) with its ``text``, or several consecutive
+    rows, whose texts are joined with ``separator``.  ``split`` is the column of the unit's split; or
+    ``splits`` is another table, with the columns ``unit`` and ``split``, that puts a unit into one or more
+    splits.
+    """
+
+    table: str
+    unit: str
+    text: str = "text"
+    split: str = ""
+    splits: str = ""
+    separator: str = "\n"
+
+
 class Headline(Entry):
     """The score of a table that the leaderboard over all papers shows.
 
     It is in a ``column`` whose rows are the systems, or in a ``row`` whose columns are the systems.
-    ``contest`` is the name under which the table compares it, if that differs from the column or row
+    ``measure`` is the name under which the table compares it, if that differs from the column or row
     (`cells.Score`).  With ``lower``, lower scores are better.  ``chance`` are rows at chance level, such as
     random answers: they have no rank, and if no other row is better, none has.
     """
 
     column: str = ""
     row: str = ""
-    contest: str = ""
+    measure: str = ""
     lower: bool = False
     chance: tuple[str, ...] = ()
 
@@ -77,9 +93,9 @@ class Headline(Entry):
         return self
 
     @property
-    def measure(self) -> str:
-        """The name of its contest."""
-        return self.contest or self.column or self.row
+    def compared_by(self) -> str:
+        """The measure that the table compares systems by."""
+        return self.measure or self.column or self.row
 
 
 class Difference(Entry):
@@ -125,6 +141,53 @@ class TableEntry(Entry):
         )
 
 
+class Responsible(Entry):
+    """What a paper says of how its data came to be, in the words of Croissant's vocabulary of responsible AI.
+
+    Each sentence names the section that it is from; titles are those of an export's card.  Croissant's
+    specification says what belongs where:
+    https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html
+    """
+
+    data_collection: str | None = Field(None, title="Collection")
+    data_collection_type: tuple[str, ...] = Field((), title="Kind of collection")
+    data_collection_missing_data: str | None = Field(None, title="What is missing")
+    data_collection_raw_data: str | None = Field(None, title="Raw data")
+    data_preprocessing_protocol: tuple[str, ...] = Field((), title="Preparation")
+    data_annotation_protocol: tuple[str, ...] = Field((), title="Annotation")
+    data_annotation_platform: tuple[str, ...] = Field((), title="Tools of annotation")
+    data_annotation_analysis: tuple[str, ...] = Field((), title="Agreement and disputes")
+    annotations_per_item: str | None = Field(None, title="Annotations an item")
+    annotator_demographics: tuple[str, ...] = Field((), title="Who annotated")
+    machine_annotation_tools: tuple[str, ...] = Field((), title="Machine annotation")
+    data_biases: tuple[str, ...] = Field((), title="Biases")
+    data_use_cases: tuple[str, ...] = Field((), title="What it is for")
+    data_limitations: tuple[str, ...] = Field((), title="Limits")
+    data_social_impact: str | None = Field(None, title="Social impact")
+    personal_sensitive_information: tuple[str, ...] = Field((), title="Personal information")
+    data_release_maintenance_plan: str | None = Field(None, title="Upkeep")
+
+
+class Apart(Entry):
+    """A data set that is handed on in an export of its own: its title, and what there is to say of it."""
+
+    title: str
+    responsible: Responsible = Responsible()
+
+
+class Publication(Entry):
+    """What goes with a paper's data sets when they are handed on (`snakemake publish`).
+
+    ``bibtex`` is the paper's entry, and ``redistribution`` what stands against handing its texts on.
+    ``apart`` are data sets that get an export of their own.
+    """
+
+    bibtex: str = ""
+    redistribution: str = ""
+    responsible: Responsible = Responsible()
+    apart: Mapping[str, Apart] = {}
+
+
 class Shown(Entry):
     """What pages show of a paper: its title, its citation and its tables."""
 
@@ -142,6 +205,7 @@ class Paper(Shown):
 
     sources: Mapping[str, Source] = {}
     data: Mapping[str, DataSet] = {}
+    texts: Mapping[str, Texts] = {}
     tasks: Mapping[str, SerializeAsAny[Entry]] = {}
     publish: Publication = Publication()
 

@@ -7,6 +7,7 @@ takes them up (`lextables.tasks.submitted`).
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lextables.papers.planning import PLANNERS
 from lextables.papers.registry import Paper
@@ -77,7 +78,7 @@ def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tu
             where=where,
             do=f"choose from {known}",
         )
-    forms = {name: PLANNERS[tasks[name]].FORMS for name in names}
+    forms = {name: PLANNERS[tasks[name].task].forms(tasks[name]) for name in names}
     allowed = sorted({form for several in forms.values() for form in several})
     if not allowed:
         raise BadInput(f"nothing of {extra.paper} is scored from predictions", where=where, do="leave it out")
@@ -106,10 +107,10 @@ def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tu
     return next(iter(found.items()))
 
 
-def _scored(paper: Paper) -> dict[str, str]:
+def _scored(paper: Paper) -> dict[str, Any]:
     """{data set: its task} of those whose scores a table shows."""
     shown = {table.of for table in paper.tables.values()}
-    return {name: task.task for name, task in paper.tasks.items() if name in shown}
+    return {name: task for name, task in paper.tasks.items() if name in shown}
 
 
 def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | None:

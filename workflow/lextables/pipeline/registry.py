@@ -2,10 +2,10 @@
 
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from lextables.pipeline.errors import BadInput
 
@@ -14,6 +14,19 @@ class Entry(BaseModel):
     """A mapping in a registry's file: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+EntryType = TypeVar("EntryType", bound=Entry)
+
+
+def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
+    """Return {name: entry} of a registry's file; `BadInput` names entry and key of the first error."""
+    try:
+        return TypeAdapter(dict[str, kind]).validate_python(content(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise BadInput(f"{key}: {first['msg']}", where=Path(path).name) from None
 
 
 def content(path: str | Path) -> Any:

@@ -1,1 +1,1 @@
-"""The forms that other tools read: data sets and predictions as bundles, and where they come from."""
+"""The forms that other tools read: data sets and predictions as exports, and where they come from."""

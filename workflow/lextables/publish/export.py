@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.papers.publication import Publication, Responsible
+from lextables.papers.registry import Publication, Responsible
 from lextables.pipeline.registry import Entry
 from lextables.sources.registry import SAMPLE, with_registry_texts
 

@@ -9,8 +9,8 @@ from typing import Any
 from lextables.pipeline.config import Config
 from lextables.pipeline.version import snakemake_path
 from lextables.report.results import RunRecord
+from lextables.tables.inputs import in_words
 from lextables.tables.render import duration
-from lextables.tables.run_records import in_words
 
 NAMED = 3  # rows
 

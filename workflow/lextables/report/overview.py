@@ -4,13 +4,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lextables.report import commands, outcomes, tables
+from lextables.report import commands, tables, wording
 from lextables.report.datasets import DataSet, owner
 from lextables.report.exhibits import Funnel, Section
 from lextables.report.layout import HOME, Found, Page
 from lextables.report.results import Part, RunRecord
 from lextables.report.runs import place
-from lextables.report.wording import data_in_words, models_in_words, sources_in_words, versions
 from lextables.tables import render
 from lextables.tables.render import duration
 
@@ -25,18 +24,20 @@ def first_page(
     blocks = []
     for part in parts:
         rows = [row(part, exhibit) for exhibit in part.exhibits]
-        counts = outcomes.add(row["counts"] for row in rows)
-        blocks.append({"part": part, "rows": rows, "counts": counts, "words": outcomes.in_words(counts)})
-    total = outcomes.add(block["counts"] for block in blocks)
+        counts = wording.summed(row["counts"] for row in rows)
+        blocks.append(
+            {"part": part, "rows": rows, "counts": counts, "words": wording.counts_in_words(counts)}
+        )
+    total = wording.summed(block["counts"] for block in blocks)
     values = {
         "blocks": blocks,
         "total": total,
         "printed": sum(total.values()),
         "legend": [
-            (name, outcomes.WORDS[name], n, outcomes.picture({name: 1})) for name, n in total.items() if n
+            (name, wording.OUTCOMES[name], n, wording.picture({name: 1})) for name, n in total.items() if n
         ],
         "facts": facts(config, parts, runs, made_by, date),
-        "versions": versions(runs),
+        "versions": wording.versions(runs),
         "all": commands.command(config),
         "papers": "one paper" if len(parts) == 1 else f"{NUMBERS.get(len(parts), len(parts))} papers",
         "key": render.KEY,
@@ -54,8 +55,11 @@ def facts(
     seeds = config.get("seeds", [])
     spent = sum(run.record["seconds"] for run in ours)
     return [
-        ("Data", data_in_words(config["data"], [source for part in parts for source in part.sources])),
-        ("Models", models_in_words(config, runs)),
+        (
+            "Data",
+            wording.data_in_words(config["data"], [source for part in parts for source in part.sources]),
+        ),
+        ("Models", wording.models_in_words(config, runs)),
         ("Grid", f"{config.get('grid', 'auto')}, seeds {', '.join(map(str, seeds))}" if seeds else ""),
         ("Runs", f"{len(runs)}, in at most {duration(spent)} together" if runs else "none"),
         ("Devices", devices),
@@ -85,7 +89,7 @@ def paper_page(
         "part": part,
         "data_note": render.data_note(part.sources),
         "tables": rows,
-        "sources": sources_in_words(part.sources),
+        "sources": wording.sources_in_words(part.sources),
         "datasets": [dataset for dataset in datasets if owner(dataset.name, [part])],
         "runs": [(task, extremes(found), found) for task, found in groups.items()],
         "place": place,
@@ -105,14 +109,14 @@ def paper_page(
 
 def row(part: Part, exhibit: Any) -> dict[str, Any]:
     """An entry of the list of a paper's tables."""
-    counts = outcomes.count(exhibit.lines)
+    counts = wording.outcome_counts(exhibit.lines)
     return {
         "label": render.label(exhibit.name),
         "title": exhibit.entry.title,
         "path": tables.path(part, exhibit),
-        "picture": outcomes.picture(counts),
+        "picture": wording.picture(counts),
         "counts": counts,
-        "words": outcomes.of_table(exhibit.lines),
+        "words": wording.table_in_words(exhibit.lines),
         "task": part.tasks.get(exhibit.entry.of or "", ""),
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lextables.report import commands, outcomes
+from lextables.report import commands, wording
 from lextables.report.layout import Found, Page
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.report.runs import place
@@ -33,14 +33,14 @@ def page(
     numbers = render.reasons(exhibit.lines)
     order = [each.name for each in part.exhibits]
     at = order.index(exhibit.name)
-    counts = outcomes.count(exhibit.lines)
+    counts = wording.outcome_counts(exhibit.lines)
     values = {
         "part": part,
         "exhibit": exhibit,
         "heading": name(exhibit),
         "data_note": render.data_note(part.sources),
-        "picture": outcomes.picture(counts),
-        "counts": outcomes.in_words(counts) if any(counts.values()) else "",
+        "picture": wording.picture(counts),
+        "counts": wording.counts_in_words(counts) if any(counts.values()) else "",
         "key": render.key(exhibit.lines),
         "reasons": list(numbers),
         "grids": [render.laid_out(grid, numbers) for grid in render.pivot(exhibit.lines)],

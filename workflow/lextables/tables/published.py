@@ -1,5 +1,7 @@
 """Published values, cell by cell, from ``resources/published/<paper>.csv``."""
 
+import csv
+import io
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +12,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.sources import records
 
 COLUMNS = ("table", "row", "column", "value", "decimals", "where")
+TIDY_COLUMNS = ("paper", "table", "row", "column", "value", "number", "margin", "decimals", "where")
 
 
 def _printed_number(name: str) -> str:
@@ -91,6 +94,21 @@ def load(path: str | Path) -> list[PublishedCell]:
         cells.append(cell)
     _check_more_decimals(cells, places)
     return cells
+
+
+def to_csv(published: Iterable[str | Path]) -> str:
+    """Return the cells of the files in resources/published as csv text with `TIDY_COLUMNS`.
+
+    ``number`` is the published number in the table's own unit (54.0 for `54.0%`) and ``margin`` the published
+    error (0.014 for `0.742 ± 0.014`); both are empty for text.  See `PublishedCell` for the other columns.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(TIDY_COLUMNS)
+    for path in map(Path, published):
+        for cell in load(path):
+            writer.writerow([path.stem, *(getattr(cell, name) for name in TIDY_COLUMNS[1:])])
+    return out.getvalue()
 
 
 def _check_more_decimals(cells: Iterable[PublishedCell], places: Mapping[tuple[str, str, str], str]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lextables.pipeline.dataset import Row
+from lextables.pipeline.dataset import Row, Table
 from lextables.pipeline.errors import BadInput
 from lextables.sources import records
 from lextables.sources.archives import OverBounds, gunzipped
@@ -71,10 +71,14 @@ class File:
 
 @dataclass(frozen=True)
 class Submitted:
-    """Predictions as rows of their task's table, and the number of skipped ones (of other splits)."""
+    """Predictions as rows of a table, and the number of skipped ones (of other splits).
+
+    ``table`` is their task's ``PREDICTIONS`` if it is None.
+    """
 
     rows: list[Row]
     skipped: int
+    table: Table | None = None
 
 
 class Distributions:

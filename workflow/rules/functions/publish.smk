@@ -1,8 +1,8 @@
-# The bundles, and their inputs and params.
+# The exports, and their inputs and params.
 
 
-def bundles():
-    """{bundle: its paper and its data sets}: one for each paper, and one for each data set published separately.
+def exports():
+    """{export: its paper and its data sets}: one for each paper, and one for each data set published separately.
 
     Auxiliary data sets are left out: others published them.
     """
@@ -18,12 +18,12 @@ def bundles():
 
 
 # The fields of a task that the formats of its data set depend on.
-HANDED_ON_BY = {"task", "names", "forms", "training", "validation", "test", "pool", "views"}
+HANDED_ON_BY = {"task", "evaluator", "names", "forms", "training", "validation", "test", "pool", "views"}
 
 
-def bundle_about(wildcards):
-    """Param: the parts of the paper's file that a bundle shows."""
-    name, sets = BUNDLES[wildcards.bundle]
+def export_about(wildcards):
+    """Param: the parts of the paper's file that an export shows."""
+    name, sets = EXPORTS[wildcards.export]
     paper = PAPERS[name]
     about = paper.model_dump(mode="json", include={"title", "citation", "publish"})
     tasks = {one: paper.tasks[one] for one in sets if one in paper.tasks}
@@ -31,14 +31,14 @@ def bundle_about(wildcards):
     return about | {"tasks": by_task}
 
 
-def bundle_census(wildcards):
-    """Input: the census of each data set of a bundle."""
-    return [f"{RESULTS}/data/{name}/census.json" for name in BUNDLES[wildcards.bundle][1]]
+def export_census(wildcards):
+    """Input: the census of each data set of an export."""
+    return [f"{RESULTS}/data/{name}/census.json" for name in EXPORTS[wildcards.export][1]]
 
 
-def bundle_rows(bundle):
-    """{run folder: the rows that it fills} for the data sets of a bundle, without submitted predictions."""
-    paper, names = BUNDLES[bundle]
+def export_rows(export):
+    """{run folder: the rows that it fills} for the data sets of an export, without submitted predictions."""
+    paper, names = EXPORTS[export]
     found = {}
     for row in (row for rows in PLANS[paper].rows.values() for row in rows if not row["submitted"]):
         for folder in (folder for runs in row["runs"].values() for folder in runs):
@@ -47,6 +47,6 @@ def bundle_rows(bundle):
     return {folder: sorted(found[folder]) for folder in sorted(found)}
 
 
-def bundle_files(file):
-    """Input function: a file of each run in a bundle."""
-    return lambda wildcards: [f"{RESULTS}/{folder}/{file}" for folder in bundle_rows(wildcards.bundle)]
+def export_files(file):
+    """Input function: a file of each run in an export."""
+    return lambda wildcards: [f"{RESULTS}/{folder}/{file}" for folder in export_rows(wildcards.export)]

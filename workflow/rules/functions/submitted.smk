@@ -13,7 +13,7 @@ def submitted_data(wildcards):
 
 
 # The fields of a task that the check depends on.
-CHECKED_FIELDS = {"task", "names", "test", "n_best", "linear", "loss", "multi_label", "heads"}
+CHECKED_FIELDS = {"task", "names", "test", "evaluator", "n_best", "linear", "loss", "multi_label", "heads"}
 
 
 def submitted_task(wildcards):

@@ -1,23 +1,196 @@
 """Labelled pairs from the published files of the public NLI data sets.
 
+SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018), FEVER-NLI (Nie et al. 2019), ANLI (Nie et al.
+2020) and ConTRoL (Liu et al. 2021) are JSON lines, DocNLI (Yin et al. 2021) is an array, ContractNLI (Koreeda
+and Manning 2021) has the same hypotheses for every document.
+
 The data set `anli` is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, which are repeated in training.
 ANLI's authors train on this mix, and so does LawngNLI (Appendix A.2.2).
 """
 
+import hashlib
+import json
+import shutil
+import tempfile
+import weakref
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
 
-from lextables.corpora.nli import formats
-from lextables.corpora.nli.formats import Form, stream_of
-from lextables.corpora.nli.spool import Spool
 from lextables.models.token_count import TokenCounter
 from lextables.pipeline.dataset import Published, Row, Rows
+from lextables.pipeline.errors import BadInput
+from lextables.sources.archives import member, opened
+from lextables.sources.records import RESTORE, Record, json_array, json_lines, json_object, value
 
+ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = "entail", "neutral", "contradict", "not entail"
+# The labels of a data set, in order.
+THREE, TWO = (ENTAIL, NEUTRAL, CONTRADICT), (ENTAIL, NOT_ENTAIL)
 SPLITS = TRAIN, DEV, TEST = ("train", "dev", "test")
 ROUNDS = ("R1", "R2", "R3")
-NLI = {"head_id": "nli", "answers": list(formats.THREE)}
-ENTAILMENT = {"head_id": "entailment", "answers": list(formats.TWO)}
+NLI = {"head_id": "nli", "answers": list(THREE)}
+ENTAILMENT = {"head_id": "entailment", "answers": list(TWO)}
+HEX = 16  # digits of an id
+FILES = 256  # texts are distributed over the files by the first two digits of their id
+
+Records = Callable[[IO[bytes], str], Iterator[tuple[str, Record]]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A premise and a hypothesis; ``label`` is None where the publisher gives none."""
+
+    premise: str
+    hypothesis: str
+    label: str | None
+
+
+@dataclass(frozen=True)
+class Form:
+    """The keys of a pair's record; ``spelt`` maps published labels to ours, None for no label."""
+
+    premise: str
+    hypothesis: str
+    label: str
+    spelt: Mapping[str, str | None]
+    records: Records = json_lines
+
+    def pairs(self, stream: IO[bytes], name: str) -> Iterator[Pair]:
+        """Yield the pairs of a file. Raises `BadInput` with the place of the first fault."""
+        for where, record in self.records(stream, name):
+            premise, hypothesis, label = (
+                value(record, key, str, where) for key in (self.premise, self.hypothesis, self.label)
+            )
+            if label not in self.spelt:
+                raise BadInput(
+                    f"{self.label!r} is {label!r}, not one of {', '.join(map(repr, self.spelt))}",
+                    where=where,
+                    do=RESTORE,
+                )
+            yield Pair(premise, hypothesis, self.spelt[label])
+
+
+def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
+    """Yield (place, record) for each document and hypothesis of a file of ContractNLI.
+
+    The records have the keys text, hypothesis and choice. Only a document's first annotation set is used, as
+    in the authors' code; the published files have one each.
+    """
+    content = json_object(stream, name)
+    hypotheses = {
+        key: value(label, "hypothesis", str, f"{name}, label {key}")
+        for key, label in value(content, "labels", dict, name).items()
+    }
+    for number, document in enumerate(value(content, "documents", list, name), 1):
+        where = f"{name}, document {number}"
+        text = value(document, "text", str, where)
+        if not (sets := value(document, "annotation_sets", list, where)):
+            raise BadInput("has no annotation set", where=where, do=RESTORE)
+        chosen = value(sets[0], "annotations", dict, where)
+        for key, hypothesis in hypotheses.items():
+            annotation = value(chosen, key, dict, where)
+            yield f"{where}, {key}", annotation | {"text": text, "hypothesis": hypothesis}
+
+
+_LETTERS = {"e": ENTAIL, "n": NEUTRAL, "c": CONTRADICT}
+SNLI = Form(
+    premise="sentence1",
+    hypothesis="sentence2",
+    label="gold_label",
+    # A dash means that the annotators had no majority.
+    spelt={"entailment": ENTAIL, "neutral": NEUTRAL, "contradiction": CONTRADICT, "-": None},
+)
+FEVER_NLI = Form(
+    # The readme exchanges query and context; ANLI's code reads them as here.
+    premise="context",
+    hypothesis="query",
+    label="label",
+    spelt={"SUPPORTS": ENTAIL, "NOT ENOUGH INFO": NEUTRAL, "REFUTES": CONTRADICT, "hidden": None},
+)
+ANLI = Form(premise="context", hypothesis="hypothesis", label="label", spelt=_LETTERS)
+CONTROL = Form(premise="premise", hypothesis="hypothesis", label="label", spelt=_LETTERS)
+DOCNLI = Form(
+    premise="premise",
+    hypothesis="hypothesis",
+    label="label",
+    spelt={"entailment": ENTAIL, "not_entailment": NOT_ENTAIL},
+    records=json_array,
+)
+CONTRACT_NLI = Form(
+    premise="text",
+    hypothesis="hypothesis",
+    label="choice",
+    spelt={"Entailment": ENTAIL, "NotMentioned": NEUTRAL, "Contradiction": CONTRADICT},
+    records=of_documents,
+)
+
+
+@contextmanager
+def stream_of(path: Path, inside: str) -> Iterator[tuple[IO[bytes], str]]:
+    """Open a published file, or the member ``inside`` a zip; yield it with its name for messages."""
+    if not inside:
+        with path.open("rb") as stream:
+            yield stream, path.name
+        return
+    with opened(path) as archive, archive.open(member(archive, inside)) as stream:
+        yield stream, f"{path.name}, {inside}"
+
+
+def text_id(text: str) -> str:
+    """The id of a text: the first 16 hex digits of its SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:HEX]
+
+
+class Spool:
+    """Examples in their order of arrival, and their texts sorted by id.
+
+    They are stored in a temporary folder (``TMPDIR``) that is as large as all texts uncompressed and is
+    removed with the spool.
+    """
+
+    def __init__(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="lextables-"))
+        self._remove = weakref.finalize(self, shutil.rmtree, folder)
+        self._texts = [folder / f"{number:02x}" for number in range(FILES)]
+        self._examples = folder / "examples"
+
+    def fill(self, examples: Iterable[tuple[Row, str, str, int]]) -> None:
+        """Store examples: (row without text ids, premise, hypothesis, number of repeats).
+
+        Call it once, before reading.
+        """
+        with ExitStack() as opened_files:
+            files = [opened_files.enter_context(path.open("w", encoding="utf-8")) for path in self._texts]
+            out = opened_files.enter_context(self._examples.open("w", encoding="utf-8"))
+            for row, premise, hypothesis, times in examples:
+                ids = {"text_id": _write_text(files, premise), "pair_id": _write_text(files, hypothesis)}
+                out.write(f"{json.dumps([row | ids, times])}\n")
+
+    def examples(self) -> Iterator[Row]:
+        """Yield the examples; repeats get a number after their id."""
+        with self._examples.open(encoding="utf-8") as lines:
+            for line in lines:
+                row, times = json.loads(line)
+                suffixes = [f".{repeat:02d}" for repeat in range(times)] if times > 1 else [""]
+                for suffix in suffixes:
+                    yield row | {"example_id": row["example_id"] + suffix}
+
+    def texts(self, length: Callable[[str], int]) -> Iterator[Row]:
+        """Yield the distinct texts sorted by id; ``length`` counts the tokens of a text."""
+        for path in self._texts:
+            with path.open(encoding="utf-8") as lines:
+                texts = dict(json.loads(line) for line in lines)
+            for name, text in sorted(texts.items()):
+                yield {"text_id": name, "text": text, "tokens": length(text)}
+
+
+def _write_text(files: list[IO[str]], text: str) -> str:
+    name = text_id(text)
+    files[int(name[:2], 16)].write(f"{json.dumps([name, text])}\n")
+    return name
 
 
 @dataclass(frozen=True)
@@ -79,30 +252,27 @@ def _examples(
 
 def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
     for split in SPLITS:
-        yield Part("snli", split, formats.SNLI, "snli", f"snli_1.0_{split}.jsonl")
-        yield Part("fever", split, formats.FEVER_NLI, "fever", f"{split}_fitems.jsonl")
+        yield Part("snli", split, SNLI, "snli", f"snli_1.0_{split}.jsonl")
+        yield Part("fever", split, FEVER_NLI, "fever", f"{split}_fitems.jsonl")
         for name in ROUNDS:
             source, inside = f"anli_{name.lower()}", f"{name}/{split}.jsonl"
             times = settings["anli_repeats"][name] if split == TRAIN else 1
-            yield Part(source, split, formats.ANLI, "anli", inside, times)
+            yield Part(source, split, ANLI, "anli", inside, times)
     # MultiNLI's labelled test set was never published; its two development sets are.
-    yield Part("mnli", TRAIN, formats.SNLI, "mnli", "multinli_1.0_train.jsonl")
+    yield Part("mnli", TRAIN, SNLI, "mnli", "multinli_1.0_train.jsonl")
     for genres in ("matched", "mismatched"):
         file = f"multinli_1.0_dev_{genres}.jsonl"
-        yield Part("mnli", DEV, formats.SNLI, "mnli", file, suffix=f"_{genres}")
+        yield Part("mnli", DEV, SNLI, "mnli", file, suffix=f"_{genres}")
 
 
-def _control(settings: Mapping[str, object]) -> Iterator[Part]:
-    return (Part("control", split, formats.CONTROL, split) for split in SPLITS)
+def _splits(source: str, form: Form, file: str, inside: str = "") -> list[Part]:
+    """A part for each split, whose name stands for ``{}`` in the name of a file or of a zip's member."""
+    return [Part(source, split, form, file.format(split), inside.format(split)) for split in SPLITS]
 
 
-def _docnli(settings: Mapping[str, object]) -> Iterator[Part]:
-    return (Part("docnli", split, formats.DOCNLI, "docnli", f"{split}.json") for split in SPLITS)
-
-
-def _contract_nli(settings: Mapping[str, object]) -> Iterator[Part]:
-    file = "contractnli"
-    return (Part(file, split, formats.CONTRACT_NLI, file, f"{split}.json") for split in SPLITS)
-
-
-PARTS = {"anli": _anli, "contractnli": _contract_nli, "control": _control, "docnli": _docnli}
+PARTS: dict[str, Callable[[Mapping[str, Any]], Iterable[Part]]] = {
+    "anli": _anli,
+    "contractnli": lambda _: _splits("contractnli", CONTRACT_NLI, "contractnli", "{}.json"),
+    "control": lambda _: _splits("control", CONTROL, "{}"),
+    "docnli": lambda _: _splits("docnli", DOCNLI, "docnli", "{}.json"),
+}

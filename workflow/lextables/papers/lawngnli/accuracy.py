@@ -7,9 +7,8 @@ in `parentheticals`.
 """
 
 import importlib
-import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lextables.pipeline.errors import BadInput
@@ -124,14 +123,17 @@ def hypothesis_of(parenthetical: str, pipeline: Pipeline) -> str | None:
 
 
 def tokens_of(model: str = SPACY_MODEL) -> Pipeline:
-    """Return the tokenizer of the spaCy pipeline in package ``model``, with its table of norms.
+    """Return the tokenizer of a spaCy pipeline, with its table of norms."""
+    return spacy_pipeline(model, _COMPONENTS).make_doc
+
+
+def spacy_pipeline(model: str, exclude: Sequence[str]) -> Any:
+    """Return the spaCy pipeline in the package ``model`` without some components.
 
     Raises `BadInput` if the package is not installed.
     """
     try:
-        if importlib.util.find_spec(model) is None:
-            raise ModuleNotFoundError(f"no package {model}")
-        return importlib.import_module(model).load(exclude=_COMPONENTS).make_doc
+        return importlib.import_module(model).load(exclude=exclude)
     except (OSError, ModuleNotFoundError, ValueError) as error:
         raise BadInput(
             f"the spaCy pipeline cannot be loaded ({error})", where=model, do="install its package"

@@ -8,15 +8,17 @@ different ones among ten million share a hash with probability 3 in a million.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from eyecite.tokenizers import EDITIONS_LOOKUP
 
 from lextables.corpora.caselaw.opinion import MAJORITY
-from lextables.papers.lawngnli.citation_keys import citation_key
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
 
@@ -42,19 +44,38 @@ _PARTIES = np.dtype(
     ]
 )
 _ARRAYS = {"citations": _CITATION, "cases": _CASE, "parties": _PARTIES}
-_COLUMNS = [
-    "case_id",
-    "position",
-    "citations",
-    "name",
-    "date",
-    "jurisdiction",
-    "reporter",
-    "volume",
-    "first_page",
-    "opinion_type",
-    "majorities",
-]
+_HEADING = ["case_id", "name", "date", "reporter", "volume", "first_page"]
+_COLUMNS = [*_HEADING, "citations", "jurisdiction", "opinion_type", "majorities"]
+
+
+@cache
+def reporter_name(reporter: str) -> str:
+    """Return the standard abbreviation of a reporter, or ``reporter`` if it has none or several."""
+    editions = dict.fromkeys(edition.short_name for edition in EDITIONS_LOOKUP.get(reporter, ()))
+    if reporter in editions or len(editions) != 1:
+        return "".join(reporter.split())
+    return "".join(next(iter(editions)).split())
+
+
+def citation_key(citation: str) -> str | None:
+    """Return a citation such as ``410 U. S. 113`` in the form in which citations are compared.
+
+    None unless it is a volume, a reporter and a page.
+    """
+    parts = citation.split()
+    if len(parts) < 3 or not parts[0].isdecimal() or not parts[-1].isdecimal():
+        return None
+    return page_key(parts[0], " ".join(parts[1:-1]), parts[-1])
+
+
+def volume_key(volume: str, reporter: str) -> str:
+    """Return volume and reporter in the form in which volumes are compared."""
+    return f"{volume} {reporter_name(reporter)}"
+
+
+def page_key(volume: str, reporter: str, page: str) -> str:
+    """Return volume, reporter and page in the form in which citations are compared."""
+    return f"{volume_key(volume, reporter)} {page}"
 
 
 @dataclass(frozen=True)
@@ -81,7 +102,7 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
     codes: dict[str, int] = {}
     tables = [_shard(number, Path(path), codes) for number, path in enumerate(shards)]
     jurisdictions = sorted(codes)
-    cases = _joined(_CASE, [table.cases for table in tables])
+    cases = _joined(_CASE, [found for found, _, _ in tables])
     # They were numbered as they were met, which depends on how the volumes were cut.
     renumbered = np.array([jurisdictions.index(name) for name in codes], dtype=np.int32)
     cases["jurisdiction"] = renumbered[cases["jurisdiction"]]
@@ -100,12 +121,9 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
             where=where,
             do="give each volume once",
         )
-    citations = np.unique(_joined(_CITATION, [table.citations for table in tables]))
-    arrays = {
-        "citations": citations,
-        "cases": cases,
-        "parties": _joined(_PARTIES, [table.parties for table in tables]),
-    }
+    citations = np.unique(_joined(_CITATION, [found for _, found, _ in tables]))
+    names = _joined(_PARTIES, [found for _, _, found in tables])
+    arrays = {"citations": citations, "cases": cases, "parties": names}
     folder = Path(folder)
     for name, array in arrays.items():
         with replacing(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
@@ -116,7 +134,7 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
         "cases": len(cases),
         "cases with a single majority opinion": int((cases["row"] >= 0).sum()),
         "citations": len(np.unique(citations["key"])),
-        "citations of two cases": _shared(citations["key"]),
+        "citations of two cases": int((np.unique(citations["key"], return_counts=True)[1] > 1).sum()),
     }
 
 
@@ -137,17 +155,13 @@ class CaseIndex:
         # A search needs its keys side by side: 8 bytes for each citation, case and name in memory.
         self._citation_keys, self._case_ids, self._party_keys = (
             np.ascontiguousarray(array[field])
-            for array, field in (
-                (self._citations, "key"),
-                (self._cases, "case"),
-                (self._parties, "key"),
-            )
+            for array, field in ((self._citations, "key"), (self._cases, "case"), (self._parties, "key"))
         )
         self.shards: tuple[str, ...] = tuple(record["shards"])
         self._jurisdictions: list[str] = record["jurisdictions"]
 
     def case_of(self, key: str) -> int | None:
-        """Return the case that a `citation_keys.citation_key` is to: None if unknown, or `AMBIGUOUS`."""
+        """Return the case that a `citation_key` is to: None if unknown, or `AMBIGUOUS`."""
         start, end = _group(self._citation_keys, _hash(key))
         if start == end:
             return None
@@ -184,6 +198,11 @@ class CaseHeading:
     reporter: str
     volume: str
     first_page: str
+
+    @classmethod
+    def of(cls, opinion: Mapping[str, Any]) -> "CaseHeading":
+        """The heading of the case of a row of opinions."""
+        return cls(*(opinion[column] for column in _HEADING))
 
 
 def parties(name: str) -> tuple[str, ...]:
@@ -251,19 +270,8 @@ def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
     return joined
 
 
-def _shared(keys: np.ndarray) -> int:
-    return len(np.unique(keys[1:][keys[1:] == keys[:-1]]))
-
-
-@dataclass(frozen=True)
-class _Shard:
-    cases: np.ndarray
-    citations: np.ndarray
-    parties: np.ndarray
-
-
-def _shard(number: int, path: Path, codes: dict[str, int]) -> _Shard:
-    """What the index has of one file; a jurisdiction that is new gets the next number of ``codes``."""
+def _shard(number: int, path: Path, codes: dict[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The cases, citations and parties of one file; a new jurisdiction gets the next number of ``codes``."""
     cases: dict[int, tuple[int, int, int, int]] = {}
     citations: list[tuple[int, int]] = []
     headings: list[np.void] = []
@@ -277,12 +285,8 @@ def _shard(number: int, path: Path, codes: dict[str, int]) -> _Shard:
                     cases[case_id] = (case_id, number, -1, place)
                     keys = (citation_key(citation) for citation in row["citations"])
                     citations += [(_hash(key), case_id) for key in keys if key is not None]
-                    heading = CaseHeading(
-                        *(row[c] for c in ("case_id", "name", "date", "reporter", "volume", "first_page"))
-                    )
-                    headings.append(_heading_entry(heading))
+                    headings.append(_heading_entry(CaseHeading.of(row)))
                 if row["opinion_type"] == MAJORITY and row["majorities"] == 1:
                     cases[case_id] = (case_id, number, at, place)
-    return _Shard(
-        np.array(list(cases.values()), _CASE), np.array(citations, _CITATION), np.array(headings, _PARTIES)
-    )
+    rows = (list(cases.values()), citations, headings)
+    return tuple(np.array(*pair) for pair in zip(rows, (_CASE, _CITATION, _PARTIES), strict=True))

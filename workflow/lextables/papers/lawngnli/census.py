@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from lextables.papers.lawngnli.step_counts import StepCounts
+from lextables.papers.lawngnli.steps import StepCounts
 from lextables.pipeline.errors import BadInput
 
 Record = Mapping[str, Any]
@@ -15,7 +15,7 @@ NOTE = "rebuilt from chosen volumes, where the paper had the whole corpus of Apr
 
 
 def total(steps: Iterable[Record]) -> StepCounts:
-    """Add up what each step counted in each shard, records of `step_counts.write`.
+    """Add up what each step counted in each shard, records of `steps.write_counts`.
 
     The funnel has the steps in the order in which they first come, so a shard's are to come in theirs.
     """
@@ -43,7 +43,7 @@ def check_left(counts: Iterable[tuple[str, int]]) -> None:
 def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
     """Return the notes on the opinions that were read, and the volumes that were set aside.
 
-    ``reports`` are those beside the files of opinions (`caselaw.shard.report`).
+    ``reports`` are those beside the files of opinions (`caselaw.ingest.report`).
     """
     reports = list(reports)
     set_aside = [volume for report in reports for volume in report["set_aside"]]

@@ -9,12 +9,35 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from lextables.papers.lawngnli.contradiction import Contradiction, Rejected, contradict
 from lextables.papers.lawngnli.difficulty import difficulty_fault
 from lextables.papers.lawngnli.parsers import Parser
-from lextables.papers.lawngnli.schema.contradictions import CONTRADICTIONS
-from lextables.papers.lawngnli.step_counts import StepCounts
+from lextables.papers.lawngnli.steps import EXAMPLE_ID, StepCounts
 from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Column, Table
+
+OUTCOME = (
+    Column("fault", pa.string(), "the difficulty filter that drops the hypothesis (A.1.6)", nullable=True),
+    Column("rejection", pa.string(), "why the contradiction algorithm rejects it (A.1.3)", nullable=True),
+    Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation", nullable=True),
+    Column("twin", pa.string(), "the hypothesis that contradicts it (A.1.5)", nullable=True),
+)
+
+CONTRADICTIONS = Table(
+    name="contradictions",
+    description="A.1.3, A.1.5 and A.1.6: one row an Entail candidate, in the order of the parentheticals.",
+    columns=(
+        EXAMPLE_ID,
+        *OUTCOME,
+        Column("rule", pa.string(), "the rule of the algorithm that changed it", nullable=True),
+        Column("kind", pa.string(), "what the rule did", nullable=True),
+    ),
+    key=("example_id",),
+    labels=("rule", "negated"),
+    ordered=False,
+)
 
 # Hypotheses per parser call.
 BATCH = 1024

@@ -1,24 +1,103 @@
 """LawngNLI, Appendices A.1.1 and A.1.2, for one shard: from candidates to Entail examples.
 
 A candidate becomes an example if it has a short premise (the cited pages of a majority opinion) and passes
-the accuracy filters. This needs the index of the whole corpus (`case_index`).
+the accuracy filters. This needs the index of the whole corpus (`case_index`) and access to its opinions.
 """
 
+import bisect
 import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lextables.corpora.caselaw.opinion import Page
 from lextables.papers.lawngnli.accuracy import Pipeline, hypothesis_of, metadata_keyword, more_metadata
-from lextables.papers.lawngnli.case_index import CaseIndex
-from lextables.papers.lawngnli.citation_keys import volume_key
-from lextables.papers.lawngnli.majority_opinions import MajorityOpinion, MajorityOpinions
-from lextables.papers.lawngnli.schema.parentheticals import PARENTHETICALS
-from lextables.papers.lawngnli.step_counts import StepCounts
+from lextables.papers.lawngnli.candidates import CITED, CITING_DATE, PARENTHETICAL
+from lextables.papers.lawngnli.case_index import CaseIndex, volume_key
+from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS, StepCounts
 from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Column, Table
+
+PARENTHETICALS = Table(
+    name="parentheticals",
+    description="A.1.1 and A.1.2: one row an Entail example before its negation is looked at.",
+    columns=(
+        *CITING,
+        CITING_DATE,
+        *CITED,
+        Column("pincite", pa.string(), "the pincite as matched"),
+        Column("pages", STRINGS, "labels of the pages that the pincite names, ascending"),
+        *PARENTHETICAL,
+        Column("hypothesis", pa.string(), "the parenthetical after A.1.2"),
+        Column("short_premise", pa.string(), "the cited pages of the majority opinion in whole paragraphs"),
+        Column("premise_start", pa.int32(), "offset of the short premise in the majority opinion's text"),
+        Column("premise_end", pa.int32(), "offset after it"),
+        Column("premise_spans", SPANS, "the offsets of its parts, where the pages are not consecutive"),
+    ),
+    key=("example_id",),
+    labels=("kind",),
+    ordered=False,
+)
+
+# Row groups held at a time: some 32 opinions each, 1 MB.
+HELD = 64
+_COLUMNS = ["opinion_id", "text", "pages", "body_end", "reporter", "volume"]
+
+
+@dataclass(frozen=True)
+class MajorityOpinion:
+    """The single majority opinion of a case, which is its long premise.
+
+    ``volume`` is the reporter and volume whose pages ``pages`` labels, ``body_end`` the offset at
+    which the footnotes begin.
+    """
+
+    opinion_id: str
+    text: str
+    pages: tuple[Page, ...]
+    body_end: int
+    reporter: str
+    volume: str
+
+
+class MajorityOpinions:
+    """Random access to majority opinions, with at most ``HELD`` row groups in memory."""
+
+    def __init__(self, shards: Sequence[str | Path]) -> None:
+        """``shards`` are the opinion files, in the order of `case_index`."""
+        self._paths = [Path(shard) for shard in shards]
+        # With many volumes a file has so many row groups that opening it takes longer than reading one.
+        self._file = lru_cache(1)(self._file)
+        self._starts = cache(self._starts)
+        self._group = lru_cache(HELD)(self._group)
+
+    def at(self, shard: int, row: int) -> MajorityOpinion:
+        """Return the opinion in a row of a shard."""
+        starts = self._starts(shard)
+        group = bisect.bisect_right(starts, row) - 1
+        opinion = self._group(shard, group)[row - starts[group]]
+        pages = tuple(Page(page["label"], page["offset"]) for page in opinion["pages"])
+        return MajorityOpinion(**opinion | {"pages": pages})
+
+    def _file(self, shard: int) -> pq.ParquetFile:
+        return pq.ParquetFile(self._paths[shard])
+
+    def _starts(self, shard: int) -> list[int]:
+        """The first row of each row group, and the number of rows."""
+        metadata = self._file(shard).metadata
+        sizes = (metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
+        return [0, *itertools.accumulate(sizes)]
+
+    def _group(self, shard: int, group: int) -> list[dict[str, Any]]:
+        return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
+
 
 _WORD = re.compile(r"\w+")
 # Candidates whose premises are looked up together, in their order on disk.
@@ -62,7 +141,6 @@ def write_parentheticals(
     hypotheses: set[tuple[int, int, str]] = set()
 
     def rows() -> Iterator[dict[str, Any]]:
-        names = [column.name for column in PARENTHETICALS.columns]
         remaining = dataset.read(candidates)
         while batch := list(itertools.islice(remaining, BATCH)):
             batch = [row for row in batch if _cites_pages(row, counts)]
@@ -76,7 +154,7 @@ def write_parentheticals(
                 if hypothesis is not None and key not in hypotheses:
                     hypotheses.add(key)
                     counts[ONCE] += 1
-                    example = {
+                    yield {
                         **row,
                         "hypothesis": hypothesis,
                         "short_premise": premise.text,
@@ -84,7 +162,6 @@ def write_parentheticals(
                         "premise_end": premise.spans[-1][1],
                         "premise_spans": [{"start": start, "end": end} for start, end in premise.spans],
                     }
-                    yield {name: example[name] for name in names}
 
     dataset.write(PARENTHETICALS, rows(), path)
     funnel = {step: counts.pop(step, 0) for step in FUNNEL}
@@ -116,18 +193,16 @@ def _premises(
 
 def _accurate(row: Mapping[str, Any], pipeline: Pipeline, counts: Counter[str]) -> str | None:
     """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2)."""
-    if row["met_again"]:
-        return None
-    counts[PARTIES] += 1
-    if row["history"]:
-        return None
-    counts[HISTORY] += 1
-    if metadata_keyword(row["parenthetical"]):
-        return None
-    counts[METADATA] += 1
-    if more_metadata(row["parenthetical"], row["following"]):
-        return None
-    counts[MORE_METADATA] += 1
+    filters = {
+        PARTIES: row["met_again"],
+        HISTORY: row["history"],
+        METADATA: metadata_keyword(row["parenthetical"]),
+        MORE_METADATA: more_metadata(row["parenthetical"], row["following"]),
+    }
+    for step, drops in filters.items():
+        if drops:
+            return None
+        counts[step] += 1
     hypothesis = hypothesis_of(row["parenthetical"], pipeline)
     counts[VERB] += hypothesis is not None
     return hypothesis

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,23 +18,109 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.papers.lawngnli.balance import TEST_SHARE, balance, balanced, in_analysis
-from lextables.papers.lawngnli.citation_network import CitationNetwork, pairs_of
 from lextables.papers.lawngnli.citation_removal import remove_citations
+from lextables.papers.lawngnli.contradictions import OUTCOME
 from lextables.papers.lawngnli.difficulty import difficulty_fault
-from lextables.papers.lawngnli.labels import CONTRADICT, OPPOSITE, assign_labels, contradicted, labelled
+from lextables.papers.lawngnli.labels import (
+    ANALYSIS_TOKENS,
+    CONTRADICT,
+    OPPOSITE,
+    TEST_SHARE,
+    assign_labels,
+    balance,
+    contradicted,
+    labelled,
+)
+from lextables.papers.lawngnli.long_premises import LONG_PREMISES, outcomes
 from lextables.papers.lawngnli.neutralization import (
-    PREMISE_FIELDS,
+    CitationNetwork,
     Encode,
-    chosen_premises,
     neutral_premises,
     neutralized,
+    pairs_of,
 )
-from lextables.papers.lawngnli.outcomes import outcomes
-from lextables.papers.lawngnli.schema.examples import EXAMPLES, LABELLED, PAIRED, UNFILTERED
-from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
+from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Table
+from lextables.pipeline.dataset import Column, Table
+
+_PREMISE = (
+    Column("cited_case_id", pa.int64(), "the case whose majority opinion is the premise"),
+    Column("cited_jurisdiction", pa.string(), "its state, or `United States`"),
+    Column("pages", STRINGS, "labels of the pages that the short premise is from"),
+)
+_PLACE = (
+    Column("premise_start", pa.int32(), "offset of the short premise in the opinion's original text"),
+    Column("premise_end", pa.int32(), "offset after it"),
+    Column("premise_spans", SPANS, "the offsets of its parts, where the pages are not consecutive"),
+)
+
+UNFILTERED = Table(
+    name="unfiltered",
+    description="All Entail candidates before difficulty filters, neutralization and balance, untwinned.",
+    columns=(
+        *CITING,
+        *_PREMISE,
+        Column("hypothesis", pa.string(), "the parenthetical after A.1.2"),
+        Column("short_premise", pa.string(), "the cited pages in whole paragraphs, citations in them"),
+        *_PLACE,
+        *OUTCOME,
+    ),
+    key=("example_id",),
+    labels=("fault", "negated"),
+    ordered=False,
+)
+
+_ANALYSIS = Column("analysis", pa.bool_(), "whether the long premise has at most 4,096 RoBERTa tokens")
+_JUDGED = (
+    Column("label", pa.string(), "entail, neutral or contradict"),
+    Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
+    Column("fault", pa.string(), "the difficulty filter that would drop it or its twin", nullable=True),
+    Column("hypothesis", pa.string(), "the statement to judge"),
+)
+_FOUND_BY = Column("premise_example_id", pa.string(), "the example that the premise comes from")
+
+# What stands on disk while the examples are made, a file for each jurisdiction.
+LABELLED = Table(
+    name="labelled",
+    description="A.1.4: one row an example, still with the premise that its parenthetical cites.",
+    columns=(
+        *CITING,
+        *_JUDGED,
+        Column("twin", pa.string(), "the hypothesis that contradicts it (A.1.5)"),
+        *_PREMISE,
+        Column("short_premise", pa.string(), "the short premise as it stands in the opinion"),
+        *_PLACE,
+    ),
+    key=("example_id",),
+    ordered=False,
+)
+PAIRED = Table(
+    name="paired",
+    description="A.1.7: one row an example with its premise; of Neutral ones the premise is another's.",
+    columns=(*LABELLED.columns, _ANALYSIS, _FOUND_BY),
+    key=("example_id",),
+    row_group=64,
+)
+
+EXAMPLES = Table(
+    name="examples",
+    description="LawngNLI: an example, then its twin with the same premise and the opposite hypothesis.",
+    columns=(
+        *CITING,
+        Column("is_twin", pa.bool_(), "whether this is the contradictory twin of the example before it"),
+        Column("split", pa.string(), "train, val or test; a pair of twins is never parted"),
+        _ANALYSIS,
+        *_JUDGED,
+        *_PREMISE,
+        _FOUND_BY,
+        Column("short_premise", pa.string(), "the short premise without citations"),
+        Column("short_premise_original", pa.string(), "the short premise as it stands in the opinion"),
+        *_PLACE,
+    ),
+    key=("example_id", "is_twin"),
+    labels=("split", "analysis", "label", "negated"),
+)
+
 
 Row = dict[str, Any]
 
@@ -80,7 +166,8 @@ def write_examples(
         paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
         splits = balance(_read(paired, ["example_id", "label", "negated", "analysis"]), seed, test_share)
         by_example = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
-        written = dataset.write(EXAMPLES, _finished(balanced(by_example, splits)), examples)
+        kept = (row | {"split": splits[name]} for row in by_example if (name := row["example_id"]) in splits)
+        written = dataset.write(EXAMPLES, _finished(kept), examples)
         used = {
             row["cited_case_id"]
             for row in _read(paired, ["example_id", "cited_case_id"])
@@ -92,15 +179,9 @@ def write_examples(
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
-
-    def rows() -> Iterator[Row]:
-        names = [column.name for column in UNFILTERED.columns]
-        for shard in shards:
-            for outcome, row in outcomes(shard.contradictions, shard.parentheticals):
-                whole = row | outcome
-                yield {name: whole[name] for name in names}
-
-    return dataset.write(UNFILTERED, rows(), path)
+    files = ((shard.contradictions, shard.parentheticals) for shard in shards)
+    rows = (row | outcome for paths in files for outcome, row in outcomes(*paths))
+    return dataset.write(UNFILTERED, rows, path)
 
 
 def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
@@ -155,7 +236,7 @@ def _paired(
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         path.unlink()
         paired = (
-            row | {"analysis": in_analysis(tokens[row["cited_case_id"]])}
+            row | {"analysis": tokens[row["cited_case_id"]] <= ANALYSIS_TOKENS}
             for row in _with_premises(rows, network, encode)
         )
         dataset.write(PAIRED, paired, folder / path.name)
@@ -171,10 +252,7 @@ def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode
     The search uses each hypothesis as it was before labelling, whatever its label.
     """
     originals = (contradicted(row) if row["label"] == CONTRADICT else row for row in rows)
-    pairings = neutral_premises(originals, network, encode)
-    premise_ids = chosen_premises(rows, pairings)
-    premises = {row["example_id"]: row for row in rows if row["example_id"] in premise_ids}
-    return neutralized(rows, pairings, premises, PREMISE_FIELDS)
+    return neutralized(rows, neutral_premises(originals, network, encode))
 
 
 def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
@@ -195,12 +273,10 @@ def _rows(paths: Iterable[Path]) -> int:
 
 def _finished(kept: Iterable[Row]) -> Iterator[Row]:
     """The rows of `EXAMPLES`: each example and its twin, with short premises without citations."""
-    names = [column.name for column in EXAMPLES.columns]
     without = lru_cache(SHORT_PREMISES)(remove_citations)
     for row in twinned(kept):
         original = row["short_premise"]
-        whole = row | {"short_premise": without(original), "short_premise_original": original}
-        yield {name: whole[name] for name in names}
+        yield row | {"short_premise": without(original), "short_premise_original": original}
 
 
 def twin(row: Mapping[str, Any]) -> Row:
@@ -228,7 +304,7 @@ def split_by_jurisdiction(rows: Iterable[Mapping[str, Any]], table: Table, folde
     paths: dict[str, Path] = {}
     with ExitStack() as files:
         writers: dict[str, pq.ParquetWriter] = {}
-        for jurisdiction, group in _batches_by_jurisdiction(rows):
+        for jurisdiction, group in _by_jurisdiction(rows):
             if jurisdiction not in writers:
                 paths[jurisdiction] = folder / f"{len(paths)}.parquet"
                 writers[jurisdiction] = files.enter_context(
@@ -238,13 +314,9 @@ def split_by_jurisdiction(rows: Iterable[Mapping[str, Any]], table: Table, folde
     return [path for _, path in sorted(paths.items())]
 
 
-def _batches_by_jurisdiction(
-    rows: Iterable[Mapping[str, Any]],
-) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """Group the rows of each batch by jurisdiction."""
-    remaining = iter(rows)
-    while batch := list(islice(remaining, BATCH)):
-        groups: dict[str, list[Mapping[str, Any]]] = {}
-        for row in batch:
-            groups.setdefault(row["cited_jurisdiction"], []).append(row)
-        yield from groups.items()
+def _by_jurisdiction(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """The rows of each batch by jurisdiction."""
+    remaining, jurisdiction = iter(rows), itemgetter("cited_jurisdiction")
+    while batch := sorted(islice(remaining, BATCH), key=jurisdiction):
+        for name, group in groupby(batch, key=jurisdiction):
+            yield name, list(group)

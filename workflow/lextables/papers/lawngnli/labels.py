@@ -1,7 +1,6 @@
-"""LawngNLI, Appendix A.1.4: which examples stay Entail and which become Neutral or Contradict.
+"""LawngNLI, Appendices A.1.4, A.1.5 and A.1.8: labels, balance and split.
 
-Also the two things that every later step needs: the seeded draw, which depends on names and never on
-the order of rows, and the conversion of an example by the contradiction algorithm's twin.
+The seeded draw depends on names and never on the order of rows.
 """
 
 import hashlib
@@ -12,6 +11,24 @@ Row = Mapping[str, Any]
 
 ENTAIL, NEUTRAL, CONTRADICT = LABELS = ("entail", "neutral", "contradict")
 OPPOSITE = {ENTAIL: CONTRADICT, CONTRADICT: ENTAIL, NEUTRAL: NEUTRAL}
+
+# The longest premise, in RoBERTa tokens with its two special tokens, that the paper's models read whole.
+# Table 2 settles which text is measured: the median of the full set (3,692) is the 90th percentile of the
+# analysis subset (3,693), and the subset is 56 % of the set, which holds only if the cut was made on the
+# lengths that Table 2 prints: citations removed, nothing prepended.
+ANALYSIS_TOKENS = 4096
+
+# Each group holds, beside a hypothesis, what the contradiction algorithm makes of it.
+FROM_NEGATED = "entail+negation, contradict+nonnegation"
+FROM_PLAIN = "contradict+negation, entail+nonnegation"
+NEUTRALS = "neutral"
+GROUPS = (FROM_NEGATED, FROM_PLAIN, NEUTRALS)
+
+TRAIN, VAL, TEST = SPLITS = ("train", "val", "test")
+VAL_SHARE = TEST_SHARE = 0.05
+# Of a small data set more is held out, or the test could not tell models apart.
+SMALL_TEST_SHARE = 0.3
+MIN_TEST = 300  # test examples, with twins, below which a data set is small
 
 
 def draw(seed: int, *names: object) -> int:
@@ -24,21 +41,19 @@ def draw(seed: int, *names: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def assign_labels(
-    rows: Iterable[Row], seed: int, *, jurisdiction: str = "citing_jurisdiction"
-) -> dict[Any, str]:
+def assign_labels(rows: Iterable[Row], seed: int) -> dict[Any, str]:
     """Return a label for each ``example_id``, a third of each stratum each (Appendix A.1.4).
 
     A stratum is the jurisdiction (a state, or the federal courts) crossed with ``negated``, whether
     the hypothesis holds pivotal negation.  "Cases from each state" are read as the cases that the
-    parentheticals come from; ``jurisdiction`` names the column, for the other reading.  Inside a
-    stratum the examples are put in seeded random order and dealt the three labels in turn; the order
-    of the three is itself drawn for each stratum, so that the one or two examples left over by the
-    division favour no label over many strata.  The released code does not show this step.
+    parentheticals come from.  Inside a stratum the examples are put in seeded random order and dealt the
+    three labels in turn; the order of the three is itself drawn for each stratum, so that the one or two
+    examples left over by the division favour no label over many strata.  The released code does not show
+    this step.
     """
     strata: dict[tuple[str, bool], list[Any]] = {}
     for row in rows:
-        strata.setdefault((row[jurisdiction], bool(row["negated"])), []).append(row["example_id"])
+        strata.setdefault((row["citing_jurisdiction"], bool(row["negated"])), []).append(row["example_id"])
     assigned: dict[Any, str] = {}
     for (place, negated), ids in sorted(strata.items()):
         order = sorted(LABELS, key=lambda label: draw(seed, "label order", place, negated, label))
@@ -66,3 +81,52 @@ def labelled(row: Row, label: str) -> dict[str, Any]:
     if label not in LABELS:
         raise ValueError(f"label is {label!r}, not one of {', '.join(LABELS)}")
     return {**(contradicted(row) if label == CONTRADICT else row), "label": label}
+
+
+def closed_group(label: str, negated: bool) -> str:
+    """Return which of the three groups closed under contradiction holds an example (Appendix A.1.8).
+
+    ``negated`` is of the hypothesis as it stands, after any conversion to Contradict.
+    """
+    if label == NEUTRAL:
+        return NEUTRALS
+    return FROM_NEGATED if (label == ENTAIL) == negated else FROM_PLAIN
+
+
+def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
+    """Return how many of ``n`` examples go to each split: 5 % val and the test's share, rounded half up."""
+    val, test = (int(n * share + 0.5) for share in (VAL_SHARE, test_share))
+    return {TRAIN: n - val - test, VAL: val, TEST: test}
+
+
+def balance(rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHARE) -> dict[Any, str]:
+    """Return the split of each ``example_id`` that is kept (Appendix A.1.8); the others are dropped.
+
+    Rows carry ``example_id``, ``label``, ``negated`` and ``analysis``.  Inside the analysis subset and
+    inside the rest, each of the three groups is cut by seeded random draw to the size of the smallest,
+    and then split: 5 % for validation, ``test_share`` for the test (in the paper 5 % too), the rest for
+    training.  Without a ``test_share`` it is the paper's, or `SMALL_TEST_SHARE` if that would give fewer than
+    `MIN_TEST` test examples.  A group with no example at all empties its subset.
+    """
+    cells: dict[tuple[bool, str], list[Any]] = {(a, g): [] for a in (False, True) for g in GROUPS}
+    for row in rows:
+        cell = bool(row["analysis"]), closed_group(row["label"], row["negated"])
+        cells[cell].append(row["example_id"])
+    kept: dict[Any, str] = {}
+    smallest_of = {
+        analysis: min(len(cells[analysis, group]) for group in GROUPS) for analysis in (False, True)
+    }
+    if test_share is None:
+        examples = 2 * len(GROUPS) * sum(smallest_of.values())
+        test_share = TEST_SHARE if examples * TEST_SHARE >= MIN_TEST else SMALL_TEST_SHARE
+    for analysis, smallest in smallest_of.items():
+        for group in GROUPS:
+            ids = cells[analysis, group]
+            ids.sort(key=lambda example_id: (draw(seed, "balance", example_id), example_id))
+            ids = ids[:smallest]
+            # A draw of its own, so that the split does not follow the order of the cut.
+            ids.sort(key=lambda example_id: (draw(seed, "split", example_id), example_id))
+            sizes = split_sizes(smallest, test_share)
+            names = [split for split in SPLITS for _ in range(sizes[split])]
+            kept.update(zip(ids, names, strict=True))
+    return dict(sorted(kept.items()))

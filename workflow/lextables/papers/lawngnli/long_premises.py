@@ -1,14 +1,76 @@
-"""LawngNLI, Appendix A.1.9, for one shard of opinions: long premises without citations."""
+"""LawngNLI, Appendix A.1.9: which opinions are long premises, and their texts without citations."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from lextables.models.token_count import TokenCounter
+from lextables.papers.lawngnli.case_index import CaseIndex
 from lextables.papers.lawngnli.citation_removal import remove_citations
-from lextables.papers.lawngnli.majority_opinions import MajorityOpinion, MajorityOpinions
-from lextables.papers.lawngnli.schema.long_premises import LONG_PREMISES
+from lextables.papers.lawngnli.entail_examples import MajorityOpinion, MajorityOpinions
 from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Column, Table
+
+LONG_PREMISES = Table(
+    name="long_premises",
+    description="The majority opinion of each cited case; examples name it by `cited_case_id`.",
+    columns=(
+        Column("case_id", pa.int64(), "the case"),
+        Column("opinion_id", pa.string(), "its single majority opinion"),
+        Column("original", pa.string(), "the opinion's text, to which all offsets refer"),
+        Column("text", pa.string(), "the opinion without citations (A.1.9), nothing prepended"),
+        Column("tokens", pa.int32(), "RoBERTa tokens of `text`, the two special tokens among them"),
+        Column(
+            "closing_paragraphs",
+            pa.int32(),
+            "how many paragraphs from the end models get prepended (512 tokens)",
+        ),
+    ),
+    key=("case_id",),
+    row_group=64,
+)
+
+
+def outcomes(
+    contradictions: str | Path,
+    parentheticals: str | Path,
+    of_outcome: list[str] | None = None,
+    of_row: list[str] | None = None,
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield (outcome, parenthetical) for each candidate.
+
+    ``of_outcome`` and ``of_row`` select columns and must include ``example_id``; None reads all columns.
+    Raises ValueError if the files are not of the same shard.
+    """
+    for outcome, row in zip(
+        dataset.read(contradictions, of_outcome), dataset.read(parentheticals, of_row), strict=True
+    ):
+        if outcome["example_id"] != row["example_id"]:
+            raise ValueError(f"{contradictions} and {parentheticals} are not of one shard")
+        yield outcome, row
+
+
+def cited_cases(contradictions: Iterable[str | Path], parentheticals: Iterable[str | Path]) -> set[int]:
+    """Return the cited cases of all hypotheses that the contradiction algorithm accepted."""
+    return {
+        row["cited_case_id"]
+        for paths in zip(contradictions, parentheticals, strict=True)
+        for outcome, row in outcomes(*paths, ["example_id", "twin"], ["example_id", "cited_case_id"])
+        if outcome["twin"] is not None
+    }
+
+
+def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int]]]:
+    """Return, for each shard of ``index``, the sorted (row, case) of those ``cases`` whose opinion it has."""
+    places: list[list[tuple[int, int]]] = [[] for _ in index.shards]
+    for case in cases:
+        record = index.record(case)
+        if record.row is not None:
+            places[record.shard].append((record.row, case))
+    return [sorted(rows) for rows in places]
+
 
 PREPENDED_TOKENS = 512
 

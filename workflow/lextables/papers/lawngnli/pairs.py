@@ -11,19 +11,54 @@ repeated paragraphs, as in the released code.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pyarrow as pa
+
 from lextables.models.okapi import Paragraphs
-from lextables.papers.lawngnli.balance import TRAIN
-from lextables.papers.lawngnli.labels import ENTAIL, LABELS
+from lextables.papers.lawngnli.labels import ENTAIL, LABELS, TRAIN
 from lextables.papers.lawngnli.readings import pair_name
-from lextables.papers.lawngnli.schema.pairs import HEADS, PAIRS, TEXTS
 from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.classification import schema
 from lextables.tasks.classification.schema import content_id
+
+PAIRS = Table(
+    "examples",
+    "The examples, once a head; premises and hypotheses are texts.",
+    (
+        Column("example_id", pa.string(), "`<example>[:twin]:<head>`, and a number of two labels"),
+        Column("example", pa.string(), "`<example>[:twin]`, one premise with one hypothesis"),
+        Column("split", pa.string(), "train, val or test"),
+        Column("head_id", pa.string(), "`nli` of three labels, or `entailment` of two"),
+        Column("label", pa.int32(), "place of the right answer among the head's"),
+        Column("short", pa.string(), "text: the cited pages without citations"),
+        Column("short_bm25", pa.string(), "text: the paragraphs of `short` nearest to the hypothesis"),
+        Column("long", pa.string(), "text: the opinion without citations, its end once more before it"),
+        Column("long_bm25", pa.string(), "text: the paragraphs of the opinion nearest to the hypothesis"),
+        Column("hypothesis", pa.string(), "text: the statement to judge"),
+        Column("premise", pa.string(), "the case whose opinion the premise is"),
+        Column(
+            "reading", pa.string(), "what resources/readings calls the pair of short premise and hypothesis"
+        ),
+        Column("analysis", pa.bool_(), "whether it is of the analysis subset, all that the paper uses"),
+        Column("negated", pa.bool_(), "whether it is, and its hypothesis has pivotal negation"),
+        Column("above_median", pa.bool_(), "whether it is, and longer than its training examples' median"),
+        Column("difficult", pa.bool_(), "whether the filters of A.1.6 pass it or what it is the twin of"),
+    ),
+    key=("example_id",),
+    labels=("split", "head_id", "analysis", "negated"),
+)
+HEADS = schema.HEADS
+# In the order of their premises, one of which is in memory at a time.
+TEXTS = replace(schema.TEXTS, ordered=False)
+TABLES = (PAIRS, HEADS, TEXTS)
+
 
 Row = dict[str, Any]
 
@@ -36,7 +71,7 @@ _COLUMNS += ["cited_case_id", "short_premise"]
 def write_pairs(
     examples: str | Path, long_premises: str | Path, pairs: str | Path, heads: str | Path, texts: str | Path
 ) -> None:
-    """Write the tables of `schema.pairs` from LawngNLI's examples and their long premises.
+    """Write the `TABLES` from LawngNLI's examples and their long premises.
 
     Memory: one long premise, the examples with their short premises, and the ids of all texts. Raises
     `BadInput` for an example without a long premise.
@@ -102,7 +137,7 @@ def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
     }
 
 
-def _of_heads(shown: Sequence[Row]) -> Iterator[Row]:
+def _of_heads(shown: Sequence[Row]) -> list[Row]:
     """The rows of `PAIRS`: the examples of both heads."""
     # The released code writes out 2,339, which is the training split's median in Table 2.
     lengths = [row["tokens"] for row in shown if row["analysis"] and row["split"] == TRAIN]
@@ -114,8 +149,7 @@ def _of_heads(shown: Sequence[Row]) -> Iterator[Row]:
         for head in ANSWERS
         for row in _of_head(head, shown)
     ]
-    names = [column.name for column in PAIRS.columns]
-    return ({name: row[name] for name in names} for row in sorted(rows, key=itemgetter("example_id")))
+    return sorted(rows, key=itemgetter("example_id"))
 
 
 def _of_head(head: str, shown: Sequence[Row]) -> Iterator[Row]:

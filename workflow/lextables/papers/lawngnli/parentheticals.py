@@ -1,4 +1,4 @@
-"""LawngNLI, Appendix A.1.1: the parentheticals that follow citations, and the case each one is about.
+"""LawngNLI, Appendix A.1.1: the parentheticals that follow citations, the case and the pages of each.
 
 eyecite finds and resolves the citations.  Which parenthesis belongs to which citation is read here,
 because eyecite looks at 300 characters only: a longer parenthetical is lost or cut at the last inner
@@ -21,7 +21,15 @@ from lextables.papers.lawngnli.citations import (
     find_citations,
     resolve,
 )
-from lextables.papers.lawngnli.pincites import pages_of
+
+# A longer range is a misprint: eyecite too takes no opinion to be longer.
+LONGEST_RANGE = 150
+
+_LABEL = re.compile(r"^(?:at\b\s*)?(?:(?:pp?\.|pg\.?|pages?\b)\s*)?", re.IGNORECASE)
+_NOTE = re.compile(r"(?:& ?|and )?(?:nn?\b\.?|fn?\b\.?|(?:foot)?notes?\b) ?(\d+(?:-\d+)?|\*+)", re.IGNORECASE)
+_PAGES = re.compile(r"(\d+)(?:-(\d+))?")
+_MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")
+_DASHES = str.maketrans("‐‑‒–—−", "------")
 
 LONGEST = 2000
 """A parenthetical of more characters is not read: by then a parenthesis has been lost in print."""
@@ -52,6 +60,53 @@ _HISTORY_BEFORE = re.compile(
     r"| on other grounds)*,? $"
 )
 _HISTORY_AFTER = re.compile(rf"[,;]? ?(?:and )?{_HISTORY}")
+
+
+def pages_of(pincite: str | None) -> tuple[str, ...]:
+    """Return the pages that a pincite names, ascending; empty if it cannot be resolved (A.1.1).
+
+    Understood are ``12``, ``12-14``, ``112-14``, ``12, 15-16``, ``at 23``, ``p. 23`` and footnotes
+    (``153, n. 5``; ``153-154, and nn. 5-6``); a page that only says where a footnote stands is not among
+    the pages.  Not resolvable are pages with letters, sections, paragraphs, lines, star pages, and ranges
+    that run backwards or past `LONGEST_RANGE` pages.
+    """
+    pages: set[int] = set()
+    # In "155 n. 15" the note stands on the page with no comma between.
+    text = (pincite or "").translate(_DASHES)
+    text = re.sub(r"(?<=\d)\s+(?=(?:&|and\b)? ?(?:nn?\.|fn?\.|notes?\b))", ", ", text)
+    alone: int | None = None
+    in_notes = False
+    for part in filter(None, (_LABEL.sub("", piece.strip()).strip() for piece in text.split(","))):
+        if _NOTE.fullmatch(part):
+            if alone is not None and not in_notes and part[0] not in "&aA":
+                pages.discard(alone)
+            in_notes = True
+        elif in_notes and _MORE_NOTES.fullmatch(part):
+            continue
+        elif matched := _PAGES.fullmatch(part):
+            span = _range(*matched.groups())
+            if span is None:
+                return ()
+            alone = span.start if len(span) == 1 else None
+            pages.update(span)
+        else:
+            return ()
+    return tuple(map(str, sorted(pages)))
+
+
+def _range(first: str, last: str | None) -> range | None:
+    if last is None and len(first) in (6, 8):
+        # No volume has so many pages: the dash of "219-220" was lost in print.
+        return _range(first[: len(first) // 2], first[len(first) // 2 :])
+    if len(first) > 5:
+        return None
+    start = int(first)
+    if last is None:
+        return range(start, start + 1)
+    if len(last) < len(first):
+        last = first[: len(first) - len(last)] + last
+    end = int(last)
+    return range(start, end + 1) if start <= end < start + LONGEST_RANGE else None
 
 
 @dataclass(frozen=True)
@@ -104,20 +159,13 @@ class Reading:
 def read_parentheticals(text: str, tokens: Tokenizer, resource_of: Resolver = lambda key: key) -> Reading:
     """Return the parentheticals of an opinion, in its order, each with the case it is about (A.1.1).
 
-    ``resource_of`` maps a `citation_keys.citation_key` to a case of the corpus, or to itself; by default
+    ``resource_of`` maps a `case_index.citation_key` to a case of the corpus, or to itself; by default
     a resource is the key of its first citation.  A parenthesis may follow several citations: it is
     about the case cited last before it, and of consecutive citations to that case the first counts,
     with its pincite, as in the paper.
     """
     counts: Counter[str] = Counter()
     found = find_citations(text, tokens, counts)
-    return read_after(text, found, counts, resource_of)
-
-
-def read_after(
-    text: str, found: Sequence[Found], counts: Counter[str], resource_of: Resolver = lambda key: key
-) -> Reading:
-    """Return what `read_parentheticals` does, given the citations that were found in ``text``."""
     plain = ascii_text(text)
     counts.update(f"{item.kind} citations" for item in found if item.kind)
     claims, spans, unread = _claims(plain, found)

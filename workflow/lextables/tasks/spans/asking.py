@@ -9,7 +9,7 @@ else one.  Quotes that do not occur in the piece are counted.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,14 +62,8 @@ class Reader:
         Raises `BadInput` if not even one word fits.
         """
         longest = max((row["question"] for row in questions), key=len, default="")
-        words = self.words
-        while words:
-            pieces = [Piece(contract, start, end) for start, end in parts(text, words)]
-            if all(self._fits(text[piece.start : piece.end], longest) for piece in pieces):
-                return pieces
-            words //= 2
-        what = "a question and one word do not fit its window"
-        raise BadInput(what, where=self.model.name, do="choose another model")
+        places = fitting_parts(text, self.words, lambda shown: self._fits(shown, longest), self.model.name)
+        return [Piece(contract, start, end) for start, end in places]
 
     def _fits(self, text: str, question: str) -> bool:
         prompt = self.clause.filled(text=text, question=question)
@@ -114,6 +108,17 @@ def parts(text: str, words: int) -> list[tuple[int, int]]:
     step = max(1, words - min(OVERLAP, words // 4))
     starts = range(0, max(1, len(ends) - (words - step)), step)
     return [(ends[at][0], ends[min(at + words, len(ends)) - 1][1]) for at in starts] if ends else []
+
+
+def fitting_parts(text: str, words: int, fits: Callable[[str], bool], model: str) -> list[tuple[int, int]]:
+    """Return `parts` of at most ``words`` words that all fit; `BadInput` if not even one word fits."""
+    while words:
+        places = parts(text, words)
+        if all(fits(text[start:end]) for start, end in places):
+            return places
+        words //= 2
+    what = "a question and one word do not fit its window"
+    raise BadInput(what, where=model, do="choose another model")
 
 
 def quotes(answer: str) -> list[str]:

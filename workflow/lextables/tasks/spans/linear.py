@@ -38,6 +38,7 @@ from lextables.tasks.spans.squad import part
 from lextables.tasks.spans.units import Span, UnitModel, Units, read_vectors, units_of
 
 WEIGHTS = "linear.npz"
+OUT_OF_FOLD = "out_of_fold.parquet"
 ALL_TRAINING_DATA = 100  # per cent of the training contracts
 MIN_PART_SHARE = 0.1  # of a category's answers, for a kind of part to become candidates
 
@@ -63,13 +64,15 @@ class SpanModel:
 def fit(
     texts: Sequence[str], answers: Answers, categories: Sequence[str], relaxed: str | None,
     settings: Mapping[str, Any], threads: int = 1, vectors: np.ndarray | None = None,
+    out_of_fold: list[tuple[Candidates, np.ndarray]] | None = None,
 ) -> SpanModel:  # fmt: skip
     """Train the three models.
 
     ``answers`` maps a contract to the category and position of each answer.  In categories whose name
     contains ``relaxed``, a candidate is also correct if it contains an answer.  ``settings``: ``features``
     and the fields of `plan.LinearSettings`.  ``vectors`` (units, dimensions) are needed if the features use
-    them.
+    them.  If ``out_of_fold`` is a list, the candidates of each category and their out-of-fold logits are
+    appended, as `predict` returns them for new contracts.
     """
     relaxed_flags = tuple(bool(relaxed) and relaxed in category for category in categories)
     units = units_of(texts)
@@ -106,7 +109,16 @@ def fit(
     features = [spans.overlap_features(own, score) for own, score in pairs]
     new = [spans.new_answers(own, score, each) for (own, score), each in zip(pairs, matched, strict=True)]
     targets, rows = ([each[at] for each in new] for at in (0, 1))
-    third = fit_categories(features, targets, [None] * len(candidates), rows)
+    no_words = [None] * len(candidates)
+    third = fit_categories(features, targets, no_words, rows)
+    if out_of_fold is not None:
+        logits_of = [np.zeros(len(own.contract)) for own in candidates]
+        for fold in folds:
+            out = [fold[own.contract] for own in candidates]
+            training = [used & ~each for used, each in zip(rows, out, strict=True)]
+            for at, model in enumerate(fit_categories(features, targets, no_words, training)):
+                logits_of[at][out[at]] = model.logits(features[at][out[at]])[:, 0]
+        out_of_fold += zip(candidates, logits_of, strict=True)
     return SpanModel(tuple(categories), relaxed_flags, parts, unit_model, second, third)
 
 
@@ -242,8 +254,9 @@ def train(
 ) -> dict[str, Any]:  # fmt: skip
     """Train on ``settings["percent"]`` of the training contracts, save to ``output``, and return the record.
 
-    Input tables: contracts, `squad.EXAMPLES` and, if the features use vectors, `units.VECTORS`.  Raises
-    `BadInput` if there is no training example.
+    Input tables: contracts, `squad.EXAMPLES` and, if the features use vectors, `units.VECTORS`.  If
+    ``settings["out_of_fold"]``, the out-of-fold predictions for the training contracts (`schema.NBEST`) are
+    saved too.  Raises `BadInput` if there is no training example.
     """
     texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] != "test"}
     if settings["percent"] < ALL_TRAINING_DATA:
@@ -260,8 +273,12 @@ def train(
             answers[place[row["contract_id"]]].append((number[row["category"]], span))
     unit_vectors = read_vectors(vectors, names) if vectors else None
     ordered = [texts[name] for name in names]
-    model = fit(ordered, answers, categories, settings["relaxed"], settings, threads, unit_vectors)
+    held: list[tuple[Candidates, np.ndarray]] | None = [] if settings.get("out_of_fold") else None
+    model = fit(ordered, answers, categories, settings["relaxed"], settings, threads, unit_vectors, held)
     save(model, Path(output) / WEIGHTS)
+    if held:
+        asked = {row["question_id"]: row for row in rows}.values()
+        write(NBEST, _rows(categories, held, texts, asked, settings["n_best"]), Path(output) / OUT_OF_FOLD)
     return {
         "contracts": len(names),
         "answers": sum(map(len, answers.values())),
@@ -298,17 +315,25 @@ def spans_of(
     ``texts`` maps contract ids to texts; ``vectors`` are those of their units, contracts sorted by id, if the
     model uses vectors.  ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
     """
+    predicted = predict(model, [texts[name] for name in sorted(texts)], settings["units"], vectors)
+    yield from _rows(model.categories, predicted, texts, asked, settings["n_best"])
+
+
+def _rows(
+    categories: Sequence[str], predicted: Iterable[tuple[Candidates, np.ndarray]], texts: Mapping[str, str],
+    asked: Iterable[Row], n_best: int,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the rows of `spans_of` from the candidates of each category and their logits."""
     names = sorted(texts)
-    predicted = predict(model, [texts[name] for name in names], settings["units"], vectors)
     scored = {
         (names[contract], category): each
-        for category, (own, logits) in zip(model.categories, predicted, strict=True)
+        for category, (own, logits) in zip(categories, predicted, strict=True)
         for contract, each in by_contract(own, logits, len(names))
     }
     for question in sorted(asked, key=itemgetter("question_id")):
         contract = question["contract_id"]
         of_question = scored[contract, question["category"]]
-        yield from nbest(question["question_id"], texts[contract], of_question, settings["n_best"])
+        yield from nbest(question["question_id"], texts[contract], of_question, n_best)
 
 
 Scored = list[tuple[float, int, int]]

@@ -26,6 +26,8 @@ from lextables.tasks.plan import (
     rate_name,
 )
 
+QUOTE = "quote"  # the experiment of outputs that quote spans
+
 
 class Panel(plan.Panel):
     """A model of the panel; ``pretrained`` goes through masked-language-model training on contracts first.
@@ -37,10 +39,12 @@ class Panel(plan.Panel):
     A panel of kind `linear` is learnt from the contracts alone, or, with the ``features`` vectors or both,
     from what a sentence encoder, its ``model``, makes of them; an ``exact`` one marks the answers themselves,
     also where the evaluator lets a sentence count that holds one.  One of kind `language-model` is
-    asked as it is (`Asking`).
+    asked as it is (`Asking`, `Writing`); ``unpublished`` says what is unknown of a published row, which is
+    then not run.  One of kind `fixed` gives every question the same ``output``, in which ${contract} is the
+    contract.
     """
 
-    kind: Literal["encoder", "linear", "language-model"] = "encoder"
+    kind: Literal["encoder", "linear", "language-model", "fixed"] = "encoder"
     model: str = ""
     features: Literal["words", "vectors", "both"] = "words"
     exact: bool = False
@@ -49,6 +53,8 @@ class Panel(plan.Panel):
     released: str | None = None
     joined: str | None = None
     accumulation: int = 1
+    unpublished: str = ""
+    output: str = ""
 
 
 class SpanGrid(Grid):
@@ -124,8 +130,34 @@ class Asking(Entry):
     grids: Mapping[str, Pieces] = {}
 
 
+class WritingLimits(Entry):
+    """The most ``tokens`` of an output; of a contract the first ``questions`` are asked (none: all)."""
+
+    tokens: PositiveInt = 5000
+    questions: PositiveInt | None = None
+
+
+class Writing(Entry):
+    """What language models are asked whose outputs are scored: one ``prompt`` for a contract and a question.
+
+    An additional row of each is asked only about the ``candidates`` of a linear model, a key of the panel:
+    its passages with at least the probability ``least``.  A grid that ``grids`` does not name has the limits
+    of `WritingLimits`.
+    """
+
+    prompt: str
+    candidates: str
+    least: float = Field(0.01, gt=0, lt=1)
+    grids: Mapping[str, WritingLimits] = {}
+
+
 class SpanTask(Entry):
     """What a paper fixed of a span-extraction task.
+
+    ``evaluator`` is `spans`, or `containment` for text outputs that must contain every gold text
+    (`lextables.metrics.containment`).  Then a linear model has a row for each metric of ``thresholds``: it
+    quotes the spans above the probability with the highest value of that metric on its out-of-fold
+    predictions for the training contracts.
 
     ``held_out`` is the share of the training contracts on which the grid is searched, or `dev` for those of
     that split.  ``checkpoints`` is the source of the authors' fine-tuned models; ``relaxed`` the part of a
@@ -136,21 +168,35 @@ class SpanTask(Entry):
     """
 
     task: Literal["spans"]
+    evaluator: Literal["spans", "containment"] = "spans"
+    thresholds: tuple[str, ...] = ()
     models: Mapping[Key, Panel]
     n_best: int
-    max_answer_length: int
-    held_out: float | str
+    max_answer_length: int = 512
+    held_out: float | str = 0.1
     relaxed: str | None = None
-    low_thresholds: tuple[float, ...]
+    low_thresholds: tuple[float, ...] = ()
     checkpoints: str | None = None
     averages: PositiveInt = 1
-    grids: Mapping[str, SpanGrid]
+    grids: Mapping[str, SpanGrid] = {}
     pretraining: Mapping[str, Pretraining] = {}
     linear: LinearSettings | None = None
-    asking: Asking | None = None
+    asking: Asking | Writing | None = None
+
+    @property
+    def quotes(self) -> bool:
+        """Whether text outputs are scored, and not spans."""
+        return self.evaluator == "containment"
 
     @model_validator(mode="after")
     def _asks(self) -> Self:
+        kinds = {key: panel.kind for key, panel in self.models.items()}
+        if "encoder" in kinds.values() and (self.quotes or not self.grids):
+            raise ValueError("encoders need grids, and the evaluator spans")
+        if self.quotes != isinstance(self.asking, Writing) or self.quotes != bool(self.thresholds):
+            raise ValueError("the evaluator containment, and no other, needs thresholds and asking.prompt")
+        if self.quotes and kinds.get(self.asking.candidates) != "linear":
+            raise ValueError(f"asking.candidates: {self.asking.candidates} is no linear model of the panel")
         if not self.asking and any(panel.kind == "language-model" for panel in self.models.values()):
             raise ValueError("models that are language models want asking, with the names of prompts")
         return self
@@ -159,9 +205,13 @@ class SpanTask(Entry):
 class SpanPlanner(Planner):
     """Lays out a span-extraction task; the conditions of a row are shares of the training contracts."""
 
-    STAGES = ("read", "join", ASK, SUBMITTED)
+    STAGES = ("read", "join", QUOTE, ASK, SUBMITTED)
     FORMS: ClassVar = {"nbest": (".json",)}
     task: SpanTask
+
+    @classmethod
+    def forms(cls, task: SpanTask) -> Mapping[str, tuple[str, ...]]:
+        return cls.FORMS | ({"csv": (".csv",), "jsonl": (".jsonl",)} if task.quotes else {})
 
     @property
     def grid(self) -> SpanGrid:
@@ -169,7 +219,7 @@ class SpanPlanner(Planner):
 
     def rows(self) -> list[Row]:
         found = [row for key, panel in self.task.models.items() for row in self.with_joined(key, panel)]
-        for extra in self.own_models("encoder", "question-answering"):
+        for extra in () if self.task.quotes else self.own_models("encoder", "question-answering"):
             panel = Panel(row=extra.name, model=extra.key, own=True)
             as_it_is = extra.kind == "question-answering"
             found.append(self.row(extra.key, panel, as_it_is=as_it_is))
@@ -180,7 +230,12 @@ class SpanPlanner(Planner):
 
     def with_joined(self, key: str, panel: Panel) -> list[Row]:
         if panel.kind == "linear":
-            return [self.linear(key, panel)]
+            row = self.linear(key, panel)
+            return self.quoted(key, row) if self.task.quotes else [row]
+        if panel.kind == "fixed":
+            run = self.add(self.run(QUOTE, key, panel.kind), {"kind": panel.kind, "output": panel.output})
+            about = {"family": panel.family}
+            return [self.panel_row(panel, parameters=None, runs={self.MAIN: (run,)}, about=about)]
         if panel.kind == "language-model":
             return self.asked(key, panel)
         rows = self.row(key, panel)
@@ -211,8 +266,39 @@ class SpanPlanner(Planner):
             found += fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
         return found
 
+    def quoted(self, key: str, row: Row) -> list[Row]:
+        """The rows of a linear model that quotes its spans, one for each metric of ``thresholds``."""
+        rows = []
+        for metric in self.task.thresholds:
+            runs = {}
+            for reading in row.runs.get(self.MAIN, ()):
+                run = self.run(QUOTE, key, f"linear-{metric.lower()}")
+                settings = {"kind": "linear", "metric": metric}
+                training = self.specs[reading].weights_of
+                runs[self.MAIN] = (self.add(run, settings, needs=(reading,), weights_of=training),)
+            rows.append(replace(row, row=f"{row.row}, threshold for {metric}", runs=runs))
+        return rows
+
+    def written(self, key: str, panel: Panel) -> list[Row]:
+        """The rows of a language model whose outputs are scored: over contracts, and over candidates."""
+        about, writing = {"family": panel.family}, self.task.asking
+        model = Missing(panel.unpublished) if panel.unpublished else self.language_model(panel.model)
+        if isinstance(model, Missing):
+            row = Row(panel.row, own=panel.own, asked=True, reason=model.reason, about=about)
+            return [] if panel.own else [row]
+        limits = writing.grids.get(self.context.grid, WritingLimits())
+        settings = model | limits.model_dump() | {"prompt": self.context.prompt(writing.prompt)}
+        whole = replace(self.asked_row(key, panel, settings, about), own=panel.own)
+        reading = self.run("read", writing.candidates, "linear")
+        settings |= {"kind": panel.kind, "least": writing.least}
+        run = self.add(self.run(ASK, key, "candidates"), settings, needs=(reading,))
+        name = f"{panel.row}, candidates only"
+        return [whole, replace(whole, row=name, own=True, runs={self.MAIN: (run,)})]
+
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model that reads the test contracts; none where it cannot be asked."""
+        if self.task.quotes:
+            return self.written(key, panel)
         model = self.language_model(panel.model)
         if isinstance(model, Missing) or (panel.grids and self.context.grid not in panel.grids):
             return []
@@ -225,18 +311,13 @@ class SpanPlanner(Planner):
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of a linear model, which runs wherever its frozen encoder is, if it has one."""
         encoders = () if panel.features == "words" else (panel.model,)
-        row = Row(
-            panel.row,
-            own=panel.own,
-            parameters=self.context.parameters(*encoders),
-            trained=True,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
-            about={"family": panel.family},
-        )
+        parameters, about = self.context.parameters(*encoders), {"family": panel.family}
+        row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
         relaxed = None if panel.exact else self.task.relaxed
         settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": relaxed}
         settings["features"] = panel.features
+        if self.task.quotes:
+            settings["out_of_fold"] = True
         for encoder in encoders:
             weights = self.context.weights(encoder)
             if isinstance(weights, Missing):
@@ -252,15 +333,7 @@ class SpanPlanner(Planner):
         return replace(row, runs=runs)
 
     def row(self, key: str, panel: Panel, *, as_it_is: bool = False) -> Row:
-        row = Row(
-            panel.row,
-            own=panel.own,
-            parameters=self.context.parameters(panel.model),
-            averages=self.task.averages,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
-            about={"family": panel.family},
-        )
+        row = self.panel_row(panel, averages=self.task.averages, about={"family": panel.family})
         if released := self.released(key, panel):
             return replace(row, runs={self.MAIN: (released,)})
         if panel.grids and self.context.grid not in panel.grids:

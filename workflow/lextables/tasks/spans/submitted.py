@@ -1,5 +1,8 @@
 """Submitted n-best spans, in the form of the released prediction step: ``nbest_predictions_.json``.
 
+If text outputs are scored, they may also be submitted as csv or JSON lines; of n-best spans those are quoted
+that are at least as probable as the empty prediction.
+
 The form has the text of a span but not its position, which is searched in the contract: paper mode scores the
 texts as they are, strict mode the contract's characters.
 """
@@ -16,10 +19,11 @@ from typing import Any
 from lextables.metrics.spans import Nbest, nbest_columns
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.spans.outputs import OUTPUTS, by_question, least_shown, quoted
 from lextables.tasks.spans.schema import NBEST as PREDICTIONS
 from lextables.tasks.spans.schema import NOTHING_ELSE
 from lextables.tasks.spans.squad import PARTING, collapsed
-from lextables.tasks.submitted import File, Submitted, number, parsed
+from lextables.tasks.submitted import File, Submitted, named, number, parsed
 
 __all__ = ["PREDICTIONS", "predictions"]
 FORM = 'write it as {"question id": [{"text": "…", "probability": 0.5}, …], …}'
@@ -70,15 +74,19 @@ def _fault(entry: Any) -> str:
 
 
 def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Submitted:
-    """Return submitted n-best spans as rows of `PREDICTIONS`; ``data`` are contracts and questions.
+    """Return submitted predictions; ``data`` are contracts and questions.
 
-    Questions of other splits are skipped.  Raises `BadInput`, naming the question, for an unknown question, a
-    test question without a prediction or with more than the task keeps, a text that is repeated or not in the
-    contract, and whatever `released_nbest` refuses.
+    N-best spans are rows of `PREDICTIONS`, text outputs those of `outputs.OUTPUTS`.  Questions of other
+    splits are skipped.  Raises `BadInput`, naming the question, for an unknown question, a test question
+    without a prediction or with more than the task keeps, a text that is repeated or not in the contract, and
+    whatever `released_nbest` refuses.
     """
     contracts, questions = data
-    content = parsed(file.text, file.name)
-    released_nbest(content, file.name)
+    if form == "nbest":
+        content = parsed(file.text, file.name)
+        released_nbest(content, file.name)
+    else:
+        content = _written(file, form)
     known = {row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])}
     test = {question: row["contract_id"] for question, row in known.items() if row["split"] == "test"}
     if unknown := sorted(content.keys() - known.keys()):
@@ -90,6 +98,9 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
             where=file.name,
             do="predict each of them, with the empty text if there is no answer",
         )
+    if form != "nbest":
+        rows = [{"question_id": question, "output": content[question]} for question in sorted(test)]
+        return Submitted(rows, len(content) - len(test), OUTPUTS)
     wanted = set(test.values())
     texts = {
         row["contract_id"]: Positions(row["contract_id"], row["text"])
@@ -101,7 +112,26 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     for question in sorted(test):
         where = f"{file.name}, question {question!r}"
         rows += _rows(question, content[question], texts[test[question]], most, where)
-    return Submitted(rows, sum(len(content[question]) for question in content.keys() - test.keys()))
+    skipped = sum(len(content[question]) for question in content.keys() - test.keys())
+    if task["evaluator"] == "spans":
+        return Submitted(rows, skipped)
+    shown = [
+        {"question_id": name, "output": quoted(texts[test[name]].text, spans, least_shown(spans))}
+        for name, spans in by_question(rows)
+    ]
+    return Submitted(shown, skipped, OUTPUTS)
+
+
+def _written(file: File, form: str) -> dict[str, str]:
+    """Return {question: output} of a csv or JSON lines file; `BadInput` for a question that appears twice."""
+    content: dict[str, str] = {}
+    for place, record in file.records() if form == "jsonl" else file.table("question_id", "output"):
+        question = named(record, "question_id", place)
+        if question in content:
+            what = f"the question {question!r} appears twice"
+            raise BadInput(what, where=place, do="remove one of the two")
+        content[question] = named(record, "output", place)
+    return content
 
 
 def _rows(

@@ -1,0 +1,77 @@
+"""Exports of real data read by other tools, compared with the releases and with our scores."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import ir_measures
+import mlcroissant
+import pytest
+from datasets import load_dataset
+from ir_measures import nDCG
+
+from lextables.papers import packages
+from lextables.pipeline.dataset import read
+from lextables.publish.export import About, PublishedRun, gather
+from lextables.publish.folder import write
+from lextables.sources import registry
+
+ROOT = Path(__file__).parents[2]
+RUN = "runs/acord/retrieve/bm25/short/seed0"
+
+
+@pytest.fixture(scope="module")
+def exports(release_results, tmp_path_factory):
+    """The exports of ACORD, with its BM25 run, and of CUAD."""
+    folder = tmp_path_factory.mktemp("exports")
+    sources = registry.load(ROOT / "resources/sources.yaml")
+    for paper in ("acord", "cuad"):
+        entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(mode="json")
+        about = About.model_validate({key: entry[key] for key in About.model_fields})
+        runs = [PublishedRun(release_results / RUN, ["BM25 / None"])] if paper == "acord" else []
+        census = [release_results / f"data/{paper}/census.json"]
+        words = registry.registry_texts(sources, [paper])
+        export = gather(paper, about, census, runs, words, made_by="tests", command="none")
+        write(export, folder / paper)
+    return folder
+
+
+def test_ir_measures_gives_the_scores_of_bm25(exports, release_results):
+    rows = read(release_results / RUN / "scores.parquet")
+    scores = {(row["metric"], row["group"]): row["value"] for row in rows}
+    qrels = [*ir_measures.read_trec_qrels(str(exports / "acord/trec/qrels.test.txt"))]
+    run = [*ir_measures.read_trec_run(str(exports / "acord/trec/retrieve.bm25.short.seed0.run"))]
+    for cutoff in (5, 10):
+        found = ir_measures.calc_aggregate([nDCG @ cutoff], qrels, run)[nDCG @ cutoff]
+        assert found == pytest.approx(scores[f"NDCG@{cutoff}", "all"], abs=1e-12)
+    assert len({line.query_id for line in qrels}) == 57
+
+
+def test_datasets_and_mlcroissant_load_what_the_release_has(exports, tmp_path):
+    counts = {"judgements": 126_659, "clauses": 3_931, "queries": 114}
+    for name, rows in counts.items():
+        loaded = load_dataset(str(exports / "acord"), name, split="full", cache_dir=str(tmp_path))
+        assert loaded.num_rows == rows
+    data = mlcroissant.Dataset(exports / "acord/croissant.json")
+    assert not data.metadata.ctx.issues.errors
+    assert sum(1 for _ in data.records("queries")) == 114
+
+
+def test_squad_files_are_the_release_but_for_its_order(exports, mirror):
+    def plain(content):
+        return {
+            question["id"]: (
+                paragraph["context"],
+                question["question"],
+                sorted((answer["answer_start"], answer["text"]) for answer in question["answers"]),
+            )
+            for document in json.loads(content)["data"]
+            for paragraph in document["paragraphs"]
+            for question in paragraph["qas"]
+        }
+
+    with zipfile.ZipFile(mirror / "cuad/data.zip") as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("test.json")]
+        theirs = plain(archive.read(name))
+    assert len(theirs) == 4182
+    assert plain((exports / "cuad/squad/test.json").read_bytes()) == theirs

@@ -1,0 +1,175 @@
+"""The retrieval data set: who is asked, and which opinions are in a pool; the training set for rerankers."""
+
+import pytest
+
+from lextables.corpora.caselaw.ingest import OPINIONS
+from lextables.papers.lawngnli import retrieval
+from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.labels import LABELS
+from lextables.papers.lawngnli.retrieval import (
+    DOCUMENTS,
+    JUDGEMENTS,
+    QUERIES,
+    RERANKING,
+    write_reranking,
+    write_retrieval,
+)
+from lextables.pipeline import dataset
+from opinion_rows import ABOUT, OTHERS, encode, example, opinion
+
+ASKED = [
+    example("1-0:5", 10, "rent"),
+    example("1-0:5", 10, "no rent", label="contradict", is_twin=True),
+    example("2-0:5", 1, "rent", citing=2),
+    example("3-0:5", 1, "rent", label="neutral"),
+    example("4-0:5", 1, "rent", split="train"),
+    example("5-0:5", 1, "rent", analysis=False),
+    example("6-0:5", 22, "rent", place="Utah"),
+]
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Write the data set of the rows above; returns {table: rows} and the counts."""
+
+    def make(others, cut=3, examples=ASKED):
+        dataset.write(EXAMPLES, examples, tmp_path / "examples.parquet")
+        shards = []
+        for number, start in enumerate(range(0, len([*ABOUT, *OTHERS]), cut)):
+            shards.append(tmp_path / f"{number}.parquet")
+            dataset.write(OPINIONS, [*ABOUT, *OTHERS][start : start + cut], shards[-1])
+        tables = {
+            table.name: tmp_path / f"{table.name}.parquet" for table in (QUERIES, DOCUMENTS, JUDGEMENTS)
+        }
+        counts = write_retrieval(tmp_path / "examples.parquet", shards, encode, encode, tables, others)
+        return {name: list(dataset.read(path)) for name, path in tables.items()}, counts
+
+    return make
+
+
+def pools(tables):
+    found = {}
+    for row in tables["judgements"]:
+        found.setdefault(row["query_id"], {})[row["document_id"]] = row["gain"]
+    return found
+
+
+def test_queries_are_entail_and_contradict_test_examples_of_the_analysis_subset(made):
+    tables, counts = made(3)
+    assert [row["query_id"] for row in tables["queries"]] == ["1-0:5", "1-0:5+twin", "2-0:5", "6-0:5"]
+    assert [row["label"] for row in tables["queries"]] == ["entail", "contradict", "entail", "entail"]
+    assert counts.queries == 4
+
+
+def test_a_pool_is_the_target_and_the_opinions_of_its_state_most_like_the_query(made):
+    found = pools(made(3)[0])
+    assert found["1-0:5"] == {"10-0": 1, "1-0": 0, "2-0": 0, "3-0": 0}
+    # The target is one of the nearest: three others beside it.
+    assert found["2-0:5"] == {"1-0": 1, "2-0": 0, "3-0": 0, "4-0": 0}
+    assert found["6-0:5"] == {"22-0": 1}
+
+
+def test_the_documents_are_the_opinions_as_published_that_are_in_a_pool(made):
+    tables, counts = made(3)
+    texts = {row["document_id"]: row["text"] for row in tables["documents"]}
+    expected = {row["opinion_id"]: row["text"] for row in (*ABOUT, *OTHERS)}
+    assert set(texts) == {document for pool in pools(tables).values() for document in pool}
+    assert texts == {name: expected[name] for name in texts}
+    assert counts.opinions == 11  # ten of Ohio, one of Utah
+
+
+def test_a_small_jurisdiction_is_counted_as_such(made):
+    assert made(3)[1].small == {"Utah": 1}
+    assert made(20)[1].small == {"Ohio": 10, "Utah": 1}
+    assert len(pools(made(20)[0])["1-0:5"]) == 10
+
+
+def test_the_census_says_how_often_target_and_citing_opinion_are_near(made):
+    _, counts = made(3)
+    assert counts.size == 4
+    assert counts.target_first == 2  # of 2-0:5, whose target is nearest, and of 6-0:5, which has no other
+    assert counts.citing_in_pool == 1  # case 2 cites in 2-0:5
+
+
+@pytest.mark.parametrize("cut", [1, 4, 50])
+def test_the_result_hangs_neither_on_shards_nor_on_batches(made, monkeypatch, cut):
+    whole = made(3)
+    monkeypatch.setattr(retrieval, "BATCH", cut)
+    assert made(3, cut) == whole
+
+
+def test_similarity_is_the_inner_product(made):
+    tables, _ = made(3)
+    texts = {row["document_id"]: row["text"] for row in tables["documents"]}
+    queries = {row["query_id"]: row["text"] for row in tables["queries"]}
+    for row in tables["judgements"]:
+        one, other = encode([queries[row["query_id"]], texts[row["document_id"]]])
+        assert row["similarity"] == pytest.approx(float(one @ other), abs=1e-5)
+
+
+# The training set for rerankers.
+
+LONG = opinion(30, "\n".join(f"See 1 U.S. {n}. {'taxes' if n % 3 else 'tolls'} p{n}" for n in range(1, 10)))
+FOR_TRAINING = [
+    example("1-0:5", 30, "tolls", split="train"),
+    example("1-0:5", 30, "no tolls", label="contradict", split="train", is_twin=True),
+    # Their premise is another's by now; they are about case 1.
+    example("2-0:5", 30, "rent", label="neutral", split="train", analysis=False),
+    example("2-0:5", 30, "no rent", label="neutral", split="train", analysis=False, is_twin=True),
+    example("3-0:5", 22, "rent", label="neutral", place="Utah"),
+]
+ABOUT_CASE = {"1-0:5": 30, "2-0:5": 1, "3-0:5": 22}
+
+
+@pytest.fixture
+def trained_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(retrieval, "CANDIDATES", 3)
+
+    def make(seed=0):
+        dataset.write(EXAMPLES, FOR_TRAINING, tmp_path / "e")
+        kept = [example(name, case, "x") for name, case in ABOUT_CASE.items()]
+        outcome = {"fault": None, "rejection": None, "negated": False, "twin": "y"}
+        rows = [row | outcome for row in kept]
+        dataset.write(UNFILTERED, rows, tmp_path / "u")
+        dataset.write(OPINIONS, [*ABOUT, *OTHERS, LONG], tmp_path / "o")
+        tables = {table.name: tmp_path / table.name for table in RERANKING}
+        count = write_reranking(
+            tmp_path / "e", tmp_path / "u", [tmp_path / "o"], encode, encode, seed, tables
+        )
+        found = {name: list(dataset.read(path)) for name, path in tables.items()}
+        assert count == len(found["examples"])
+        texts = {row["text_id"]: row["text"] for row in found["texts"]}
+        assert len(texts) == len(found["texts"])
+        return {
+            row["example_id"]: row | {"premise": texts[row["text_id"]], "hypothesis": texts[row["pair_id"]]}
+            for row in found["examples"]
+        }, found["heads"]
+
+    return make
+
+
+def test_entail_and_contradict_keep_their_opinion_with_its_citations_cut_to_five_paragraphs(trained_on):
+    rows, heads = trained_on()
+    assert heads == [{"head_id": "nli", "answers": list(LABELS)}]
+    lines = LONG["text"].split("\n")
+    for name, label in (("1-0:5", "entail"), ("1-0:5+twin", "contradict")):
+        row = rows[name]
+        assert (LABELS[row["label"]], row["opinion_id"], row["split"]) == (label, "30-0", "train")
+        kept = row["premise"].split("\n")
+        assert len(kept) == 5 and kept == [line for line in lines if line in kept]
+        assert {line for line in lines if "tolls" in line} <= {*kept}
+    assert rows["1-0:5+twin"]["hypothesis"] == "no tolls"
+
+
+def test_neutral_hypotheses_get_one_of_the_nearest_that_is_not_their_own(trained_on):
+    rows, _ = trained_on()
+    drawn = {trained_on(seed)[0]["2-0:5"]["opinion_id"] for seed in range(20)}
+    assert drawn == {"2-0", "3-0", "4-0"}  # the three nearest to "rent" but for case 1
+    assert LABELS[rows["2-0:5"]["label"]] == "neutral"
+    assert rows["2-0:5"]["premise"] in {row["text"] for row in ABOUT}
+
+
+def test_without_another_opinion_the_example_is_left_out_and_the_analysis_subset_is_marked(trained_on):
+    rows, _ = trained_on()
+    assert "3-0:5" not in rows and len(rows) == 4
+    assert [rows[name]["analysis"] for name in ("1-0:5", "2-0:5")] == [True, False]

@@ -1,0 +1,132 @@
+"""Overlaps planted in texts that share nothing: what is found, and what is reported without being there."""
+
+import random
+
+import pandas as pd
+import pytest
+
+from lextables.corpora.overlaps import ALL, RUN, WordHashes, compare, index, run_hashes
+from lextables.report import overlaps as report
+
+VOCABULARY = [
+    f"{first}{second}" for first in "bcdfghjklmnpqrst" for second in ("ane", "ole", "ire", "ust", "ept")
+]
+
+
+def prose(words, seed):
+    """A text of frequent and rare words, with numbers, commas and line breaks."""
+    draw = random.Random(seed)
+    weights = [1 / rank for rank in range(1, len(VOCABULARY) + 1)]
+    drawn = draw.choices(VOCABULARY, weights, k=words)
+    return " ".join(
+        f"{draw.randint(1, 10**6):,}"
+        if draw.random() < 0.05
+        else f"{word},\n"
+        if draw.random() < 0.1
+        else word
+        for word in drawn
+    )
+
+
+def rewrapped(text):
+    words = text.split()
+    return "\n".join("  ".join(words[start : start + 7]) for start in range(0, len(words), 7)).upper()
+
+
+def with_other_numbers(text):
+    return " ".join("7.25" if word[0].isdigit() else word for word in text.split())
+
+
+def third(text):
+    words = text.split()
+    return " ".join(words[len(words) // 3 : 2 * len(words) // 3])
+
+
+def shares(tmp_path, units, others):
+    """{unit: (share of its words, nearest unit)} of units that share text with one of the others."""
+    splits = index("one", (("test", *unit) for unit in units.items()), tmp_path)
+    splits += index("other", (("train", *other) for other in others.items()), tmp_path)
+    found = pd.concat(compare(splits))
+    found = found[found.dataset == "one"].set_index("unit")
+    return {unit: (row.shared / row.words, row.nearest) for unit, row in found.iterrows()}
+
+
+@pytest.mark.parametrize("change", [str, rewrapped, with_other_numbers, third])
+def test_planted_overlaps_are_found_and_no_others(tmp_path, change):
+    contracts = {f"contract {number}": prose(900, number) for number in range(30)}
+    others = {f"other {number}": prose(900, 1000 + number) for number in range(30)}
+    for number in range(0, 30, 3):
+        others[f"other {number}"] += (
+            f"\n{change(contracts[f'contract {number}'])}\n{prose(300, 2000 + number)}"
+        )
+    found = shares(tmp_path, contracts, others)
+    planted = {f"contract {number}": f"other {number}" for number in range(0, 30, 3)}
+    size = 1 / 3 if change is third else 1
+    assert found.keys() == planted.keys()
+    for unit, (share, nearest) in found.items():
+        assert size * 0.99 <= share <= size * 1.02
+        assert change is third or nearest == planted[unit]
+
+
+def test_tables_of_numbers_and_short_texts_share_nothing(tmp_path):
+    table = "\n".join(f"{number} {number * 7} N/A N/A" for number in range(60))
+    assert (
+        shares(
+            tmp_path,
+            {"table": table, "short": "Governing law."},
+            {"other": table, "clause": "Governing law."},
+        )
+        == {}
+    )
+
+
+def test_a_run_does_not_cross_two_units(tmp_path):
+    text = prose(2 * RUN - 2, 1).split()
+    halves = {"first": " ".join(text[: RUN - 1]), "second": " ".join(text[RUN - 1 :])}
+    assert shares(tmp_path, {"whole": " ".join(text)}, halves) == {}
+
+
+def test_hashes_do_not_depend_on_the_process_or_on_other_texts():
+    assert run_hashes(prose(RUN, 1), WordHashes())[1].tolist() == [9756370658779404362]
+    hashes = WordHashes()
+    run_hashes(prose(500, 2), hashes)
+    assert run_hashes(prose(RUN, 1), hashes)[1].tolist() == [9756370658779404362]
+
+
+def test_small_chunks_give_the_same_result(tmp_path, monkeypatch):
+    units = {f"unit {number}": prose(200, number) for number in range(9)}
+    others = {"other": f"{units['unit 3']} {prose(100, 50)}", "copy": units["unit 7"]}
+    whole = shares(tmp_path, units, others)
+    monkeypatch.setattr("lextables.corpora.overlaps.CHUNK", 150)
+    assert shares(tmp_path, units, others) == whole == {"unit 3": (1, "other"), "unit 7": (1, "copy")}
+
+
+def test_pairs_without_common_text_are_in_the_table_and_splits_are_counted_together(tmp_path):
+    first, second, third_text = (prose(400, number) for number in range(3))
+    splits = index("one", [(ALL, "both", f"{first} {second}")], tmp_path)
+    splits += index("other", [("train", "t", first), ("test", "s", second)], tmp_path)
+    splits += index("none", [(ALL, "n", third_text)], tmp_path)
+    table = report.pairs(splits, pd.concat(compare(splits))).set_index(
+        ["dataset", "other_dataset", "other_split"]
+    )
+    assert len(table) == 14
+    share = table.share.round(2)
+    assert (share["one", "other", "train"], share["one", "other", "test"], share["one", "other", ALL]) == (
+        0.5,
+        0.5,
+        1,
+    )
+    assert table.half["one", "other", ALL] == table.near_duplicates["other", "one", ALL].sum() - 1 == 1
+    assert not table.loc["none"].shared.any()
+
+
+def test_texts_are_read_by_unit_and_split(tmp_path):
+    rows = [("a", "one "), ("a", "two"), ("b", "x"), ("c", "x")]
+    pd.DataFrame(rows, columns=["unit", "text"]).to_parquet(tmp_path / "texts.parquet")
+    of = [("a", "test"), ("a", "train"), ("b", "train")]
+    pd.DataFrame(of, columns=["unit", "split"]).to_parquet(tmp_path / "rows.parquet")
+    entry = {"table": "texts", "unit": "unit", "text": "text", "split": "", "splits": "", "separator": ""}
+    assert [*report.read_texts(tmp_path, entry)] == [(ALL, "a", "one two"), (ALL, "b", "x")]
+    assert [*report.read_texts(tmp_path, entry | {"splits": "rows"})] == [
+        ("test", "a", "one two"), ("train", "a", "one two"), ("train", "b", "x"),
+    ]  # fmt: skip

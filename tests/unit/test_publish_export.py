@@ -1,0 +1,245 @@
+"""An export's tables, card and metadata, read back by the libraries that they are for."""
+
+import hashlib
+
+import mlcroissant
+import pyarrow as pa
+import pytest
+from datasets import load_dataset
+from huggingface_hub import DatasetCard
+
+from lextables.papers.planning import PLANNERS
+from lextables.pipeline.dataset import Column, Table, read
+from lextables.publish import folder
+from lextables.publish.card import CATEGORIES
+from lextables.publish.export import licence_of
+from lextables.publish.folder import WRITERS
+from published_rows import data_set, export, run
+
+SPAN = pa.struct([pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)])
+CLAUSES = Table(
+    "clauses",
+    "The clauses | of all contracts.",
+    (
+        Column("clause_id", pa.string(), "the clause"),
+        Column("split", pa.string(), "train or test"),
+        Column("stars", pa.int8(), "1 to 5"),
+        Column("share", pa.float64(), "of its `<contract>` | as a share <of> one", nullable=True),
+        Column("signed", pa.bool_(), "whether it is signed"),
+        Column("names", pa.list_(pa.string()), "who is named"),
+        Column("spans", pa.list_(SPAN), "where it stands"),
+    ),
+    key=("clause_id",),
+)
+NOTES = Table("notes", "Remarks.", (Column("note", pa.string(), "a remark"),), key=("note",))
+ROWS = [
+    {
+        "clause_id": "c1",
+        "split": "train",
+        "stars": 5,
+        "share": 0.25,
+        "signed": True,
+        "names": ["Ada", "Bob"],
+        "spans": [{"start": 0, "end": 4}, {"start": 9, "end": 11}],
+    },
+    {
+        "clause_id": "c2",
+        "split": "test",
+        "stars": 1,
+        "share": None,
+        "signed": False,
+        "names": [],
+        "spans": [],
+    },
+]
+RESPONSIBLE = {
+    "data_collection": "By hand (Section 1).",
+    "data_biases": ["One reader (Section 2)."],
+    "personal_sensitive_information": ["Names of those who signed (Section 3)."],
+}
+
+
+@pytest.fixture
+def made(tmp_path):
+    """What makes an export of two data sets, and writes it to ``published``."""
+
+    def make(publish=None, out="published", **source):
+        census = [
+            data_set(tmp_path, "quill", {CLAUSES: ROWS, NOTES: []}, {"clauses_cut": 3}, **source),
+            data_set(tmp_path, "quill_more", {CLAUSES: ROWS[:1]}, **source),
+        ]
+        found = export(census, publish={"responsible": RESPONSIBLE} if publish is None else publish)
+        folder.write(found, tmp_path / out)
+        return tmp_path / out
+
+    return make
+
+
+def test_load_dataset_gives_each_table_as_it_was_written(made, tmp_path):
+    for name, rows in (("clauses", ROWS), ("quill_more-clauses", ROWS[:1])):
+        found = load_dataset(str(made(out=name)), name, split="full", cache_dir=str(tmp_path / "cache"))
+        assert found.to_list() == rows
+
+
+def test_the_head_of_the_card_names_each_table_that_has_rows(made):
+    head = DatasetCard.load(made() / "README.md").data.to_dict()
+    assert [(one["config_name"], one["data_files"]) for one in head["configs"]] == [
+        ("clauses", [{"split": "full", "path": "data/clauses.parquet"}]),
+        ("quill_more-clauses", [{"split": "full", "path": "quill_more/data/clauses.parquet"}]),
+    ]
+    assert head["license"] == "cc-by-4.0"
+    assert head["size_categories"] == ["n<1K"]
+    assert "sample" not in head["tags"]
+
+
+def test_the_tables_are_the_data_sets_own_files(made, tmp_path):
+    published = made() / "data/clauses.parquet"
+    assert published.samefile(tmp_path / "data/quill/clauses.parquet")
+
+
+def test_mlcroissant_finds_no_fault_and_reads_every_row(made):
+    place = made()
+    data = mlcroissant.Dataset(place / "croissant.json")
+    assert (data.metadata.ctx.issues.errors, data.metadata.ctx.issues.warnings) == (set(), set())
+    assert {one.id for one in data.metadata.record_sets} == {"clauses", "notes", "quill_more-clauses"}
+    rows = [plain(row) for row in data.records("clauses")]
+    assert [row["clause_id"] for row in rows] == ["c1", "c2"]
+    assert (rows[0]["stars"], rows[0]["share"], rows[0]["signed"]) == (5, 0.25, True)
+    assert rows[0]["names"] == ["Ada", "Bob"]
+    places = [tuple(span.values()) for span in rows[0]["spans"]]
+    assert places == [(0, 4), (9, 11)]
+    (file,) = [one for one in data.metadata.distribution if one.content_url == "data/clauses.parquet"]
+    assert file.sha256 == hashlib.sha256((place / "data/clauses.parquet").read_bytes()).hexdigest()
+
+
+def plain(row):
+    """A record by the names of its columns, its texts as text."""
+    decoded = {name.partition("/")[2]: value for name, value in row.items()}
+    return {name: text(value) for name, value in decoded.items()}
+
+
+def text(value):
+    if isinstance(value, bytes):
+        return value.decode()
+    return [text(one) for one in value] if isinstance(value, list) else value
+
+
+def test_the_same_inputs_give_the_same_bytes(made):
+    first, second = made(), made(out="again")
+    files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
+    assert files == sorted(path.relative_to(second) for path in second.rglob("*") if path.is_file())
+    assert all((first / file).read_bytes() == (second / file).read_bytes() for file in files)
+
+
+def test_a_card_says_what_is_in_each_column_and_what_was_counted(made):
+    card = (made() / "README.md").read_text(encoding="utf-8")
+    assert "The clauses \\| of all contracts. 2 rows; a row is identified by `clause_id`." in card
+    assert "| `share` | double, or null | of its `<contract>` \\| as a share &lt;of> one |" in card
+    assert "| `spans` | list of struct(start, end) | where it stands |" in card
+    assert "- `quill`, clauses cut: 3" in card
+    assert "All sources are the paper's" in card
+    assert "- **Biases.** One reader (Section 2)." in card
+
+
+def test_a_sample_says_so_before_anything_else(made):
+    place = made(variant="sample", comparable=False)
+    card = (place / "README.md").read_text(encoding="utf-8")
+    _, first, *_ = card.partition("\n# ")[2].split("\n\n")
+    assert first.startswith("> **This is a sample.**")
+    assert "This describes the paper's own data, not the sample:\n\n- **Collection.**" in card
+    # It is of our own writing, whatever the licence of the release is.
+    assert DatasetCard.load(place / "README.md").data.license == "apache-2.0"
+    assert "sample" in DatasetCard.load(place / "README.md").data.tags
+    metadata = mlcroissant.Dataset(place / "croissant.json").metadata
+    assert metadata.description.startswith("A sample of our own writing")
+    assert metadata.data_collection.startswith("This is a sample of our own writing")
+    assert metadata.url is None
+
+
+def test_the_licence_of_a_sample_is_ours_and_names_nobody_else(made):
+    redistribution = {"redistribution": "Ask the sites."}
+    place = made(publish=redistribution, variant="sample", comparable=False, licence="CC BY 4.0")
+    for name in ("LICENSE.md", "README.md", "croissant.json"):
+        text = (place / name).read_text(encoding="utf-8")
+        for theirs in ("CC BY 4.0", "creativecommons.org", "example.org", "Ask the sites."):
+            assert theirs not in text, name
+    licence = (place / "LICENSE.md").read_text(encoding="utf-8")
+    assert "## Sample in the form of Quill" in licence
+    assert "- Licence: [Apache-2.0](https://www.apache.org/licenses/LICENSE-2.0)" in licence
+    assert "- Name: the lextables authors\n- From: lextables itself\n" in licence
+    # Another's data under the same licence stay theirs.
+    licence = (made(out="theirs", licence="Apache-2.0") / "LICENSE.md").read_text(encoding="utf-8")
+    assert "- Name: Quill 2020" in licence and "- From: https://example.org" in licence
+
+
+@pytest.mark.parametrize("variant", ["stand_in", "release"])
+def test_what_is_not_the_papers_data_says_so(made, variant):
+    card = (made(variant=variant, comparable=False, note="other texts") / "README.md").read_text()
+    assert (
+        f"> **Not the paper's data.** No number may be compared that comes of `quill/all.zip` ({variant})"
+        in card
+    )
+    assert "no number from these tables may be compared with a published one" in card
+    assert f"| `quill/all.zip` | {variant} | 7 |" in card and "| other texts |" in card
+
+
+@pytest.mark.parametrize(
+    ("words", "hub"),
+    [
+        ("CC BY 4.0", "cc-by-4.0"),
+        ("CC BY 4.0, as MAUD; the repository itself states none", "cc-by-4.0"),
+        ("CC0; the opinions are public domain", "cc0-1.0"),
+        ("ODC-BY 1.0", "odc-by"),
+        ("CC BY-NC 4.0", "cc-by-nc-4.0"),
+        ("none stated; somebody's own", "other"),
+        ("CC BY 4.0 or so", "other"),
+    ],
+)
+def test_a_licence_is_known_by_its_name_or_is_another(words, hub):
+    assert licence_of({"variant": "release", "licence": words}).hub == hub
+
+
+def test_licence_and_citation_are_those_of_the_registry_today(made, tmp_path):
+    made()
+    census = [tmp_path / "data/quill/census.json"]
+    folder.write(export(census, licence="MIT", citation="Quill 2021, second edition"), tmp_path / "again")
+    text = (tmp_path / "again/LICENSE.md").read_text()
+    assert "opensource.org/license/mit" in text
+    assert "Quill 2021, second edition" in text
+    assert "Quill 2020" not in text
+    assert "CC BY 4.0" not in text + (tmp_path / "again/README.md").read_text()
+
+
+def test_a_paper_without_an_entry_is_cited_by_its_words(made):
+    assert "note = {Quill, 2020. Contracts.}" in (made() / "CITATION.bib").read_text()
+    entry = "@article{quill,\n  title = {Q},\n}\n"
+    assert (made(publish={"bibtex": entry}) / "CITATION.bib").read_text() == entry
+
+
+def test_a_export_that_fails_leaves_the_one_before(made, monkeypatch):
+    place = made()
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+    def fails(*arguments):
+        raise ValueError("no")
+
+    monkeypatch.setattr(folder, "croissant", fails)
+    with pytest.raises(ValueError, match="no"):
+        made(note="changed")
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+    assert [path.name for path in place.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_every_kind_of_task_has_forms_and_a_category():
+    assert WRITERS.keys() == CATEGORIES.keys() == PLANNERS.keys()
+
+
+def test_what_a_run_scores_goes_with_it(tmp_path):
+    census = data_set(tmp_path, "quill", {CLAUSES: ROWS})
+    scored = [{"metric": "AUPR", "group": "all", "value": 0.5, "n": 2}]
+    ran = run(tmp_path, "quill", NOTES, [{"note": "a prediction"}], scored)
+    folder.write(export([census], [ran]), tmp_path / "out")
+    assert [*read(tmp_path / f"out/scores/{ran.name}.parquet")] == scored
+    assert f"| quill | `{ran.name}` | BM25 / None |" in (tmp_path / "out/README.md").read_text(
+        encoding="utf-8"
+    )

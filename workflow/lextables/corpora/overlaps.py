@@ -1,0 +1,232 @@
+"""Text that data sets share: the words of a unit in runs of words that also occur in another split.
+
+A run is `RUN` consecutive words of one unit (a clause, a contract, a premise).  Words are compared without
+case and punctuation, so line breaks and layout make no difference, and all numbers are the same word, so a
+clause is recognised with other amounts and dates.  A run of fewer than `DISTINCT` different words, as in a
+table of numbers, does not count.  Runs are compared by 64-bit hashes: against a hundred million runs, about
+one run in 10^11 is found although it is not there.
+
+Hashes are stored on disk, and a job holds some arrays of `CHUNK` of them in memory.
+"""
+
+import hashlib
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pandas as pd
+
+RUN = 20  # words
+DISTINCT = 10  # different words of a run
+CHUNK = 4_000_000  # hashes
+HALF = 0.5  # of a unit's words: from here on its nearest unit is determined
+SAMPLE = 100  # shared runs of a unit, by which its nearest unit is determined
+ALL = "all"  # all splits of a data set together
+
+WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
+MULTIPLIERS = np.array([pow(0x9E3779B97F4A7C15, power, 2**64) for power in range(RUN)], dtype=np.uint64)
+
+
+class WordHashes(dict[str, int]):
+    """{word: its 64-bit hash}; all numbers have the hash of `0`."""
+
+    def __missing__(self, word: str) -> int:
+        word_or_zero = "0" if word[0].isdigit() else word
+        digest = hashlib.blake2b(word_or_zero.encode(), digest_size=8).digest()
+        self[word] = value = int.from_bytes(digest)
+        return value
+
+
+def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
+    """Return the number of words of a text and the hash of each of its runs, uint64 (words - RUN + 1,).
+
+    The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer than `RUN` words has
+    no run.
+    """
+    found = WORD.findall(unicodedata.normalize("NFKC", text).lower())
+    words = np.fromiter(map(hashes.__getitem__, found), dtype=np.uint64, count=len(found))
+    runs = max(len(words) - RUN + 1, 0)
+    # A word is new in a run if its previous occurrence is before the run.
+    order = np.argsort(words, kind="stable")
+    repeated = words[order][1:] == words[order][:-1]
+    previous = np.full(len(words), -1)
+    previous[order[1:][repeated]] = order[:-1][repeated]
+    total, distinct, start = np.zeros(runs, np.uint64), np.zeros(runs, np.uint8), np.arange(runs)
+    for place, multiplier in enumerate(MULTIPLIERS):
+        total += words[place : place + runs] * multiplier
+        distinct += previous[place : place + runs] < start
+    total[distinct < DISTINCT] = 0
+    return len(words), total
+
+
+@dataclass
+class Split:
+    """The units of a split with at least one run, and the file of their runs' hashes, in order.
+
+    ``short`` counts the units without a run, which are left out.
+    """
+
+    dataset: str
+    split: str
+    path: Path
+    units: list[str] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+    short: int = 0
+
+    def add(self, unit: str, words: int, runs: np.ndarray, file: BinaryIO) -> None:
+        """Add a unit, and its runs to the open file."""
+        if len(runs):
+            self.units.append(unit)
+            self.words.append(words)
+            file.write(runs.tobytes())
+        else:
+            self.short += 1
+
+    @property
+    def starts(self) -> np.ndarray:
+        """The place of each unit's first run, and the end; int64 (units + 1,)."""
+        return np.concatenate([[0], np.cumsum(np.array(self.words, np.int64) - RUN + 1)])
+
+    def hashes(self) -> np.ndarray:
+        """The hashes of all runs in order, mapped from disk."""
+        return np.memmap(self.path, np.uint64, "r") if self.units else np.zeros(0, np.uint64)
+
+    def chunks(self) -> list[Path]:
+        """Files with the sorted, different hashes of each `CHUNK` runs; written when they are first used."""
+        hashes, files = self.hashes(), []
+        for start in range(0, len(hashes), CHUNK):
+            file = self.path.with_suffix(f".{start}.npy")
+            if not file.exists():
+                np.save(file, np.unique(hashes[start : start + CHUNK]))
+            files.append(file)
+        return files
+
+    def contains(self, hashes: np.ndarray) -> np.ndarray:
+        """Return which of the sorted hashes occur, bool (hashes,); 0 never does."""
+        present = np.zeros(len(hashes), bool)
+        for file in self.chunks():
+            chunk = np.load(file, mmap_mode="r")
+            present |= chunk[np.minimum(np.searchsorted(chunk, hashes), len(chunk) - 1)] == hashes
+        return present & (hashes != 0)
+
+    def batches(self) -> Iterator[slice]:
+        """Slices of the units, each of at most `CHUNK` words or of one unit."""
+        start, total = 0, 0
+        for unit, words in enumerate(self.words):
+            if total and total + words > CHUNK:
+                yield slice(start, unit)
+                start, total = unit, 0
+            total += words
+        if self.units:
+            yield slice(start, len(self.units))
+
+
+def index(dataset: str, texts: Iterable[tuple[str, str, str]], folder: Path) -> list[Split]:
+    """Hash the texts of a data set into files of ``folder``, and return its splits in order of their names.
+
+    Texts are (split, unit, text).
+    """
+    hashes, splits = WordHashes(), {}
+    with ExitStack() as files:
+        for split, unit, text in texts:
+            if split not in splits:
+                path = folder / f"{dataset}.{len(splits)}.runs"
+                splits[split] = Split(dataset, split, path), files.enter_context(path.open("wb"))
+            entry, file = splits[split]
+            entry.add(unit, *run_hashes(text, hashes), file)
+    return [entry for _, (entry, _) in sorted(splits.items())]
+
+
+def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
+    """Yield the units of each split that share a run with another split, or all splits of another data set.
+
+    Columns: dataset, split, unit, other_dataset, other_split, ``words`` of the unit, and how many of them are
+    ``shared``: in a run that occurs in the other split.  If half are, ``nearest`` is the unit of the other
+    split with most of the shared runs, and ``nearest_share`` the part of the unit's runs that it has.
+    """
+    for split in splits:
+        others = [other for other in splits if other is not split]
+        for batch in split.batches():
+            yield from _compare_batch(split, batch, others)
+
+
+def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Iterator[pd.DataFrame]:
+    starts = split.starts[batch.start : batch.stop + 1]
+    runs = np.array(split.hashes()[starts[0] : starts[-1]])
+    starts = starts - starts[0]
+    words = np.array(split.words[batch])
+    different, places = np.unique(runs, return_inverse=True)
+    for dataset, group in itertools.groupby(others, key=lambda other: other.dataset):
+        group = list(group)
+        present = [other.contains(different)[places] for other in group]
+        names = [other.split for other in group]
+        if dataset != split.dataset and len(group) > 1:
+            names, present = [*names, ALL], [*present, np.logical_or.reduce(present)]
+        for name, found in zip(names, present, strict=True):
+            shared = shared_words(found, starts, words)
+            (at,) = np.nonzero(shared)
+            frame = pd.DataFrame(
+                {
+                    "dataset": split.dataset,
+                    "split": split.split,
+                    "unit": [split.units[batch.start + unit] for unit in at],
+                    "other_dataset": dataset,
+                    "other_split": name,
+                    "words": words[at],
+                    "shared": shared[at],
+                }
+            )
+            candidates = group if name == ALL else [other for other in group if other.split == name]
+            half = at[shared[at] >= HALF * words[at]]
+            nearest = _nearest(runs, starts, found, half, candidates)
+            frame[["nearest", "nearest_share"]] = nearest.reindex(at).to_numpy()
+            yield frame.astype({"nearest": "string", "nearest_share": "float64"})
+
+
+def shared_words(found: np.ndarray, starts: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Return how many words of each unit are in one of its found runs, int64 (units,).
+
+    ``found`` are the runs of all units, bool (runs,), ``starts`` the first run of each and the end, int64
+    (units + 1,), ``words`` their numbers of words, int64 (units,).
+    """
+    unit = np.repeat(np.arange(len(words)), np.diff(starts))
+    first_word = np.flatnonzero(found) + unit[found] * (RUN - 1)  # a unit has RUN - 1 words more than runs
+    depth = np.zeros(words.sum() + 1, np.int64)
+    depth[first_word] += 1
+    depth[first_word + RUN] -= 1
+    return np.add.reduceat(np.cumsum(depth[:-1]) > 0, np.cumsum(words) - words, dtype=np.int64)
+
+
+def _nearest(
+    runs: np.ndarray, starts: np.ndarray, found: np.ndarray, units: np.ndarray, others: Sequence[Split]
+) -> pd.DataFrame:
+    """Return the name of the nearest unit among those of ``others``, and its share of the runs, by unit."""
+    samples, shares = [], {}
+    for unit in units:
+        part = slice(starts[unit], starts[unit + 1])
+        shared = np.unique(runs[part][found[part]])
+        kept = shared[np.linspace(0, len(shared) - 1, min(SAMPLE, len(shared))).astype(int)]
+        samples.append(pd.DataFrame({"hash": kept, "unit": unit}))
+        shares[unit] = found[part].mean() / len(kept)
+    if not samples:
+        return pd.DataFrame(columns=["nearest", "nearest_share"])
+    sample = pd.concat(samples)
+    wanted, places = np.unique(sample.hash), []
+    for number, other in enumerate(others):
+        hashes, other_starts = other.hashes(), other.starts
+        for first in range(0, len(hashes), CHUNK):
+            at = first + np.flatnonzero(np.isin(hashes[first : first + CHUNK], wanted))
+            owner = np.searchsorted(other_starts, at, side="right") - 1
+            places.append(pd.DataFrame({"hash": hashes[at], "other": number, "owner": owner}))
+    matches = sample.merge(pd.concat(places).drop_duplicates(), on="hash")
+    counts = matches.groupby(["unit", "other", "owner"]).size().reset_index(name="runs")
+    best = counts.sort_values(["unit", "runs", "other", "owner"], ascending=[True, False, True, True])
+    best = best.drop_duplicates("unit").set_index("unit")
+    names = [others[other].units[owner] for other, owner in zip(best.other, best.owner, strict=True)]
+    return pd.DataFrame({"nearest": names, "nearest_share": best.runs * pd.Series(shares)}, index=best.index)

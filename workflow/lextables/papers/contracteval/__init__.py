@@ -1,0 +1,1 @@
+"""ContractEval: text outputs of language models for CUAD's test questions."""

@@ -1,0 +1,25 @@
+"""Table III: F1, F2, Jaccard index and the rate of false denials of each system."""
+
+from lextables.metrics.containment import LOWER
+from lextables.tables.cells import Cell, Score
+from lextables.tables.inputs import Inputs
+from lextables.tables.scored import score_cell
+
+COLUMNS = {"F1": "F1", "F2": "F2", "Jaccard": "Jaccard", LOWER: "False rate"}
+UNPUBLISHED = {"precision": "Precision", "recall": "Recall"}
+
+
+def cells(table: str, inputs: Inputs) -> list[Cell]:
+    """Return the computed cells of ``table``; precision and recall follow the published columns.
+
+    Rows that rest on the evaluator's leniency are not compared with others.
+    """
+    return [
+        score_cell(
+            inputs, system, system["row"], column,
+            Score(column, system["row"], metric, units="contracts", lower=metric == LOWER),
+            decimals=3, compared=metric in COLUMNS and not system["lenient"],
+        )
+        for system in inputs.rows
+        for metric, column in (COLUMNS | (UNPUBLISHED if system["runs"] else {})).items()
+    ]  # fmt: skip

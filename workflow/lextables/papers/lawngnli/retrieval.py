@@ -1,0 +1,358 @@
+"""LawngNLI, Section 4.2: the retrieval data set, and the training set for rerankers.
+
+Queries are the Entail and Contradict examples of the test split whose long premise is in the analysis subset,
+which all of the paper's experiments use. Each has its target opinion and the 999 most similar others.
+Documents are majority opinions as published, "before dataset processing". Choices that the paper leaves open:
+
+- An opinion is used if it is the only majority opinion of its case, as for long premises.
+- "Same state" is the jurisdiction of the target's case.
+- The other opinions are those with the highest inner products, the target left out; ties go to
+  the earlier opinion in volume order. The citing case, whose opinion contains the hypothesis as a
+  parenthetical, is not excluded, because the paper does not exclude it; `PoolCounts` counts how often it is
+  in the pool.
+
+Rerankers (footnote 11, Appendix A.2) are trained with realistic negatives. Premises are opinions as
+published: nothing is prepended, and citations are kept. Entail and Contradict examples keep their opinion. A
+Neutral hypothesis is paired with a random one of the hundred opinions nearest to it, except the cited one.
+Premises are cut to the paragraphs that BM25 ranks highest for the hypothesis, like all reranked documents.
+Two choices are ours because the paper leaves them open: the hundred opinions are from the jurisdiction of
+the cited case, as in the pools, and the draw depends on the example's id.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+import pyarrow as pa
+
+from lextables.corpora.caselaw.opinion import MAJORITY
+from lextables.models.okapi import Paragraphs
+from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL, LABELS, NEUTRAL, draw
+from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Column, Table
+from lextables.tasks.classification import schema
+from lextables.tasks.classification.schema import content_id
+
+QUERIES = Table(
+    name="queries",
+    description="Section 4.2: the Entail and Contradict hypotheses of the test split's analysis subset.",
+    columns=(
+        Column("query_id", pa.string(), "the example's id, with `+twin` behind it for a twin"),
+        Column("split", pa.string(), "test"),
+        Column("label", pa.string(), "entail or contradict: what the target does to the query"),
+        Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
+        Column("jurisdiction", pa.string(), "state of the target and its pool, or `United States`"),
+        Column("cited_case_id", pa.int64(), "the case whose majority opinion is the target"),
+        Column("citing_case_id", pa.int64(), "the case that the hypothesis is from"),
+        Column("text", pa.string(), "the hypothesis"),
+    ),
+    key=("query_id",),
+    labels=("split", "label", "negated", "jurisdiction"),
+)
+DOCUMENTS = Table(
+    name="documents",
+    description="Section 4.2: the majority opinions that are in some query's pool.",
+    columns=(
+        Column("document_id", pa.string(), "the opinion, `<case_id>-<position>`"),
+        Column("case_id", pa.int64(), "its case"),
+        Column("jurisdiction", pa.string(), "state, or `United States` for federal courts"),
+        Column("text", pa.string(), "the opinion as published, citations in it; a paragraph is a line"),
+    ),
+    key=("document_id",),
+    labels=("jurisdiction",),
+    ordered=False,
+    row_group=64,
+)
+JUDGEMENTS = Table(
+    name="judgements",
+    description="Section 4.2: a query's pool, the target and the opinions that are most like the query.",
+    columns=(
+        Column("query_id", pa.string(), "the query"),
+        Column("document_id", pa.string(), "an opinion of its pool"),
+        Column("gain", pa.int8(), "1 for the target, 0 for any other"),
+        Column("similarity", pa.float32(), "inner product of the hypothesis and the opinion"),
+    ),
+    key=("query_id", "document_id"),
+    labels=("gain",),
+)
+EXAMPLES = replace(
+    schema.EXAMPLES,
+    description="LawngNLI's hypotheses, each with an opinion as published, cut to its nearest paragraphs.",
+    columns=(
+        *schema.EXAMPLES.columns,
+        Column("pair_id", pa.string(), "the text of the hypothesis"),
+        Column("opinion_id", pa.string(), "the opinion that the premise is of"),
+        Column("analysis", pa.bool_(), "whether it is of the analysis subset, all that the paper uses"),
+    ),
+    labels=("split", "label", "analysis"),
+)
+HEADS = schema.HEADS
+# In the order of the opinions that they are of.
+TEXTS = replace(schema.TEXTS, ordered=False)
+RERANKING = (EXAMPLES, HEADS, TEXTS)
+
+OTHERS = 999
+CANDIDATES = 100  # opinions from which the premise of a Neutral example for rerankers is drawn
+NLI = "nli"
+TWIN = "+twin"
+TEST = "test"
+# Opinions per encoding and search step: about 100 MB of text.
+BATCH = 4096
+_EXAMPLE = ["example_id", "is_twin", "split", "analysis", "label", "negated", "hypothesis", "citing_case_id"]
+_EXAMPLE += ["cited_case_id", "cited_jurisdiction"]
+_OPINION = ["opinion_id", "case_id", "jurisdiction", "opinion_type", "majorities"]
+
+Encode = Callable[[Sequence[str]], np.ndarray]
+Row = dict[str, Any]
+
+
+@dataclass
+class PoolCounts:
+    """Counts for the census.
+
+    ``size`` is the intended number of documents in a pool; ``small`` gives the actual number for
+    jurisdictions with fewer opinions. ``target_first`` counts queries whose target is their nearest opinion,
+    ``citing_in_pool`` queries whose pool contains the opinion that they are from.
+    """
+
+    size: int
+    queries: int = 0
+    opinions: int = 0
+    small: dict[str, int] = field(default_factory=dict)
+    target_first: int = 0
+    citing_in_pool: int = 0
+
+
+class Jurisdiction:
+    """The queries of one jurisdiction and the opinions nearest to each so far.
+
+    Opinions are identified by their position in the jurisdiction.  ``nearest`` and ``products`` have one
+    row per query, best first.
+    """
+
+    def __init__(self, queries: Sequence[Row], encode: Encode) -> None:
+        self.queries = queries
+        self.vectors = np.ascontiguousarray(encode([row["text"] for row in queries]), dtype=np.float32)
+        self.nearest = np.empty((len(queries), 0), dtype=np.int64)
+        self.products = np.empty((len(queries), 0), dtype=np.float32)
+        self.ids: list[str] = []
+        self.targets: dict[int, tuple[int, np.ndarray]] = {}  # {case id: its place, its product with each}
+
+    def search(self, batch: Sequence[Row], encode: Encode, most: int) -> None:
+        """Search a batch; keep the ``most`` nearest opinions to each query so far."""
+        vectors = np.ascontiguousarray(encode([opinion["text"] for opinion in batch]), dtype=np.float32)
+        index = faiss.IndexFlatIP(vectors.shape[1])
+        index.add(vectors)
+        products, places = index.search(self.vectors, min(most, len(batch)))
+        places = np.hstack([self.nearest, places + len(self.ids)])
+        products = np.hstack([self.products, products])
+        order = np.lexsort((places, -products))[:, :most]
+        self.nearest = np.take_along_axis(places, order, axis=1)
+        self.products = np.take_along_axis(products, order, axis=1)
+        target_cases = {row["cited_case_id"] for row in self.queries}
+        for at, opinion in enumerate(batch):
+            if opinion["case_id"] in target_cases:
+                self.targets[opinion["case_id"]] = (len(self.ids) + at, self.vectors @ vectors[at])
+        self.ids += [opinion["opinion_id"] for opinion in batch]
+
+    def near(self, at: int) -> list[str]:
+        """The opinions nearest to query number ``at``, best first."""
+        return [self.ids[place] for place in self.nearest[at]]
+
+    def pool(self, at: int, others: int) -> dict[str, tuple[int, float]]:
+        """{opinion: gain and product} of the pool of query number ``at``, the target first."""
+        target, products = self.targets[self.queries[at]["cited_case_id"]]
+        found = {self.ids[target]: (1, float(products[at]))}
+        near = zip(self.nearest[at], self.products[at], strict=True)
+        beside = [(place, product) for place, product in near if place != target][:others]
+        return found | {self.ids[place]: (0, float(product)) for place, product in beside}
+
+
+def write_retrieval(
+    examples: str | Path, opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
+    tables: Mapping[str, str | Path], others: int = OTHERS,
+) -> PoolCounts:  # fmt: skip
+    """Write the three tables to the paths in ``tables``, by name; return what was counted.
+
+    ``opinions`` are the files of `caselaw.ingest.OPINIONS`.  The encoders turn n texts into arrays (n, d)
+    whose inner product is the similarity; opinions are encoded in batches.  Memory: `BATCH` opinions, the
+    ids of the opinions of the queried jurisdictions, and 12 bytes per document of each pool.
+    """
+    queries = queries_of(examples)
+    places = searched(queries, opinions, encode_query, encode_document, others + 1)
+    counts = PoolCounts(others + 1, len(queries), sum(len(place.ids) for place in places.values()))
+    counts.small = {name: len(place.ids) for name, place in places.items() if len(place.ids) <= others}
+    documents: set[str] = set()
+
+    def judged() -> Iterator[Row]:
+        numbers: Counter[str] = Counter()
+        for query in queries:
+            place = places[query["jurisdiction"]]
+            pool = place.pool(numbers[query["jurisdiction"]], others)
+            numbers[query["jurisdiction"]] += 1
+            documents.update(pool)
+            target, *beside = pool
+            counts.target_first += all(pool[target][1] >= pool[other][1] for other in beside)
+            counts.citing_in_pool += any(case_of(other) == query["citing_case_id"] for other in pool)
+            for document, (gain, product) in sorted(pool.items()):
+                yield {
+                    "query_id": query["query_id"],
+                    "document_id": document,
+                    "gain": gain,
+                    "similarity": product,
+                }
+
+    dataset.write(QUERIES, queries, tables["queries"])
+    dataset.write(JUDGEMENTS, judged(), tables["judgements"])
+    dataset.write(DOCUMENTS, _documents(opinions, documents), tables["documents"])
+    return counts
+
+
+def searched(
+    queries: Sequence[Row], opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
+    most: int,
+) -> dict[str, "Jurisdiction"]:  # fmt: skip
+    """{jurisdiction: its queries with the ``most`` opinions nearest to each}.
+
+    Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; a jurisdiction's keep their order.
+    """
+    places = {
+        place: Jurisdiction([row for row in queries if row["jurisdiction"] == place], encode_query)
+        for place in sorted({row["jurisdiction"] for row in queries})
+    }
+    for place, batch in _batches(_majorities(opinions, places)):
+        places[place].search(batch, encode_document, most)
+    return places
+
+
+def case_of(opinion_id: str) -> int:
+    """The case that an opinion is of."""
+    return int(opinion_id.rpartition("-")[0])
+
+
+def queries_of(examples: str | Path) -> list[Row]:
+    """Return the rows of `QUERIES`, sorted by id."""
+    rows = [
+        _as_query(row)
+        for row in dataset.read(examples, _EXAMPLE)
+        if row["split"] == TEST and row["analysis"] and row["label"] in (ENTAIL, CONTRADICT)
+    ]
+    return sorted(rows, key=itemgetter("query_id"))
+
+
+def _as_query(row: Row) -> Row:
+    return row | {
+        "query_id": row["example_id"] + TWIN * row["is_twin"],
+        "jurisdiction": row["cited_jurisdiction"],
+        "text": row["hypothesis"],
+    }
+
+
+def _majorities(opinions: Sequence[str | Path], jurisdictions: Collection[str]) -> Iterator[Row]:
+    """The single majority opinions of these jurisdictions' cases, in the order of the files."""
+    for path in opinions:
+        for row in dataset.read(path, [*_OPINION, "text"]):
+            single = row["opinion_type"] == MAJORITY and row["majorities"] == 1
+            if single and row["jurisdiction"] in jurisdictions and row["text"].strip():
+                yield row
+
+
+def _batches(opinions: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Opinions by jurisdiction, at most `BATCH` in memory."""
+    opinions, jurisdiction = iter(opinions), itemgetter("jurisdiction")
+    while batch := sorted(islice(opinions, BATCH), key=jurisdiction):
+        for name, alike in groupby(batch, key=jurisdiction):
+            yield name, list(alike)
+
+
+def _documents(opinions: Sequence[str | Path], wanted: set[str]) -> Iterator[Row]:
+    """The rows of `DOCUMENTS`, in the order of the files."""
+    for path in opinions:
+        for row in dataset.read(path, [*_OPINION, "text"]):
+            if row["opinion_id"] in wanted:
+                yield row | {"document_id": row["opinion_id"]}
+
+
+def write_reranking(
+    examples: str | Path, unfiltered: str | Path, opinions: Sequence[str | Path], encode_query: Encode,
+    encode_document: Encode, seed: int, tables: Mapping[str, str | Path],
+) -> int:  # fmt: skip
+    """Write the tables of `RERANKING` to the paths in ``tables``, by name; return how many examples.
+
+    ``unfiltered`` gives the cited case of a Neutral hypothesis, whose example has another premise. Encoders
+    and ``opinions`` as in `write_retrieval`. Memory: the hypotheses, and the memory of `write_retrieval`.
+    """
+    rows = [_as_query(row) for row in dataset.read(examples, _EXAMPLE)]
+    cited = {
+        row["example_id"]: row["cited_case_id"]
+        for row in dataset.read(unfiltered, ["example_id", "cited_case_id"])
+    }
+    neutral = [row | {"cited_case_id": cited[row["example_id"]]} for row in rows if row["label"] == NEUTRAL]
+    drawn = _drawn(neutral, opinions, encode_query, encode_document, seed)
+    by_opinion: dict[int | str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["label"] != NEUTRAL:
+            by_opinion[row["cited_case_id"]].append(row)
+        elif row["query_id"] in drawn:
+            by_opinion[drawn[row["query_id"]]].append(row)
+    written: list[Row] = []
+    dataset.write(TEXTS, _texts(by_opinion, opinions, written), tables["texts"])
+    dataset.write(HEADS, [{"head_id": NLI, "answers": list(LABELS)}], tables["heads"])
+    return dataset.write(EXAMPLES, sorted(written, key=lambda row: row["example_id"]), tables["examples"])
+
+
+def _drawn(
+    neutral: Sequence[Row], opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
+    seed: int,
+) -> dict[str, str]:  # fmt: skip
+    """{query id: id of its negative opinion}, without queries that have no other opinion."""
+    negatives = {}
+    places = searched(neutral, opinions, encode_query, encode_document, CANDIDATES + 1)
+    for place in places.values():
+        for at, row in enumerate(place.queries):
+            near = [opinion for opinion in place.near(at) if case_of(opinion) != row["cited_case_id"]]
+            if candidates := near[:CANDIDATES]:
+                number = draw(seed, "reranking", row["example_id"], row["is_twin"])
+                negatives[row["query_id"]] = candidates[number % len(candidates)]
+    return negatives
+
+
+def _texts(
+    by_opinion: Mapping[int | str, Sequence[Row]], opinions: Sequence[str | Path], written: list[Row]
+) -> Iterator[Row]:
+    """The rows of `TEXTS`, each text once; those of `EXAMPLES` are added to ``written``."""
+    known: set[str] = set()
+    columns = ["opinion_id", "case_id", "opinion_type", "majorities", "text"]
+    for path in opinions:
+        for opinion in dataset.read(path, columns):
+            single = opinion["opinion_type"] == MAJORITY and opinion["majorities"] == 1
+            names = (opinion["opinion_id"], opinion["case_id"]) if single else ()
+            rows = [row for name in names for row in by_opinion.get(name, ())]
+            paragraphs = Paragraphs(opinion["text"]) if rows else None
+            for row in rows:
+                premise = paragraphs.best(row["text"])
+                ids = [content_id(text) for text in (premise, row["text"])]
+                written.append(_example(row, opinion["opinion_id"], *ids))
+                for text_id, text in zip(ids, (premise, row["text"]), strict=True):
+                    if text_id not in known:
+                        known.add(text_id)
+                        yield {"text_id": text_id, "text": text}
+
+
+def _example(row: Row, opinion_id: str, text_id: str, pair_id: str) -> Row:
+    return {
+        "example_id": row["query_id"],
+        "split": row["split"],
+        "head_id": NLI,
+        "text_id": text_id,
+        "label": LABELS.index(row["label"]),
+        "pair_id": pair_id,
+        "opinion_id": opinion_id,
+        "analysis": row["analysis"],
+    }

@@ -1,0 +1,63 @@
+"""What the steps over a shard of opinions share: columns, counts, and how libraries' warnings are counted."""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.dataset import Column
+
+STRINGS = pa.list_(pa.field("item", pa.string(), False))
+SPANS = pa.list_(
+    pa.field(
+        "item", pa.struct([pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)]), False
+    )
+)
+
+CITING = (
+    Column("example_id", pa.string(), "`<citing opinion_id>:<offset of the opening parenthesis>`"),
+    Column("citing_case_id", pa.int64(), "the case whose opinion has the parenthetical"),
+    Column("citing_jurisdiction", pa.string(), "its state, or `United States`"),
+)
+EXAMPLE_ID = CITING[0]
+
+
+@dataclass(frozen=True)
+class StepCounts:
+    """How many are left after each step, what else was counted, and the first problems, a sentence each.
+
+    ``funnel`` has the steps in their order.
+    """
+
+    funnel: dict[str, int]
+    counts: dict[str, int]
+    problems: tuple[str, ...] = ()
+
+
+def write_counts(counted: StepCounts, path: str | Path) -> None:
+    """Write ``counted`` as JSON that keeps the order of the steps."""
+    write_text(path, json.dumps(asdict(counted), indent=1, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def logged(
+    counts: Counter[str], loggers: Sequence[str], kind: Callable[[logging.LogRecord], str]
+) -> Iterator[None]:
+    """Count the warnings of some loggers by kind, and print none of them."""
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: counts.update([kind(record)])
+    found = [logging.getLogger(name) for name in loggers]
+    before = [(logger.propagate, logger.handlers[:]) for logger in found]
+    for logger in found:
+        logger.propagate, logger.handlers = False, [handler]
+    try:
+        yield
+    finally:
+        for logger, (propagate, handlers) in zip(found, before, strict=True):
+            logger.propagate, logger.handlers = propagate, handlers

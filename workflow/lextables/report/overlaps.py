@@ -1,0 +1,126 @@
+"""The target `overlaps`: how much text the splits of all data sets share, as tables, a figure and a page."""
+
+import hashlib
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from lextables.corpora.overlaps import ALL, HALF, RUN, Split
+from lextables.pipeline.dataset import read
+from lextables.tables import figures, render
+from lextables.tables.cells import Line
+
+NEAR = 0.8  # of a unit's runs in one other unit: a near-duplicate
+SHOWN = 40  # units on the page
+UNITS = ["dataset", "split", "unit"]
+PAIR = ["dataset", "split", "other_dataset", "other_split"]
+TITLE = "Text that the data sets share"
+
+
+def read_texts(folder: Path, texts: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield (split, unit, text) of a data set, as `papers.registry.Texts` describes it.
+
+    Rows of one unit that follow each other are one text.  The same text counts once in a split.
+    """
+    splits_of = defaultdict(set)
+    if texts["splits"]:
+        for row in read(folder / f"{texts['splits']}.parquet", [texts["unit"], "split"]):
+            splits_of[row[texts["unit"]]].add(row["split"])
+    columns = [texts["unit"], texts["text"], *([texts["split"]] if texts["split"] else [])]
+    rows = read(folder / f"{texts['table']}.parquet", columns)
+    seen = set()
+    for unit, group in itertools.groupby(rows, key=lambda row: str(row[texts["unit"]])):
+        parts = list(group)
+        text = texts["separator"].join(part[texts["text"]] for part in parts)
+        split = parts[0].get(texts["split"], ALL)
+        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        for name in sorted(splits_of[unit]) if texts["splits"] else [split]:
+            if (name, digest) not in seen:
+                seen.add((name, digest))
+                yield name, unit, text
+
+
+def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each compared pair of splits, also for those that share nothing.
+
+    ``units`` and ``words`` are those of the split, ``short`` its units without a run, which are left out.
+    ``touched``, ``half`` and ``near_duplicates`` count units that share a run, half of their words, and
+    `NEAR` of their runs with one unit of the other split.  ``share`` is the share of words.
+    """
+    sizes = pd.DataFrame(
+        [(split.dataset, split.split, len(split.units), sum(split.words), split.short) for split in splits],
+        columns=["dataset", "split", "units", "words", "short"],
+    )
+    compared = sizes.merge(sizes[["dataset", "split"]], how="cross", suffixes=("", "_2"))
+    compared = compared.rename(columns={"dataset_2": "other_dataset", "split_2": "other_split"})
+    together = sizes.groupby("dataset").filter(lambda group: len(group) > 1).dataset.unique()
+    whole = sizes.merge(pd.DataFrame({"other_dataset": together, "other_split": ALL}), how="cross")
+    compared = pd.concat([compared, whole[whole.dataset != whole.other_dataset]])
+    compared = compared[
+        (compared.dataset != compared.other_dataset) | (compared.split != compared.other_split)
+    ]
+    marks = units.assign(half=units.shared >= HALF * units.words, near=units.nearest_share >= NEAR)
+    counts = marks.groupby(PAIR).agg(
+        touched=("unit", "size"),
+        half=("half", "sum"),
+        near_duplicates=("near", "sum"),
+        shared=("shared", "sum"),
+    )
+    found = compared.merge(counts.reset_index(), how="left", on=PAIR)
+    numbers = ["touched", "half", "near_duplicates", "shared"]
+    found[numbers] = found[numbers].fillna(0).astype("int64")
+    found["share"] = found.shared / found.words
+    return found.sort_values(PAIR, ignore_index=True)
+
+
+def lines(table: pd.DataFrame) -> list[Line]:
+    """The shares as lines of a table: rows are splits, columns the splits that they share text with."""
+
+    def name(dataset: str, split: str) -> str:
+        return f"{dataset} {split}"
+
+    return [
+        Line(
+            row=name(pair.dataset, pair.split), column=name(pair.other_dataset, pair.other_split),
+            published="", reproduced="", ours=f"{pair.share:.3f}", low="", high="", difference="",
+            prediction_low="", prediction_high="", decimals=3, verdict="", reason="", runs="",
+        )
+        for pair in table.itertuples()
+    ]  # fmt: skip
+
+
+def page(table: pd.DataFrame, units: pd.DataFrame) -> tuple[str, str]:
+    """Return the figure as svg, and the page with it as html."""
+    shares = lines(table)
+    svg = figures.draw("heat_map", shares, TITLE)
+    notes = [
+        f"Share of the words of the row's split that are in runs of {RUN} words which also occur in the "
+        "column's split. Case, punctuation and line breaks are ignored, and all numbers count as equal.",
+        f"“{ALL}” is a data set without splits, or all splits of another data set together.",
+    ]
+    body = render.html(TITLE, "All ordered pairs of splits", shares, notes, svg=svg)
+    top = units[(units.other_split != ALL) | ~units.other_dataset.isin(units.dataset[units.split != ALL])]
+    top = top.assign(share=top.shared / top.words).sort_values(
+        ["share", "words", *PAIR, "unit"], ascending=[False, False, *[True] * 5]
+    )
+    top = top.drop_duplicates(UNITS).head(SHOWN)
+    columns = [*UNITS, "words", "share", "other_dataset", "other_split", "nearest", "nearest_share"]
+    parts = [
+        ("Counts for each pair", table.drop(columns="shared")),
+        (f"The {len(top)} longest units with the highest shares", top[columns]),
+    ]
+    more = "".join(f"<h2>{title}</h2>\n{_html(frame)}\n" for title, frame in parts)
+    return svg, body.replace("</main>", f"{more}</main>")
+
+
+def _html(frame: pd.DataFrame) -> Markup:
+    names = {column: column.replace("_", " ") for column in frame}
+    text = frame.rename(columns=names).to_html(
+        index=False, border=0, float_format="{:.3f}".format, na_rep="", classes="plain"
+    )
+    return Markup(f'<div class="scroll" role="region" tabindex="0">{text}</div>')

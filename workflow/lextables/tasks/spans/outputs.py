@@ -1,0 +1,112 @@
+"""Text outputs of spans: the passages that are quoted for a question, scored by `metrics.containment`.
+
+An output quotes the contract: all spans above a probability, in the order of the contract.  For a linear
+model the probability is chosen on its out-of-fold predictions for the training contracts.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from string import Template
+
+import numpy as np
+import pyarrow as pa
+
+from lextables.metrics.containment import COUNTS, NO_CLAUSE, counts, values
+from lextables.pipeline.dataset import Column, Row, Table
+
+OUTPUTS = Table(
+    "predictions",
+    "The output for each question.",
+    (
+        Column("question_id", pa.string(), "the question"),
+        Column("output", pa.string(), f"the quoted passages, or “{NO_CLAUSE}”"),
+    ),
+    key=("question_id",),
+    row_group=64,  # outputs may be whole contracts
+)
+THRESHOLDS = tuple(step / 100 for step in range(1, 100))
+BETWEEN = " "  # a line break would join two words in the evaluator
+
+Scored = Sequence[tuple[int, int, float]]
+
+
+def passages(text: str, spans: Scored, least: float) -> list[str]:
+    """Return the passages of a contract's ``text`` with at least the probability ``least``, in order.
+
+    ``spans`` are (start, end, probability).  Spans that overlap or touch (only white space is between them)
+    are one passage.
+    """
+    joined: list[list[int]] = []
+    for start, end in sorted((start, end) for start, end, share in spans if share >= least and start >= 0):
+        if joined and not text[joined[-1][1] : start].strip():
+            joined[-1][1] = max(joined[-1][1], end)
+        else:
+            joined.append([start, end])
+    return [text[start:end] for start, end in joined]
+
+
+def quoted(text: str, spans: Scored, least: float) -> str:
+    """Return the output with all passages of at least this probability (`passages`)."""
+    return BETWEEN.join(passages(text, spans, least)) or NO_CLAUSE
+
+
+def by_question(nbest: Iterable[Row]) -> Iterator[tuple[str, Scored]]:
+    """Yield (question, its spans) from rows of `schema.NBEST`, sorted by question."""
+    for question, rows in groupby(nbest, key=itemgetter("question_id")):
+        yield question, [(row["start"], row["end"], row["probability"]) for row in rows]
+
+
+def curve(
+    nbest: Iterable[Row], contracts: Mapping[str, str], texts: Mapping[str, str],
+    golds: Mapping[str, Sequence[str]],
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return {metric: value at each of `THRESHOLDS`} over the questions of ``nbest``.
+
+    ``contracts`` maps questions to contracts, ``texts`` contracts to texts, ``golds`` questions to gold
+    texts.
+    """
+    totals = np.zeros((len(THRESHOLDS), COUNTS))
+    for question, spans in by_question(nbest):
+        text, gold = texts[contracts[question]], golds.get(question, ())
+        shares = np.sort([share for start, _, share in spans if start >= 0])
+        # Thresholds that show the same number of spans show the same ones.
+        below = np.searchsorted(shares, THRESHOLDS)
+        _, first, same = np.unique(below, return_index=True, return_inverse=True)
+        found = [counts(quoted(text, spans, THRESHOLDS[place]), gold) for place in first.tolist()]
+        totals += np.array(found, dtype=np.float64)[same]
+    return values(totals)
+
+
+def best_threshold(scored: Mapping[str, np.ndarray], metric: str) -> tuple[float, dict[str, float]]:
+    """Return the threshold with the highest ``metric`` of `curve`, and all metrics there."""
+    place = int(np.argmax(scored[metric]))
+    return THRESHOLDS[place], {name: float(of[place]) for name, of in scored.items()}
+
+
+def outputs(
+    nbest: Iterable[Row], contracts: Mapping[str, str], texts: Mapping[str, str], least: float
+) -> Iterator[Row]:
+    """Yield rows of `OUTPUTS` for the questions of ``nbest``; arguments as in `curve`."""
+    for question, spans in by_question(nbest):
+        yield {"question_id": question, "output": quoted(texts[contracts[question]], spans, least)}
+
+
+def fixed(contracts: Mapping[str, str], texts: Mapping[str, str], output: str) -> Iterator[Row]:
+    """Yield rows of `OUTPUTS` with the same ``output`` for each question; ${contract} is the contract."""
+    for question in sorted(contracts):
+        shown = Template(output).substitute(contract=texts[contracts[question]])
+        yield {"question_id": question, "output": shown}
+
+
+def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:
+    """Return {question: contract} of a split's questions."""
+    return {row["question_id"]: row["contract_id"] for row in questions if row["split"] == split}
+
+
+def least_shown(spans: Scored) -> float:
+    """Return the probability of a question's empty prediction, 0.5 without one.
+
+    Of submitted spans, which have no out-of-fold predictions, those at least as probable are quoted.
+    """
+    return max((share for start, _, share in spans if start < 0), default=0.5)
