@@ -6,12 +6,9 @@ The record is `sources/caselaw/<shard>.json`, the report `data/caselaw/<shard>.j
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lextables.pipeline.errors import BadInput
-
-if TYPE_CHECKING:
-    from lextables.corpora.caselaw.ingest import Ingested
 
 AGAIN = "fetch it again with --forcerun caselaw_volumes"
 
@@ -38,10 +35,10 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
     return files
 
 
-def report(record: Mapping[str, Any], done: "Ingested") -> dict[str, Any]:
+def report(record: Mapping[str, Any], done: Any) -> dict[str, Any]:
     """Return the number of opinions, the volumes that were left out, and one sentence per fault.
 
-    ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the
+    ``done`` says what was read (`ingest.Ingested`).  ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the
     record) and those that could not be read.
     """
     absent = record["absent"]
