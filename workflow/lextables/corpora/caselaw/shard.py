@@ -38,8 +38,8 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
 def report(record: Mapping[str, Any], done: Any) -> dict[str, Any]:
     """Return the number of opinions, the volumes that were left out, and one sentence per fault.
 
-    ``done`` says what was read (`ingest.Ingested`).  ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the
-    record) and those that could not be read.
+    ``done`` says what was read (`ingest.Ingested`).  ``set_aside`` lists, as `<reporter>/<volume>`, the volumes
+    that were not available (``absent`` in the record) and those that could not be read.
     """
     absent = record["absent"]
     return {
