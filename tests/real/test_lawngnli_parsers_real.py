@@ -93,11 +93,6 @@ def test_spacy_gives_the_same_bits_in_any_batch(dependencies, opinions):
         assert all(np.array_equal(one, other) for one, other in zip(alone, batched, strict=True))
 
 
-def test_padded_batches_give_the_same_trees_here(mirror, benepar, opinions):
-    padded = Benepar(str(mirror / "models/benepar_en_gum"), subbatch_tokens=500)
-    assert in_brackets(padded.parse(opinions[:60])) == in_brackets(parsed(benepar, opinions)[:60])
-
-
 @pytest.mark.parametrize(
     ("text", "joined"),
     [

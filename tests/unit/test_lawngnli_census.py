@@ -22,12 +22,12 @@ def test_the_shards_are_added_up_in_the_order_of_the_steps(tmp_path):
         write_counts(step, tmp_path / f"{number}.json")
     found = total(json.loads((tmp_path / f"{n}.json").read_text(encoding="utf-8")) for n in range(4))
     assert list(found.funnel.items()) == [("citations", 10), ("resolved", 4), ("a pincite", 3)]
+    # A step that kept nothing anywhere stays in the funnel.
+    assert total([{"funnel": {"citations": 0, "resolved": 0}, "counts": {}}] * 2).funnel == {
+        "citations": 0,
+        "resolved": 0,
+    }
     assert found.counts == {"supra citations": 2, "id citations": 1, "rejected": 1}
-
-
-def test_a_step_that_kept_nothing_anywhere_stays_in_the_funnel():
-    steps = [{"funnel": {"citations": 0, "resolved": 0}, "counts": {}}] * 2
-    assert total(steps).funnel == {"citations": 0, "resolved": 0}
 
 
 def test_opinions_and_volumes_set_aside_are_counted_over_the_shards():

@@ -11,7 +11,6 @@ from lextables.papers.lawngnli.candidates import CITES
 from lextables.papers.lawngnli.neutralization import (
     PREMISE_FIELDS,
     CitationNetwork,
-    chosen_premises,
     neutral_premises,
     neutralized,
     pairs_of,
@@ -58,35 +57,6 @@ def test_the_best_candidate_by_bm25_is_taken():
     others = [r["short_premise"] for r in (ROWS[0], ROWS[1], ROWS[3])]
     assert pairings[3].bm25 == pytest.approx(max(bm25_scores(ROWS[2]["hypothesis"], others)))
     assert pairings[3].candidates == 3
-
-
-def test_the_premise_of_the_row_itself_is_no_candidate():
-    rows = [row(1, 1, 2, "rent falls when due", "due rent"), row(2, 3, 4, "x", "nothing alike")]
-    assert ids_of(neutral_premises(rows, CitationNetwork([]), encode)) == {1: 2, 2: 1}
-
-
-@pytest.mark.parametrize(
-    ("edge", "expected"),
-    [
-        ((100, 201), 3),  # the hypothesis's case cites the case of premise 2
-        ((201, 100), 3),  # ... or is cited by it
-        ((100, 555), 2),
-    ],
-)
-def test_neighbours_are_left_out_in_both_directions(edge, expected):
-    rows = [*ROWS[:2], row(3, 102, 202, "unlike", "the tenant owes double"), *ROWS[3:]]
-    assert ids_of(neutral_premises(rows, CitationNetwork([edge]), encode))[1] == expected
-
-
-def test_the_citing_case_itself_is_left_out():
-    rows = [
-        row(1, 200, 300, "rent is due each month", "no word in common"),
-        row(2, 101, 200, "x y z", "rent is owed"),
-    ]
-    assert ids_of(neutral_premises(rows, CitationNetwork([(200, 300), (101, 200)]), encode)) == {
-        1: None,
-        2: 1,
-    }
 
 
 def test_premises_of_another_jurisdiction_are_no_candidates():
@@ -158,28 +128,6 @@ def test_ties_go_to_the_lower_example_id_even_past_the_thirtieth():
     assert (pairing.premise_example_id, pairing.candidates) == (20, 30)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_the_rows_does_not_matter(seed):
-    drawn = random.Random(11)
-    vocabulary = "rent duty notice tax breach court lease owner agent bond court's claim appeal trust".split()
-    rows = [
-        row(
-            i,
-            drawn.randrange(40),
-            drawn.randrange(40),
-            " ".join(drawn.choices(vocabulary, k=6)),
-            " ".join(drawn.choices(vocabulary, k=14)),
-            drawn.choice(["us", "ill"]),
-        )
-        for i in range(120)
-    ]
-    network = CitationNetwork([(r["citing_case_id"], r["cited_case_id"]) for r in rows])
-    shuffled = random.Random(seed).sample(rows, len(rows))
-    expected = neutral_premises(rows, network, encode)
-    assert list(neutral_premises(shuffled, network, encode).items()) == list(expected.items())
-    assert any(pairing is not None for pairing in expected.values())
-
-
 def test_against_a_search_without_an_index(monkeypatch):
     monkeypatch.setattr(neutralization, "QUERY_BATCH", 7)
     monkeypatch.setattr(neutralization, "ENCODE_BATCH", 5)
@@ -196,6 +144,8 @@ def test_against_a_search_without_an_index(monkeypatch):
     ]
     network = CitationNetwork([(r["citing_case_id"], r["cited_case_id"]) for r in rows])
     found = neutral_premises(rows, network, encode, top=3)
+    shuffled = neutral_premises(drawn.sample(rows, len(rows)), network, encode, top=3)
+    assert list(shuffled.items()) == list(found.items())
     for asked in rows:
         left_out = {
             asked["citing_case_id"],
@@ -210,9 +160,6 @@ def test_against_a_search_without_an_index(monkeypatch):
         ]
         top.sort(key=lambda i: allowed[i]["example_id"])
         kept = [i for i in top if f" {asked['hypothesis']} " not in f" {allowed[i]['short_premise']} "]
-        if not kept:
-            assert found[asked["example_id"]] is None
-            continue
         scores = bm25_scores(asked["hypothesis"], [allowed[i]["short_premise"] for i in kept])
         best = kept[int(np.argmax(scores))]
         assert found[asked["example_id"]].premise_example_id == allowed[best]["example_id"]
@@ -230,8 +177,7 @@ def test_only_neutral_rows_are_paired_again_and_any_may_be_dropped():
         2: neutralization.Pairing(3, 1.0, 1.0, 1),
         3: None,
     }
-    assert chosen_premises(rows, pairings) == {3}
-    kept = list(neutralized(rows, pairings, {3: rows[2]}))
+    kept = list(neutralized(rows, pairings))
     assert kept == [
         {**rows[0], "premise_example_id": 1},
         {**rows[1], "cited_case_id": 6, "short_premise": "pc", "premise_example_id": 3},

@@ -139,33 +139,25 @@ def test_prefixes_are_not_split_off():
     )
 
 
-def test_warnings_are_counted_by_category(recwarn, capfd):
-    counts: Counter[str] = Counter()
-    with parsers.counted(counts):
-        warnings.warn("a", UserWarning, stacklevel=1)
-        warnings.warn("a", UserWarning, stacklevel=1)
-        warnings.warn("b", FutureWarning, stacklevel=1)
-        logging.getLogger("transformers").warning("c")
-        logging.getLogger("transformers").info("not a warning")
-    assert counts == {"UserWarning": 2, "FutureWarning": 1, "transformers warning": 1}
-    assert not recwarn.list
-    assert capfd.readouterr() == ("", "")
-
-
-def test_loggers_are_as_before_after_an_error():
-    logger = logging.getLogger("transformers")
+def test_warnings_are_counted_by_category_and_loggers_are_as_before_after_an_error(recwarn, capfd):
+    logger, counts = logging.getLogger("transformers"), Counter[str]()
     before = (logger.propagate, logger.handlers[:])
-    counts: Counter[str] = Counter()
 
     def fail() -> None:
         with parsers.counted(counts):
             warnings.warn("a", UserWarning, stacklevel=1)
+            warnings.warn("a", UserWarning, stacklevel=1)
+            warnings.warn("b", FutureWarning, stacklevel=1)
+            logger.warning("c")
+            logger.info("not a warning")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
     assert (logger.propagate, logger.handlers) == before
-    assert counts == {"UserWarning": 1}
+    assert counts == {"UserWarning": 2, "FutureWarning": 1, "transformers warning": 1}
+    assert not recwarn.list
+    assert capfd.readouterr() == ("", "")
 
 
 def test_an_unknown_parser_is_bad_input():

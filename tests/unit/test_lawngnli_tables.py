@@ -18,7 +18,6 @@ from lextables.papers.lawngnli.tables import PLAIN
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import write, write_all
 from lextables.pipeline.errors import BadInput
-from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from opinion_rows import example
@@ -203,28 +202,6 @@ def test_the_columns_of_public_data_sets_are_counted_where_these_are_here(tmp_pa
     assert found["Premise length"].value == "[5, 5, 5.5, 6, 6]"
     assert found["Premise length"].comparable is False
     assert found["Hypothesis negation"].reason == "no training example in this subset is labelled contradict"
-
-
-def test_what_is_the_papers_is_judged_in_a_table_that_is_not(tmp_path):
-    public(
-        tmp_path / "lawngnli",
-        "docnli",
-        ["entail", "not entail"],
-        [("train", 0, "a", "b"), ("train", 1, "a", "c")],
-    )
-    given = inputs(tmp_path / "lawngnli", PRINTED_2, rows=ROWS, beside={"docnli": True})
-    lines = build(PRINTED_2, tables.cells("table2", given), comparable=False)
-    counted = [line for line in lines if line.row.endswith("Training examples")]
-    assert {line.column: (line.verdict, line.reproduced, line.ours) for line in counted} == {
-        'Long premises / "Analysis" subset': ("", "", "4"),
-        "Long premises / Full": ("", "", "4"),
-        'Short premises / "Analysis" subset': ("", "", "4"),
-        "Short premises / Full": ("", "", "4"),
-        "ContractNLI": ("not run", "", ""),
-        "anli": ("not run", "", ""),
-        "DocNLI": ("off", "2", ""),
-        "ConTRoL-dataset": ("not run", "", ""),
-    }
 
 
 def test_a_share_of_nothing_is_not_run(tmp_path):

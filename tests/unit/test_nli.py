@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from lextables.corpora.nli import raw
-from lextables.corpora.nli.raw import Spool, text_id
+from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.pipeline.dataset import Published, read, write_all
@@ -288,11 +288,6 @@ FAULTS = {
         "contractnli, train.json, document 1, nda-2: 'choice' is 'Maybe', not one of 'Entailment', "
         "'NotMentioned', 'Contradiction'",
     ),
-    "contractnli, no annotation": (
-        "contractnli",
-        {"dev.json": contracts({"nda-1": "Entailment"})},
-        "contractnli, dev.json, document 1: the key 'nda-2' is missing",
-    ),
     "contractnli, no set": (
         "contractnli",
         {"dev.json": json.dumps({"labels": {}, "documents": [{"text": "a", "annotation_sets": []}]})},
@@ -321,16 +316,6 @@ def test_what_was_put_on_the_disk_goes_with_the_rows(tmp_path, monkeypatch):
         raw.read("control", published(tmp_path, "control", {"test": "{"}))
     gc.collect()
     assert list((tmp_path / "temporary").iterdir()) == []
-
-
-def test_texts_come_in_the_order_of_their_ids(tmp_path):
-    spool = Spool()
-    texts = [f"text {number}" for number in range(2000)]
-    spool.fill(({"example_id": str(number)}, text, texts[0], 1) for number, text in enumerate(texts))
-    found = list(spool.texts(len))
-    assert [row["text_id"] for row in found] == sorted(map(text_id, texts))
-    assert {row["text"]: row["tokens"] for row in found} == {text: len(text) for text in texts}
-    assert [row["text_id"] for row in spool.examples()] == list(map(text_id, texts))
 
 
 def test_answers_are_those_of_what_is_trained_after_them():

@@ -79,12 +79,6 @@ def test_other_brackets_are_unchanged(written):
     assert load(written("${text}")).filled(text=text)[0].content == text
 
 
-def test_settings_tell_the_wording(written):
-    first = load(written("Read.\n---\n${text}\n")).plain()
-    assert load(written("Read.\n---\n\n${text}")).plain() == first
-    assert load(written("Read!\n---\n${text}")).plain() != first
-
-
 def test_a_prompt_is_a_runs_setting_as_plain_values(written):
     template = load(written("Read.\n---\n${text}\n"))
     assert plain_template(json.loads(json.dumps(template.plain()))) == template
@@ -106,8 +100,13 @@ def test_texts_are_shortened_to_the_same_number_of_words(written):
     assert shown(5, "first", "second") == ("\n\nAnd why is that?", True)
 
 
+RELEASED = {"contract_passages"}  # as their authors wrote them
+
+
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "resources/prompts").glob("*.txt")), ids=lambda path: path.stem
+    "path",
+    sorted(path for path in (ROOT / "resources/prompts").glob("*.txt") if path.stem not in RELEASED),
+    ids=lambda path: path.stem,
 )
 def test_the_projects_prompts_fence_their_texts(path):
     template = load(path)

@@ -10,6 +10,7 @@ from lextables.metrics.spans import scores
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import squad
 from lextables.tasks.spans import submitted
+from lextables.tasks.spans.outputs import OUTPUTS
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import ANSWERS, QUESTIONS, answer_rows, question_rows, read_squad
 from lextables.tasks.spans.submitted import released_nbest
@@ -27,7 +28,7 @@ TEXT = "Ada Quill\u202fsigns.  This  Lease\nis made by Ada Quill, of\tLeeds “h
 TEXTS = {"a": ("test", TEXT), "b": ("train", "Old text of a Lease."), "c": ("test", "Nothing much.")}
 SECOND = TEXT.rindex("Ada Quill")
 SPANS = {"a__Parties": [(SECOND, SECOND + 9)], "b__Parties": [], "c__Parties": [], "a__Term": []}
-TASK = {"task": "spans", "n_best": 20, "linear": None}
+TASK = {"task": "spans", "n_best": 20, "linear": None, "evaluator": "spans"}
 
 
 def span(question, rank, start, end, probability, logits=(1.5, -2.0)):
@@ -66,11 +67,12 @@ def written(tmp_path):
     contracts = [{"contract_id": name, "split": split, "text": text} for name, (split, text) in TEXTS.items()]
     census = data_set(tmp_path, "quill", {CONTRACTS: contracts, QUESTIONS: questions, ANSWERS: answers})
 
-    def write(rows):
-        ran = run(tmp_path, "quill", NBEST, rows)
-        (one,) = export([census], [ran], {"quill": TASK}).sets
+    def write(rows, table=NBEST, **task):
+        ran = run(tmp_path, "quill", table, rows)
+        (one,) = export([census], [ran], {"quill": TASK | task}).sets
         squad.write(one, tmp_path / "out")
-        return one, tmp_path / "out", tmp_path / f"out/nbest/{ran.name}.json"
+        file = f"nbest/{ran.name}.json" if table is NBEST else f"outputs/{ran.name}.jsonl"
+        return one, tmp_path / "out", tmp_path / "out" / file
 
     return write
 
@@ -104,6 +106,18 @@ def test_predictions_can_be_given_back_and_score_the_same(written):
     files = [one.table("contracts"), one.table("questions")]
     taken = submitted.predictions(File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK)
     assert taken.rows == predicted()
+
+
+def test_outputs_can_be_given_back(written):
+    rows = [
+        {"question_id": name, "output": f"{name} “here”\n"}
+        for name in ("a__Parties", "a__Term", "c__Parties")
+    ]
+    one, _, path = written(rows, OUTPUTS, evaluator="containment")
+    files = [one.table("contracts"), one.table("questions")]
+    file = File(path.name, path.read_text(encoding="utf-8"))
+    taken = submitted.predictions(file, "jsonl", files, TASK | {"evaluator": "containment"})
+    assert (taken.rows, taken.table) == (rows, OUTPUTS)
 
 
 def test_a_slice_inside_a_word_comes_back_as_the_text_that_paper_mode_scores(written):

@@ -4,7 +4,6 @@ import gzip
 import json
 import math
 import time
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,7 +28,7 @@ RETRIEVAL = {
 QUERIES = {"as is": "test", "cap": "test", "old": "train"}
 DOCUMENTS = ("d1", "d2", "d3")
 CONTRACT = "This  Lease\nis made by\u202fAda Quill, of\tLeeds. Ada Quill pays."
-SPANS = {"n_best": 3, "linear": None}
+SPANS = {"n_best": 3, "linear": None, "evaluator": "spans"}
 QUESTIONS = {"c__Parties": "test", "c__Rent": "test", "o__Rent": "train"}
 HEADS = {"h1": ["No", "Yes"], "h2": ["a, b", "c", "d"]}
 EXAMPLES = {"e1": ("test", "h1"), "e2": ("test", "h2"), "e3": ("train", "h1")}
@@ -273,22 +272,55 @@ def test_spans_that_cannot_be_used(taken, content, sentence):
     refused(taken, "spans", content, "nbest", sentence)
 
 
-def test_released_columns_are_those_of_the_file():
-    golden = Path(__file__).parents[1] / "golden/cuad_scores.json"
-    content = json.loads(golden.read_text(encoding="utf-8"))["nbest"]
-    nbest = spans.released_nbest(content, "golden")
-    entries = [entry for name in nbest.question_ids for entry in content[name]]
-    assert sorted(nbest.question_ids) == sorted(content)
-    assert nbest.sizes.tolist() == [len(content[name]) for name in nbest.question_ids]
-    assert list(nbest.texts) == [entry["text"] for entry in entries]
-    assert nbest.confidence.tolist() == [entry["probability"] for entry in entries]
-    assert nbest.start.tolist() == [entry["token_doc_start"] for entry in entries]
-    assert nbest.end.tolist() == [entry["token_doc_end"] for entry in entries]
-
-
 def test_a_row_may_have_as_many_spans_as_the_longest_of_the_task(taken):
     content = with_rent(*map(span, ("This", "Lease", "is", "made", "")))
     assert len(taken("spans", content, "nbest", linear={"n_best": 4}).rows) == 8
+
+
+# Outputs that quote the contract.
+
+
+OUTPUTS = [("c__Parties", "Ada Quill,\n“of” Leeds."), ("c__Rent", "")]
+WRITTEN = 'question_id,output\nc__Rent,\nc__Parties,"Ada Quill,\n“of” Leeds."\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        (WRITTEN, "csv"),
+        (WRITTEN + "o__Rent,None.\n", "csv"),
+        (
+            "".join(json.dumps({"question_id": name, "output": text}) + "\n" for name, text in OUTPUTS),
+            "jsonl",
+        ),
+    ],
+    ids=["csv", "other splits", "jsonl"],
+)
+def test_outputs_in_each_form(taken, content, form):
+    submitted = taken("spans", content, form, evaluator="containment")
+    assert plain(submitted) == OUTPUTS
+    assert submitted.table.name == "predictions" and submitted.skipped == ("o__Rent" in content)
+
+
+def test_spans_as_probable_as_no_answer_are_quoted(taken):
+    spans_ = [span("This Lease", 0.2), span("Ada Quill,", 0.4), span("pays.", 0.1), span("", 0.2)]
+    content = json.dumps(NBEST | {"c__Parties": spans_, "c__Rent": [span("Leeds", 0.4)]})
+    rows = plain(taken("spans", content, "nbest", evaluator="containment", n_best=9))
+    assert rows == [("c__Parties", "This  Lease Ada Quill,"), ("c__Rent", "No related clause.")]
+
+
+@pytest.mark.parametrize(
+    ("content", "form", "sentence"),
+    [
+        (WRITTEN + "c__Rent,again\n", "csv", ", row 5: the question 'c__Rent' appears twice; remove"),
+        (WRITTEN.replace("c__Rent", "x"), "csv", ": the data set has no question 'x'; correct its id"),
+        ("question_id,output\nc__Rent,\n", "csv", ": no prediction for 1 of the 2 test questions"),
+        ("question_id,text\nc__Rent,\n", "csv", ", row 1: the column 'output' is missing"),
+        ('{"question_id": "c__Rent", "output": 3}', "jsonl", ", line 1: output is not text"),
+    ],
+)
+def test_outputs_that_cannot_be_used(taken, content, form, sentence):
+    refused(taken, "spans", content, form, sentence)
 
 
 # Probabilities of answers.

@@ -218,7 +218,7 @@ use rule base as lawngnli_pairs with:
         "Preparing whole and BM25-filtered premises as model input (Section 4.1)."
 
 
-# Pairs with matched overlap, and what linear models answer (does training on short premises suffice?).
+# Pairs with matched overlap, and what small models answer (does training on short premises suffice?).
 use rule base as lawngnli_matched_pairs with:
     input:
         examples=f"{RESULTS}/data/lawngnli_nli/examples.parquet",
@@ -232,9 +232,11 @@ use rule base as lawngnli_matched_pairs with:
         f"{RESULTS}/logs/lawngnli/matched.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/matched.tsv"
+    threads: min(2, MODEL_THREADS)
     params:
         **script_params("lawngnli_matched"),
         settings=PAPERS["lawngnli"].tasks["lawngnli_nli"].linear.model_dump(),
+        encoder=lambda wildcards: identified(LAWNGNLI.encoder),
         seed=PAPERS["lawngnli"].seed,
     message:
         "Comparing training on short and on long premises over pairs with matched overlap."

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lextables.corpora.caselaw import shard
+from lextables.corpora.caselaw import ingest
 from lextables.models.weights import place
 from lextables.papers.lawngnli.parsers import parser
 from lextables.papers.lawngnli.released_dataset import write_shard
@@ -11,6 +11,6 @@ from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]):
     inputs, output, chosen = snakemake.input, snakemake.output, snakemake.params.parser
-    volumes = shard.paths(loaded(inputs.volumes), Path(inputs.volumes).parent)
+    volumes = ingest.paths(loaded(inputs.volumes), Path(inputs.volumes).parent)
     model = {"model": place(chosen["model"])} if chosen["model"] else {}
     write_shard(inputs.rows, volumes, parser(chosen["name"], **model), output.cases, output.hypotheses)

@@ -34,7 +34,7 @@ LOWER = "false rate"  # the metric of which lower values are better
 _CLAIM = "no related clause"
 _ENDS = " \n`"
 _REMOVED = str.maketrans("/", " ", ".,;:")
-# The counts of a question: true positives, false positives, false negatives, gold texts denied, Jaccard index.
+# Per question: true positives, false positives, false negatives, gold texts denied, Jaccard index.
 COUNTS = 5
 
 

@@ -1,4 +1,7 @@
-"""Span extraction as its tools read it: questions in SQuAD 2.0's form, predictions as n-best JSON."""
+"""Span extraction as its tools read it: questions in SQuAD 2.0's form, predictions as n-best JSON.
+
+Text outputs are JSON lines, as ``extra_predictions`` takes them.
+"""
 
 import math
 import re
@@ -19,24 +22,31 @@ from lextables.tasks.spans.squad import PARTING
 VERSION = b"v2.0"
 Asked = Mapping[str, Mapping[str, list[Row]]]  # {split: {contract: its questions, each with its answers}}
 _WORD = re.compile(f"[^{PARTING}]+")
+_SQUAD = Form(
+    "squad/<split>.json",
+    "the contracts with their questions and answers in SQuAD 2.0's form, one paragraph a contract: "
+    "what a reader of SQuAD takes, and the released `evaluate.py` as its gold.",
+)
 
 
 def write(given: PublishedSet, folder: Path) -> list[Form]:
     """Write the questions of each split and what each run predicts; return what the files are."""
     (folder / "squad").mkdir(parents=True)
-    (folder / "nbest").mkdir()
     asked = _asked(given)
     _write_squad(given, asked, folder / "squad")
+    if given.task.get("evaluator") == "containment":
+        (folder / "outputs").mkdir()
+        for run in given.runs:
+            with (folder / f"outputs/{run.name}.jsonl").open("wb") as file:
+                file.writelines(orjson.dumps(row) + b"\n" for row in read(run.predictions))
+        return [_SQUAD, Form("outputs/<run>.jsonl", "the output for each test question.")]
+    (folder / "nbest").mkdir()
     test = {row["question_id"]: name for name, rows in asked["test"].items() for row in rows}
     words = _words(given, asked["test"])
     for run in given.runs:
         _write_nbest(run, test, words, folder / f"nbest/{run.name}.json")
     return [
-        Form(
-            "squad/<split>.json",
-            "the contracts with their questions and answers in SQuAD 2.0's form, one paragraph a contract: "
-            "what a reader of SQuAD takes, and the released `evaluate.py` as its gold.",
-        ),
+        _SQUAD,
         Form(
             "nbest/<run>.json",
             "the likeliest spans of each test question, as the released step of prediction writes them in "

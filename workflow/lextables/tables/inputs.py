@@ -31,7 +31,7 @@ COUNTS = {
     "cut": "{:,} with a text cut to the window",
     "cut_answers": "{:,} answers cut short",
     "in_parts": "{:,} questions about a contract in parts",
-    "not_asked": "{:,} questions without a candidate, not asked",
+    "not_asked": "{:,} questions not asked",
 }
 
 

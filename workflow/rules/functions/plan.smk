@@ -6,8 +6,7 @@ import re
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.common import LogEvent
 from lextables.pipeline.version import snakemake_path
-from lextables.models.spending import Limits
-from lextables.models.spending import cost, load_prices, price_of
+from lextables.models.spending import Limits, cost, load_prices, price_of
 from lextables.sources.fetch import in_mirror
 
 COSTS = ROOT / "resources/costs"
@@ -76,8 +75,8 @@ def dollars(costs, step, dataset, specs, texts):
         limits, total = Limits(CONFIG.llm_budget, CONFIG.llm_tokens), 0.0
         for settings in asked:
             price = price_of(settings["weights"], settings["api"], limits, load_prices())
-            calls = costs.calls(step, dataset, settings, texts)
-            total += cost(price, round(calls.sent), round(calls.received)).dollars
+            sent, received = costs.tokens(step, dataset, settings, texts)
+            total += cost(price, round(sent), round(received)).dollars
         return total
     except (BadInput, KeyError):
         return None
@@ -103,8 +102,9 @@ def planned_jobs(costs):
         named, made = dict(job.wildcards.items()), OF_DATASET.fullmatch(job.rule.name)
         step = made["step"] if made else job.rule.name
         dataset = made["dataset"] if made else named.get("dataset", "")
-        folders = {str(Path(output).parent) for output in job.output} & RUN_IN.keys()
-        specs = [SPECS[RUN_IN[folder]] for folder in sorted(folders)]
+        # Scoring writes into the folder of a run too.
+        folders = {str(Path(output).parent) for output in job.output if output.endswith("run.json")}
+        specs = [SPECS[RUN_IN[folder]] for folder in sorted(folders & RUN_IN.keys())]
         found.append(
             costs.Job(
                 numbers[job],

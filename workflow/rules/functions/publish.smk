@@ -18,7 +18,7 @@ def exports():
 
 
 # The fields of a task that the formats of its data set depend on.
-HANDED_ON_BY = {"task", "names", "forms", "training", "validation", "test", "pool", "views"}
+HANDED_ON_BY = {"task", "evaluator", "names", "forms", "training", "validation", "test", "pool", "views"}
 
 
 def export_about(wildcards):

@@ -1,4 +1,4 @@
-"""Read CUAD's contracts and questions in SQuAD form: the test split that ContractEval asks about, and the rest.
+"""Read CUAD's contracts and questions in SQuAD form; ContractEval asks about the test split.
 
 ``data.zip`` has ``CUADv1.json`` (all contracts) and ``test.json``.  The released code takes the same test
 questions from the hub's copy of CUAD.

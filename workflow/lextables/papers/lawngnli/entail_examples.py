@@ -6,6 +6,7 @@ the accuracy filters. This needs the index of the whole corpus (`case_index`) an
 
 import bisect
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ class MajorityOpinions:
         return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
 
 
+_WORD = re.compile(r"\w+")
 # Candidates whose premises are looked up together, in their order on disk.
 BATCH = 2048
 
@@ -132,7 +134,8 @@ def write_parentheticals(
     """Write the candidates that have a short premise and pass the accuracy filters (A.1.1, A.1.2).
 
     ``path`` becomes a table of `PARENTHETICALS`. Filters run in the paper's order. Then a hypothesis that
-    several opinions of a case take from the same cited case counts once, where it comes first.
+    several opinions of a case take from the same cited case counts once, where it comes first; case and
+    punctuation do not count.
     """
     counts: Counter[str] = Counter()
     hypotheses: set[tuple[int, int, str]] = set()
@@ -146,7 +149,8 @@ def write_parentheticals(
                     continue
                 counts[PREMISE] += 1
                 hypothesis = _accurate(row, pipeline, counts)
-                key = (row["citing_case_id"], row["cited_case_id"], hypothesis or "")
+                words = _WORD.findall((hypothesis or "").lower())
+                key = (row["citing_case_id"], row["cited_case_id"], " ".join(words))
                 if hypothesis is not None and key not in hypotheses:
                     hypotheses.add(key)
                     counts[ONCE] += 1
@@ -189,18 +193,16 @@ def _premises(
 
 def _accurate(row: Mapping[str, Any], pipeline: Pipeline, counts: Counter[str]) -> str | None:
     """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2)."""
-    if row["met_again"]:
-        return None
-    counts[PARTIES] += 1
-    if row["history"]:
-        return None
-    counts[HISTORY] += 1
-    if metadata_keyword(row["parenthetical"]):
-        return None
-    counts[METADATA] += 1
-    if more_metadata(row["parenthetical"], row["following"]):
-        return None
-    counts[MORE_METADATA] += 1
+    filters = {
+        PARTIES: row["met_again"],
+        HISTORY: row["history"],
+        METADATA: metadata_keyword(row["parenthetical"]),
+        MORE_METADATA: more_metadata(row["parenthetical"], row["following"]),
+    }
+    for step, drops in filters.items():
+        if drops:
+            return None
+        counts[step] += 1
     hypothesis = hypothesis_of(row["parenthetical"], pipeline)
     counts[VERB] += hypothesis is not None
     return hypothesis

@@ -22,21 +22,19 @@ from lextables.papers.lawngnli.citation_removal import remove_citations
 from lextables.papers.lawngnli.contradictions import OUTCOME
 from lextables.papers.lawngnli.difficulty import difficulty_fault
 from lextables.papers.lawngnli.labels import (
+    ANALYSIS_TOKENS,
     CONTRADICT,
     OPPOSITE,
     TEST_SHARE,
     assign_labels,
     balance,
-    balanced,
     contradicted,
-    in_analysis,
     labelled,
 )
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES, outcomes
 from lextables.papers.lawngnli.neutralization import (
     CitationNetwork,
     Encode,
-    chosen_premises,
     neutral_premises,
     neutralized,
     pairs_of,
@@ -168,7 +166,8 @@ def write_examples(
         paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
         splits = balance(_read(paired, ["example_id", "label", "negated", "analysis"]), seed, test_share)
         by_example = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
-        written = dataset.write(EXAMPLES, _finished(balanced(by_example, splits)), examples)
+        kept = (row | {"split": splits[name]} for row in by_example if (name := row["example_id"]) in splits)
+        written = dataset.write(EXAMPLES, _finished(kept), examples)
         used = {
             row["cited_case_id"]
             for row in _read(paired, ["example_id", "cited_case_id"])
@@ -180,13 +179,9 @@ def write_examples(
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
-
-    def rows() -> Iterator[Row]:
-        for shard in shards:
-            for outcome, row in outcomes(shard.contradictions, shard.parentheticals):
-                yield row | outcome
-
-    return dataset.write(UNFILTERED, rows(), path)
+    files = ((shard.contradictions, shard.parentheticals) for shard in shards)
+    rows = (row | outcome for paths in files for outcome, row in outcomes(*paths))
+    return dataset.write(UNFILTERED, rows, path)
 
 
 def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
@@ -241,7 +236,7 @@ def _paired(
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         path.unlink()
         paired = (
-            row | {"analysis": in_analysis(tokens[row["cited_case_id"]])}
+            row | {"analysis": tokens[row["cited_case_id"]] <= ANALYSIS_TOKENS}
             for row in _with_premises(rows, network, encode)
         )
         dataset.write(PAIRED, paired, folder / path.name)
@@ -257,10 +252,7 @@ def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode
     The search uses each hypothesis as it was before labelling, whatever its label.
     """
     originals = (contradicted(row) if row["label"] == CONTRADICT else row for row in rows)
-    pairings = neutral_premises(originals, network, encode)
-    premise_ids = chosen_premises(rows, pairings)
-    premises = {row["example_id"]: row for row in rows if row["example_id"] in premise_ids}
-    return neutralized(rows, pairings, premises)
+    return neutralized(rows, neutral_premises(originals, network, encode))
 
 
 def _tokens(shards: Sequence[Shard]) -> dict[int, int]:

@@ -4,7 +4,7 @@ The seeded draw depends on names and never on the order of rows.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -83,11 +83,6 @@ def labelled(row: Row, label: str) -> dict[str, Any]:
     return {**(contradicted(row) if label == CONTRADICT else row), "label": label}
 
 
-def in_analysis(long_premise_tokens: int) -> bool:
-    """Return whether an example belongs to the "analysis" subset (Appendix A.1.8)."""
-    return long_premise_tokens <= ANALYSIS_TOKENS
-
-
 def closed_group(label: str, negated: bool) -> str:
     """Return which of the three groups closed under contradiction holds an example (Appendix A.1.8).
 
@@ -135,10 +130,3 @@ def balance(rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHAR
             names = [split for split in SPLITS for _ in range(sizes[split])]
             kept.update(zip(ids, names, strict=True))
     return dict(sorted(kept.items()))
-
-
-def balanced(rows: Iterable[Row], splits: dict[Any, str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows that `balance` kept, each with its ``split``, in the order given."""
-    for row in rows:
-        if row["example_id"] in splits:
-            yield {**row, "split": splits[row["example_id"]]}

@@ -16,7 +16,7 @@ The released code does not hold this step, so what the paper leaves open is sett
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -29,6 +29,25 @@ import pyarrow.parquet as pq
 from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli.difficulty import MAX_OVERLAP, bigrams, overlap, spaced
 from lextables.papers.lawngnli.labels import NEUTRAL, Row
+
+TOP = 30
+QUERY_BATCH = 1024
+ENCODE_BATCH = 4096
+# Room for faiss's float32 rounding: inner products are taken again in float64 before they are ranked.
+_SPARE = 8
+_ROUNDING = 1e-4
+# The columns of the table of parentheticals that describe a premise, and not who cites it or how.
+PREMISE_FIELDS = (
+    "cited_case_id",
+    "cited_jurisdiction",
+    "pages",
+    "short_premise",
+    "premise_start",
+    "premise_end",
+    "premise_spans",
+)
+
+Encode = Callable[[list[str]], np.ndarray]
 
 
 def pairs_of(cases: Iterable[int], paths: Iterable[str | Path]) -> Iterator[tuple[int, int]]:
@@ -60,36 +79,12 @@ class CitationNetwork:
         sources, self._targets = places.reshape(edges.shape).astype(np.int32).T
         self._starts = np.searchsorted(sources, np.arange(len(self.case_ids) + 1))
 
-    def __len__(self) -> int:
-        """Return the number of distinct unordered pairs of cases."""
-        return len(self._targets) // 2
-
     def neighbours(self, case_id: int) -> np.ndarray:
         """Return the ids, ascending, of the cases that cite ``case_id`` or that it cites."""
         at = int(np.searchsorted(self.case_ids, case_id))
         if at == len(self.case_ids) or self.case_ids[at] != case_id:
             return np.empty(0, dtype=np.int64)
         return self.case_ids[self._targets[self._starts[at] : self._starts[at + 1]]]
-
-
-TOP = 30
-QUERY_BATCH = 1024
-ENCODE_BATCH = 4096
-# Room for faiss's float32 rounding: inner products are taken again in float64 before they are ranked.
-_SPARE = 8
-_ROUNDING = 1e-4
-# The columns of the table of parentheticals that describe a premise, and not who cites it or how.
-PREMISE_FIELDS = (
-    "cited_case_id",
-    "cited_jurisdiction",
-    "pages",
-    "short_premise",
-    "premise_start",
-    "premise_end",
-    "premise_spans",
-)
-
-Encode = Callable[[list[str]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -141,14 +136,12 @@ def neutral_premises(
     return dict(sorted(found.items()))
 
 
-def neutralized(
-    rows: Iterable[Row], pairings: dict[Any, Pairing | None], premises: dict[Any, Row]
-) -> Iterator[dict[str, Any]]:
+def neutralized(rows: Sequence[Row], pairings: Mapping[Any, Pairing | None]) -> Iterator[dict[str, Any]]:
     """Yield the rows that found a premise; Neutral ones with it, the others as they are (Appendix A.1.7).
 
-    ``premises`` holds, by example id, at least the rows that `chosen_premises` names, of which the columns
-    `PREMISE_FIELDS` are taken.  ``premise_example_id`` is added: the example whose premise a row now has.
+    ``premise_example_id`` is added: the example whose premise a row now has, a row too.
     """
+    premises = {row["example_id"]: row for row in rows}
     for row in rows:
         pairing = pairings[row["example_id"]]
         if pairing is None:
@@ -159,14 +152,6 @@ def neutralized(
             source = pairing.premise_example_id
             premise = {field: premises[source][field] for field in PREMISE_FIELDS}
         yield {**row, **premise, "premise_example_id": source}
-
-
-def chosen_premises(rows: Iterable[Row], pairings: dict[Any, Pairing | None]) -> set[Any]:
-    """Return the example ids whose premises the Neutral rows take, for a second pass over the rows."""
-    neutral = (row["example_id"] for row in rows if row["label"] == NEUTRAL)
-    return {
-        pairing.premise_example_id for pairing in map(pairings.__getitem__, neutral) if pairing is not None
-    }
 
 
 def _pairings(

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from lextables.papers.lawngnli.accuracy import SPACY_MODEL, spacy_pipeline
+from lextables.papers.lawngnli.steps import logged
 from lextables.papers.lawngnli.tree import Node, Token, Tree, flat, from_nltk, well_formed
 from lextables.pipeline.errors import BadInput
 
@@ -68,30 +69,20 @@ class Benepar(_Batched):
     A sentence that is too long for the model has the root `UNPARSED`.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        spacy_model: str = SPACY_MODEL,
-        batch: int = 64,
-        subbatch_tokens: int = 0,
-    ) -> None:
-        """``batch`` texts are in memory at a time; ``subbatch_tokens`` is that of `Constituency.parse`."""
+    def __init__(self, model: str, *, spacy_model: str = SPACY_MODEL, batch: int = 64) -> None:
+        """``batch`` texts are in memory at a time."""
         self.warnings: Counter[str] = Counter()
         self._batch = batch
-        self._subbatch_tokens = subbatch_tokens
         with counted(self.warnings):
             from lextables.models import constituency
 
             self._constituency = constituency.load(model)
-            unused = ["ner", "lemmatizer"] + (
-                ["tagger", "attribute_ruler"] if self._constituency.tags else []
-            )
-            self._nlp = _pipeline(spacy_model, unused)
+            tagging = ["tagger", "attribute_ruler"] if self._constituency.tags else []
+            self._nlp = _pipeline(spacy_model, ["ner", "lemmatizer", *tagging])
 
     def _parse(self, texts: Sequence[str]) -> list[list[Tree]]:
-        documents = [_sentences(document) for document in self._nlp.pipe(texts, batch_size=len(texts))]
-        sentences = [sentence for document in documents for sentence in document]
+        documents = [_arcs(document) for document in self._nlp.pipe(texts, batch_size=len(texts))]
+        sentences = [sentence for document in documents for sentence, _ in document]
         parses = self._constituency.parse(
             [
                 (
@@ -100,8 +91,7 @@ class Benepar(_Batched):
                     [t.tag or "X" for t in sentence],
                 )
                 for sentence in sentences
-            ],
-            subbatch_tokens=self._subbatch_tokens,
+            ]
         )
         trees = iter([_benepar_tree(s, parse) for s, parse in zip(sentences, parses, strict=True)])
         return [list(islice(trees, len(document))) for document in documents]
@@ -186,10 +176,6 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
     return tuple(rewritten)
 
 
-def _sentences(document) -> list[list[Token]]:
-    return [sentence for sentence, _ in _arcs(document)]
-
-
 def _arcs(document) -> list[tuple[list[Token], list[tuple[int, str]]]]:
     """Return, for each sentence, its tokens and for each token its head (itself for a root) and label.
 
@@ -223,31 +209,21 @@ def _arcs(document) -> list[tuple[list[Token], list[tuple[int, str]]]]:
 # Warnings.
 
 
-class _Counting(logging.Handler):
-    def __init__(self, counts: Counter[str]) -> None:
-        super().__init__(logging.WARNING)
-        self._counts = counts
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._counts[f"{record.name.split('.')[0]} {record.levelname.lower()}"] += 1
-
-
 @contextmanager
 def counted(counts: Counter[str]) -> Iterator[None]:
     """Add to ``counts`` what Python and the libraries' loggers warn of meanwhile, and print none of it."""
-    handler = _Counting(counts)
-    loggers = [logging.getLogger(name) for name in ("transformers", "torch", "spacy", "nltk", "py.warnings")]
-    before = [(logger.propagate, logger.handlers[:]) for logger in loggers]
-    for logger in loggers:
-        logger.propagate, logger.handlers = False, [handler]
+
+    def kind(record: logging.LogRecord) -> str:
+        return f"{record.name.split('.')[0]} {record.levelname.lower()}"
+
+    loggers = ("transformers", "torch", "spacy", "nltk", "py.warnings")
+    caught: list[warnings.WarningMessage] = []
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with logged(counts, loggers, kind), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     finally:
-        for logger, (propagate, handlers) in zip(loggers, before, strict=True):
-            logger.propagate, logger.handlers = propagate, handlers
-        counts.update(f"{warning.category.__name__}" for warning in caught)
+        counts.update(warning.category.__name__ for warning in caught)
 
 
 # From dependencies to constituents.

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from string import Template
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -64,14 +63,16 @@ def curve(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return {metric: value at each of `THRESHOLDS`} over the questions of ``nbest``.
 
-    ``contracts`` maps questions to contracts, ``texts`` contracts to texts, ``golds`` questions to gold texts.
+    ``contracts`` maps questions to contracts, ``texts`` contracts to texts, ``golds`` questions to gold
+    texts.
     """
     totals = np.zeros((len(THRESHOLDS), COUNTS))
     for question, spans in by_question(nbest):
         text, gold = texts[contracts[question]], golds.get(question, ())
         shares = np.sort([share for start, _, share in spans if start >= 0])
         # Thresholds that show the same number of spans show the same ones.
-        _, first, same = np.unique(np.searchsorted(shares, THRESHOLDS), return_index=True, return_inverse=True)
+        below = np.searchsorted(shares, THRESHOLDS)
+        _, first, same = np.unique(below, return_index=True, return_inverse=True)
         found = [counts(quoted(text, spans, THRESHOLDS[place]), gold) for place in first.tolist()]
         totals += np.array(found, dtype=np.float64)[same]
     return values(totals)

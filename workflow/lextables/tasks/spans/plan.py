@@ -26,7 +26,6 @@ from lextables.tasks.plan import (
     rate_name,
 )
 
-
 QUOTE = "quote"  # the experiment of outputs that quote spans
 
 
@@ -132,14 +131,14 @@ class Asking(Entry):
 
 
 class WritingLimits(Entry):
-    """How many ``tokens`` an output has at most; of a contract the first ``questions`` are asked (none: all)."""
+    """The most ``tokens`` of an output; of a contract the first ``questions`` are asked (none: all)."""
 
     tokens: PositiveInt = 5000
     questions: PositiveInt | None = None
 
 
 class Writing(Entry):
-    """What language models are asked whose whole output is scored: one ``prompt`` for a contract and a question.
+    """What language models are asked whose outputs are scored: one ``prompt`` for a contract and a question.
 
     An additional row of each is asked only about the ``candidates`` of a linear model, a key of the panel:
     its passages with at least the probability ``least``.  A grid that ``grids`` does not name has the limits
@@ -197,7 +196,7 @@ class SpanTask(Entry):
         if self.quotes != isinstance(self.asking, Writing) or self.quotes != bool(self.thresholds):
             raise ValueError("the evaluator containment, and no other, needs thresholds and asking.prompt")
         if self.quotes and kinds.get(self.asking.candidates) != "linear":
-            raise ValueError(f"asking.candidates = {self.asking.candidates!r} is no linear model of the panel")
+            raise ValueError(f"asking.candidates: {self.asking.candidates} is no linear model of the panel")
         if not self.asking and any(panel.kind == "language-model" for panel in self.models.values()):
             raise ValueError("models that are language models want asking, with the names of prompts")
         return self
@@ -236,8 +235,7 @@ class SpanPlanner(Planner):
         if panel.kind == "fixed":
             run = self.add(self.run(QUOTE, key, panel.kind), {"kind": panel.kind, "output": panel.output})
             about = {"family": panel.family}
-            marks = {"baseline": panel.baseline, "lenient": panel.lenient}
-            return [Row(panel.row, own=panel.own, runs={self.MAIN: (run,)}, about=about, **marks)]
+            return [self.panel_row(panel, parameters=None, runs={self.MAIN: (run,)}, about=about)]
         if panel.kind == "language-model":
             return self.asked(key, panel)
         rows = self.row(key, panel)
@@ -294,7 +292,8 @@ class SpanPlanner(Planner):
         reading = self.run("read", writing.candidates, "linear")
         settings |= {"kind": panel.kind, "least": writing.least}
         run = self.add(self.run(ASK, key, "candidates"), settings, needs=(reading,))
-        return [whole, replace(whole, row=f"{panel.row}, candidates only", own=True, runs={self.MAIN: (run,)})]
+        name = f"{panel.row}, candidates only"
+        return [whole, replace(whole, row=name, own=True, runs={self.MAIN: (run,)})]
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model that reads the test contracts; none where it cannot be asked."""
@@ -312,15 +311,8 @@ class SpanPlanner(Planner):
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of a linear model, which runs wherever its frozen encoder is, if it has one."""
         encoders = () if panel.features == "words" else (panel.model,)
-        row = Row(
-            panel.row,
-            own=panel.own,
-            parameters=self.context.parameters(*encoders),
-            trained=True,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
-            about={"family": panel.family},
-        )
+        parameters, about = self.context.parameters(*encoders), {"family": panel.family}
+        row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
         relaxed = None if panel.exact else self.task.relaxed
         settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": relaxed}
         settings["features"] = panel.features
@@ -341,15 +333,7 @@ class SpanPlanner(Planner):
         return replace(row, runs=runs)
 
     def row(self, key: str, panel: Panel, *, as_it_is: bool = False) -> Row:
-        row = Row(
-            panel.row,
-            own=panel.own,
-            parameters=self.context.parameters(panel.model),
-            averages=self.task.averages,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
-            about={"family": panel.family},
-        )
+        row = self.panel_row(panel, averages=self.task.averages, about={"family": panel.family})
         if released := self.released(key, panel):
             return replace(row, runs={self.MAIN: (released,)})
         if panel.grids and self.context.grid not in panel.grids:

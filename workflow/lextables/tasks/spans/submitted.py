@@ -128,7 +128,8 @@ def _written(file: File, form: str) -> dict[str, str]:
     for place, record in file.records() if form == "jsonl" else file.table("question_id", "output"):
         question = named(record, "question_id", place)
         if question in content:
-            raise BadInput(f"the question {question!r} appears twice", where=place, do="remove one of the two")
+            what = f"the question {question!r} appears twice"
+            raise BadInput(what, where=place, do="remove one of the two")
         content[question] = named(record, "output", place)
     return content
 

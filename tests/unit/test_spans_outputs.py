@@ -1,0 +1,219 @@
+"""Outputs: quoted spans, the choice of the probability, and language models that read whole contracts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from fake_language_model import FakeModel, text_of
+from lextables.metrics.containment import NO_CLAUSE, counts, values
+from lextables.models.prompts import load
+from lextables.models.resolve import load_models
+from lextables.papers import packages, planning
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.plan import ASK, Context
+from lextables.tasks.spans import outputs, writing
+from lextables.tasks.spans.plan import SpanTask
+
+ROOT = Path(__file__).parents[2]
+PROMPT = load(ROOT / "resources/prompts/contract_passages.txt").plain()
+PAPER = packages.load(ROOT / "resources/papers/contracteval.yaml")
+MODELS = load_models(ROOT / "resources/models.yaml")
+TEXT = "One fee.\nTwo  fees.  Three laws. Four."
+SPANS = [(0, 8, 0.9), (9, 19, 0.4), (21, 32, 0.6), (26, 37, 0.2), (-1, -1, 0.1)]
+
+
+# Quoted spans
+
+
+@pytest.mark.parametrize(
+    ("least", "expected"),
+    [
+        (0.95, []),
+        (0.5, ["One fee.", "Three laws."]),
+        (0.4, ["One fee.\nTwo  fees.  Three laws."]),  # only white space is between them
+        (0.2, ["One fee.\nTwo  fees.  Three laws. Four"]),  # the last two overlap
+    ],
+)
+def test_passages_are_in_the_order_of_the_contract(least, expected):
+    assert outputs.passages(TEXT, SPANS, least) == expected
+    assert outputs.quoted(TEXT, SPANS[::-1], least) == (" ".join(expected) or NO_CLAUSE)
+
+
+def nbest(question, *spans):
+    return [
+        {"question_id": question, "start": start, "end": end, "probability": share}
+        for start, end, share in spans
+    ]
+
+
+def test_the_threshold_is_the_best_of_all():
+    rng = np.random.default_rng(0)
+    texts = {"c": "".join(rng.choice(list("abc "), 400).tolist())}
+    contracts, golds, rows = {}, {}, []
+    for number in range(60):
+        name = f"q{number:02}"
+        contracts[name] = "c"
+        spans = [
+            (at, at + 9, float(share)) for at, share in zip(range(0, 400, 40), rng.random(10), strict=True)
+        ]
+        if number % 3:
+            golds[name] = [texts["c"][start:end] for start, end, share in spans if share > 0.8]
+        rows += nbest(name, *spans, (-1, -1, 0.5))
+    found = outputs.curve(rows, contracts, texts, golds)
+    for place, least in enumerate(outputs.THRESHOLDS):  # one threshold at a time
+        shown = outputs.outputs(rows, contracts, texts, least)
+        counted = [counts(row["output"], golds.get(row["question_id"], ())) for row in shown]
+        expected = values(np.array(counted, dtype=float).sum(axis=0))
+        assert {name: of[place] for name, of in found.items()} == {
+            name: pytest.approx(float(of)) for name, of in expected.items()
+        }
+    for metric in ("F1", "F2"):
+        threshold, best = outputs.best_threshold(found, metric)
+        assert best[metric] == found[metric].max() == found[metric][outputs.THRESHOLDS.index(threshold)]
+
+
+def test_the_same_output_for_every_question():
+    rows = list(outputs.fixed({"q2": "c", "q1": "c"}, {"c": "a $contract"}, "No. ${contract}"))
+    assert rows == [{"question_id": name, "output": "No. a $contract"} for name in ("q1", "q2")]
+
+
+# Language models
+
+
+def question(name, contract="c"):
+    return {
+        "question_id": f"{contract}__{name}",
+        "contract_id": contract,
+        "question": f"Which {name}?",
+        "split": "test",
+    }
+
+
+ASKED = [question("Fee"), question("Law"), question("Fee", "d"), question("Fee", "t") | {"split": "train"}]
+TEXTS = {"c": TEXT, "d": "Nothing."}
+
+
+def wrote(model, candidates=None, **settings):
+    rows, counted = writing.write(
+        model, {"prompt": PROMPT, "tokens": 7, "questions": None} | settings, ASKED, TEXTS, candidates
+    )
+    return {row["question_id"]: row["output"] for row in rows}, counted
+
+
+def test_a_contract_stands_before_its_questions_one_after_another():
+    model = FakeModel(writes=lambda text, seed: text.split("Question:")[1].strip("` \n"))
+    found, counted = wrote(model)
+    assert found == {"c__Fee": "Which Fee?", "c__Law": "Which Law?", "d__Fee": "Which Fee?"}
+    user = [prompt[-1].content for prompt in model.written]
+    assert user == [
+        f"Context: \n```\n{TEXTS[row['contract_id']]}\n```\nQuestion:\n```\n{row['question']}\n```"
+        for row in ASKED[:3]
+    ]
+    assert model.expected == [(3, sum(len(turn.content) for prompt in model.written for turn in prompt))]
+    assert counted == {"requests": 3, "cut_answers": 0, "unanswered": 0, "in_parts": 0, "not_asked": 0}
+
+
+def test_what_exceeds_the_window_is_read_in_parts_and_joined():
+    writes = lambda text, seed: NO_CLAUSE if "Three" not in text else "Three laws."  # noqa: E731
+    whole = FakeModel()
+    fits = max(whole.tokens(prompt) for prompt in [(*PROMPT_OF("One fee. Two fees."),)])
+    model = FakeModel(writes=writes, window=fits + 7)
+    found, counted = wrote(model)
+    assert found == {"c__Fee": "Three laws.", "c__Law": "Three laws.", "d__Fee": NO_CLAUSE}
+    assert counted["in_parts"] == 2 and counted["requests"] > 4
+    assert all(model.tokens(prompt) + 7 <= model.window for prompt in model.written)
+    with pytest.raises(BadInput, match="a question and one word do not fit"):
+        wrote(FakeModel(writes=writes, window=20))
+
+
+def PROMPT_OF(context):
+    return writing.plain_template(PROMPT).filled(context=context, question="Which Fee?")
+
+
+def test_only_questions_with_candidates_are_asked():
+    model = FakeModel(writes=lambda text, seed: "Four.")
+    found, counted = wrote(model, {"c__Fee": ["One fee.", "Four."], "c__Law": []})
+    assert found == {"c__Fee": "Four.", "c__Law": NO_CLAUSE, "d__Fee": NO_CLAUSE}
+    (asked,) = model.written
+    assert "```\nOne fee.\n\nFour.\n```" in text_of(asked) and "Three" not in text_of(asked)
+    assert counted["not_asked"] == 2
+    assert wrote(FakeModel(writes=lambda *_: "One"), questions=1)[1]["requests"] == 2
+
+
+# The plan
+
+
+def laid_out(**values_):
+    config = load_config(
+        {"papers": "contracteval", "data": "release", "models": "available"} | values_, ["contracteval"], ROOT
+    )
+    found = planning.plan(PAPER, Context(config, MODELS, ROOT, gpu=False))
+    return {row["row"]: row for row in found.rows["table3"]}, found.specs
+
+
+LLM = {"name": "Mine", "kind": "language-model-api", "model": "my-llm"}
+
+
+def test_a_linear_model_quotes_at_a_threshold_for_each_metric():
+    rows, specs = laid_out()
+    for key, name in (
+        ("linear", "TF-IDF and a linear model"),
+        ("linear-exact", "TF-IDF and a linear model, parties by their names"),
+    ):
+        for metric in ("F1", "F2"):
+            row = rows[f"{name}, threshold for {metric}"]
+            (folder,) = row["runs"]["100"]
+            (spec,) = (spec for run, spec in specs.items() if run.folder == folder)
+            assert spec.settings == {"kind": "linear", "metric": metric}
+            assert [(run.experiment, run.model) for run in (*spec.needs, *spec.sources)] == [
+                ("read", key),
+                ("train", key),
+            ]
+            assert specs[spec.weights_of].settings["out_of_fold"] and row["trained"] and row["baseline"]
+    assert rows["The whole contract for every question"]["lenient"]
+
+
+def test_published_models_are_asked_the_released_prompt_or_give_a_reason():
+    published = {cell.row for cell in _published()}
+    rows, _ = laid_out()
+    assert {name for name, row in rows.items() if not row["own"]} == published
+    assert all(row["reason"] for row in rows.values() if not row["own"])
+    rows, specs = laid_out(llm="https://api.openai.com/v1", extra_models=[LLM])
+    ran = {name for name, row in rows.items() if row["asked"] and row["runs"]}
+    asked = {"GPT 4.1", "GPT 4.1 mini", "Mine"}
+    assert ran == asked | {f"{name}, candidates only" for name in asked}
+    assert not rows["GPT 4.1"]["own"] and rows["GPT 4.1, candidates only"]["own"] and rows["Mine"]["own"]
+    for run, spec in specs.items():
+        if run.experiment == ASK:
+            assert (spec.settings["prompt"], spec.settings["tokens"]) == (PROMPT, 5000)
+            assert [need.experiment for need in spec.needs] == ["read"] * (run.condition == "candidates")
+
+
+def _published():
+    from lextables.tables import published
+
+    return published.load(ROOT / "resources/published/contracteval.csv")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"thresholds": []},
+        {"evaluator": "spans"},
+        {"asking": {"prompt": "contract_passages", "candidates": "gpt-4.1"}},
+        {
+            "models": {
+                "linear": {"row": "A", "kind": "linear"},
+                "roberta": {"row": "B", "model": "roberta-base"},
+            }
+        },
+    ],
+)
+def test_a_task_that_cannot_be_scored_so_is_an_error(changed):
+    task = PAPER.tasks["contracteval"].model_dump(exclude_defaults=True) | {"task": "spans"}
+    SpanTask.model_validate(task)
+    with pytest.raises(ValidationError):
+        SpanTask.model_validate(task | changed)
